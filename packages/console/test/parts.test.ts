@@ -68,7 +68,7 @@ describe('tabs and paging', () => {
     ];
     const markup = render(h(Tabs, { label: 'Requests', tabs }));
     expect(markup).toContain('<a href="/a" aria-current="page">Open<span class="quiet">3</span></a>');
-    expect(render(h(Paging, {}))).toBe('');
+    expect(Paging({})).toBeNull();
     const paging = render(h(Paging, { older: '/b' }));
     expect(paging).toContain('rel="next"');
     expect(paging).not.toContain('rel="prev"');

@@ -1,8 +1,8 @@
 // What every page has beside its own script: local times, bars of time, and the keys of the frame.
 // @ts-check
-import { prepareClock } from './words.js';
 
-const clock = prepareClock();
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const skew = Date.parse(document.documentElement.dataset.now ?? '') - Date.now() || 0;
 
 /** Shows moments in the reader's time zone and leaves UTC to the pointer. */
@@ -11,7 +11,7 @@ function localise() {
     const at = new Date(element.getAttribute('datetime') ?? '');
     if (Number.isNaN(at.getTime())) continue;
     element.setAttribute('title', element.textContent ?? '');
-    element.textContent = clock(at);
+    element.textContent = `${day.format(at)}, ${time.format(at)}`;
   }
 }
 

@@ -31,10 +31,3 @@ export function relativeInWords(milliseconds) {
 function count(number, unit) {
   return `${number} ${unit}${number === 1 ? '' : 's'}`;
 }
-
-/** Returns a function that formats a moment in the reader's time zone, as `21 Nov 2026, 17:05:09`. */
-export function prepareClock() {
-  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
-  const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-  return (/** @type {Date} */ moment) => `${day.format(moment)}, ${time.format(moment)}`;
-}
