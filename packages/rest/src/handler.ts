@@ -88,8 +88,8 @@ async function perform<Context extends RestContext>(kept: KeptAnswers, exchange:
   const { accepts } = context.request;
   const reads = request.method === 'GET' || request.method === 'HEAD';
   const page = reads && accepts === 'html' && exchange.operation.offers.includes('text/html');
-  const asked = stateOf(request).address ?? address;
-  const signIn = options.hooks.guard({ operation: exchange.operation, context, address: asked, page });
+  const shown = stateOf(request).address ?? address;
+  const signIn = options.hooks.guard({ operation: exchange.operation, context, address: shown, page });
   if (signIn !== undefined) return sendRedirect(response, 302, signIn);
   const { emptyForm } = exchange.operation.rest;
   if (emptyForm !== undefined && request.method === 'GET' && exchange.search === '' && accepts === 'html') {
