@@ -4,6 +4,7 @@ import { addGroup, type Parent } from './command.js';
 import { addAccessList } from './commands/access-list.js';
 import { addAccessReturn } from './commands/access-return.js';
 import { addAccessRevoke } from './commands/access-revoke.js';
+import { addAdminActs, addAdminReads } from './commands/admin.js';
 import { addAgentEnroll } from './commands/agent-enroll.js';
 import { addAgentInstall } from './commands/agent-install.js';
 import { addAgentJoin } from './commands/agent-join.js';
@@ -76,6 +77,9 @@ function addCommands(root: Parent): void {
   addAccessRevoke(access);
   addSessions(root);
   addLogs(root);
+  const admin = addGroup(root, 'admin', 'everything, for administrators and auditors');
+  addAdminReads(admin);
+  addAdminActs(admin);
   const token = addGroup(root, 'token', 'bearer tokens, for operators');
   addTokenCreate(token);
   addTokenList(token);

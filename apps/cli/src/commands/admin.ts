@@ -1,0 +1,221 @@
+import type { AccessFilter, AuditFilter, BelayClient } from '@belay/sdk';
+import { addCommand, type Parent } from '../command.js';
+import { printable } from '../output/printable.js';
+
+interface Act {
+  reason: string;
+}
+
+const everyone = 100;
+
+/** Declares the commands of `belay admin`, which read: for administrators and auditors of a server. */
+export function addAdminReads(parent: Parent): void {
+  addCommand<AccessFilter>(parent, {
+    name: 'access',
+    description: 'list the access that people hold now',
+    examples: ['admin access', 'admin access --user rita@example.com --json'],
+    options: (command) =>
+      command
+        .option('--user <email>', 'only what this person requested')
+        .option('--provider <id>', 'only at this system')
+        .option('--role <name>', 'only of this role'),
+    run: async ({ options: { user, provider, role }, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const filter = { ...(user && { user }), ...(provider && { provider }), ...(role && { role }) };
+      const found = await client.admin.listAccess(filter, { signal });
+      output.result(found, () =>
+        output.table(
+          ['Person', 'Role', 'System', 'Until', 'Request'],
+          found.access.map((held) => [held.user.email, held.role, held.provider, held.expires_at, held.execution_id]),
+          'No active access',
+        ),
+      );
+      return undefined;
+    },
+  });
+  addCommand(parent, {
+    name: 'overdue',
+    description: 'list the revocations that are overdue, with their last error',
+    examples: ['admin overdue'],
+    run: async ({ output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const found = await client.admin.listOverdue({ signal });
+      output.result(found, () =>
+        output.table(
+          ['Id', 'System', 'Identity', 'Since', 'Next try', 'Last error'],
+          found.revocations.map((one) => [one.id, one.provider, one.identity, one.since, one.next_try, one.last_error]),
+          'No overdue revocations',
+        ),
+      );
+      return undefined;
+    },
+  });
+  addCommand<AuditFilter & { execution?: string }>(parent, {
+    name: 'export',
+    description: 'write the whole audit log, newest first, a line of JSON each',
+    examples: ['admin export --role admin --since 2026-01-01T00:00:00Z'],
+    options: (command) =>
+      command
+        .option('--user <email>', 'who acted, or whom it concerns')
+        .option('--role <name>', 'only of requests for this role')
+        .option('--provider <id>', 'only at this system')
+        .option('--type <event>', 'only this event')
+        .option('--execution <id>', 'only of this request')
+        .option('--since <time>', 'not before this time')
+        .option('--until <time>', 'not after this time'),
+    run: async ({ options, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const { user, role, provider, type, execution, since, until } = options;
+      const given = { user, role, provider, type, execution_id: execution, since, until };
+      const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+      for await (const entry of client.admin.exportLogs(filter, { signal })) {
+        output.result(entry, () => printable(JSON.stringify(entry)));
+      }
+      return undefined;
+    },
+  });
+  addCommand<{ from?: string }>(parent, {
+    name: 'changes [version]',
+    description: 'list the versions of the configuration, or what one changed',
+    examples: ['admin changes', 'admin changes 1.0.12', 'admin changes 1.0.12 --from 1.0.3'],
+    options: (command) => command.option('--from <version>', 'the version to compare with; default: the one before'),
+    run: async ({ args: [version], options: { from }, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      if (version === undefined) {
+        const found = await client.admin.listConfigurations({ signal });
+        const rows = found.versions.map((one) => [one.version, one.applied_at, one.source]);
+        output.result(found, () => output.table(['Version', 'Since', 'Source'], rows, 'No versions'));
+        return undefined;
+      }
+      const found = await client.admin.compareConfigurations({ version, ...(from && { from }) }, { signal });
+      const rows = found.changes.map(({ path, hidden, before, after }) => [
+        path,
+        hidden ? '(hidden)' : before,
+        hidden ? '(hidden)' : after,
+      ]);
+      output.result(found, () => output.table(['Key', 'Before', 'After'], rows, 'No changes'));
+      return undefined;
+    },
+  });
+  addCommand(parent, {
+    name: 'people [search]',
+    description: 'list the people who have signed in',
+    examples: ['admin people', 'admin people rita'],
+    run: async ({ args: [q], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const found = await client.admin.listPeople(q === undefined ? {} : { q }, { limit: everyone, signal });
+      const rows = found.people.map((one) => [one.email, one.name, one.logins, one.tokens, one.created_at]);
+      output.result(found, () => output.table(['Person', 'Name', 'Logins', 'Tokens', 'Since'], rows, 'No people'));
+      return undefined;
+    },
+  });
+  addCommand(parent, {
+    name: 'person <email>',
+    description: 'show a person with their logins and tokens',
+    examples: ['admin person rita@example.com'],
+    run: async ({ args: [email = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const found = await client.admin.getPerson(email, { signal });
+      const rows = found.logins.map((one) => [one.id, one.kind, one.provider, one.label, one.expires_at]);
+      output.result(found, () => output.table(['Id', 'Kind', 'Provider', 'For', 'Until'], rows, 'No logins'));
+      return undefined;
+    },
+  });
+  addCommand(parent, {
+    name: 'agents',
+    description: 'list the agents that are enrolled, and when each was last seen',
+    examples: ['admin agents'],
+    run: async ({ output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const found = await client.admin.listAgents({ signal });
+      const rows = found.agents.map((one) => [one.id, one.name, one.environment, one.seen_at, one.expires_at]);
+      output.result(found, () => output.table(['Id', 'Name', 'Environment', 'Seen', 'Until'], rows, 'No agents'));
+      return undefined;
+    },
+  });
+}
+
+interface Acting {
+  name: string;
+  description: string;
+  example: string;
+  act(admin: BelayClient['admin'], on: { id: string; reason: string }): Promise<{ message: string }>;
+}
+
+const acts: readonly Acting[] = [
+  {
+    name: 'retry <revocation>',
+    description: 'make an overdue revocation due now',
+    example: "admin retry 0197… --reason 'the system is back'",
+    act: (admin, on) => admin.retryRevocation(on),
+  },
+  {
+    name: 'stop <email>',
+    description: 'end the logins, tokens, open requests and access of a person',
+    example: "admin stop rita@example.com --reason 'left the company'",
+    act: (admin, { id, reason }) => admin.stopPerson({ user: id, reason }),
+  },
+  {
+    name: 'end-login <login>',
+    description: 'end one login or token of a person',
+    example: "admin end-login 0197… --reason 'laptop stolen'",
+    act: (admin, on) => admin.endLogin(on),
+  },
+  {
+    name: 'remove-agent <agent>',
+    description: 'remove an agent: its credential ends',
+    example: "admin remove-agent 0197… --reason 'the machine is gone'",
+    act: (admin, on) => admin.removeAgent(on),
+  },
+];
+
+interface Revoking extends Act, AccessFilter {
+  execution?: string;
+  endRequests?: boolean;
+}
+
+/** Declares the commands of `belay admin` that act: for administrators of a server. Each has a reason. */
+export function addAdminActs(parent: Parent): void {
+  addCommand<Revoking>(parent, {
+    name: 'revoke',
+    description: 'revoke the access of a person, at a system, of a role or of one request, now',
+    examples: ["admin revoke --user rita@example.com --reason 'laptop stolen'"],
+    options: (command) =>
+      command
+        .option('--user <email>', 'what this person requested')
+        .option('--provider <id>', 'at this system')
+        .option('--role <name>', 'of this role')
+        .option('--execution <id>', 'of this request')
+        .option('--end-requests', 'also end matching requests that are open')
+        .requiredOption('--reason <text>', 'the reason, written to the audit log'),
+    run: async ({ options, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const { user, provider, role, execution, endRequests, reason } = options;
+      const given = { user, provider, role, execution_id: execution, end_requests: endRequests };
+      const which = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+      // One call ends a bounded number of requests.
+      let done = await client.admin.revokeAccess({ ...which, reason }, { signal });
+      const revoked = [...done.revoked];
+      while (done.more && done.revoked.length + done.ended.length > 0) {
+        done = await client.admin.revokeAccess({ ...which, reason }, { signal });
+        revoked.push(...done.revoked);
+      }
+      output.result({ ...done, revoked }, () => printable(done.message));
+      return undefined;
+    },
+  });
+  for (const { name, description, example, act } of acts) {
+    addCommand<Act>(parent, {
+      name,
+      description,
+      examples: [example],
+      options: (command) => command.requiredOption('--reason <text>', 'the reason, written to the audit log'),
+      run: async ({ args: [id = ''], options: { reason }, output, connect }) => {
+        const { client } = await connect();
+        const done = await act(client.admin, { id, reason });
+        output.result(done, () => printable(done.message));
+        return undefined;
+      },
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import { createWorld, type World } from '@belay/testkit/world';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTerminal } from './support/run.js';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({
+    change: (document) => ({
+      ...document,
+      access: { administrators: { groups: ['approvers'] }, auditors: { users: ['bo@example.test'] } },
+    }),
+  });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function run(person: 'approver' | 'bystander' | 'requester', ...args: string[]) {
+  await using terminal = await openTerminal({ server: world.url, token: await world.token(person, 'device') });
+  return terminal.run(['admin', ...args]);
+}
+
+describe('belay admin', () => {
+  it('reads everything for an auditor, as JSON and as tables, and nothing for others', async () => {
+    await world.token('requester');
+    const reads = ['access', 'overdue', 'changes', 'people', 'agents', 'export'];
+    for (const name of [...reads.map((one) => [one]), ['person', 'rita@example.test'], ['changes', '1.0.1']]) {
+      expect([name, (await run('bystander', ...name)).code, (await run('requester', ...name)).code]).toEqual([
+        name,
+        0,
+        4,
+      ]);
+    }
+    const people = await run('bystander', 'people', 'rita', '--json');
+    expect(JSON.parse(people.stdout)).toMatchObject({ people: [{ email: 'rita@example.test' }] });
+    const lines = (await run('bystander', 'export', '--type', 'login.created', '--json')).stdout.trim().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toContain('login.created');
+  });
+
+  it('acts for an administrator with a reason, and not for an auditor', async () => {
+    const revoke = ['revoke', '--user', 'rita@example.test', '--reason', 'an incident'];
+    expect((await run('bystander', ...revoke)).code).toBe(4);
+    expect(await run('approver', ...revoke)).toMatchObject({ code: 0, stdout: 'No access is held\n' });
+    expect((await run('approver', 'revoke', '--user', 'rita@example.test')).code).toBe(2);
+    const stop = ['stop', 'rita@example.test', '--reason', 'left'];
+    expect((await run('bystander', ...stop)).code).toBe(4);
+    expect((await run('approver', ...stop)).stdout).toContain('rita@example.test is stopped');
+  });
+});
