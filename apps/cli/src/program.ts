@@ -12,6 +12,8 @@ import { addAgentRun } from './commands/agent-run.js';
 import { addAgentStatus } from './commands/agent-status.js';
 import { addAgentUninstall } from './commands/agent-uninstall.js';
 import { addApprove } from './commands/approve.js';
+import { addAsk } from './commands/ask.js';
+import { addComment } from './commands/comment.js';
 import { addCompletion } from './commands/completion.js';
 import { addDeny } from './commands/deny.js';
 import { addDoctor } from './commands/doctor.js';
@@ -62,6 +64,8 @@ function addCommands(root: Parent): void {
     addInbox,
     addApprove,
     addDeny,
+    addAsk,
+    addComment,
   ]) {
     add(root);
   }

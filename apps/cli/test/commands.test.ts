@@ -210,6 +210,22 @@ describe('output', () => {
   });
 });
 
+describe('comments', () => {
+  it('are written by comment, and as a question by ask', async () => {
+    expect(await terminal.run(['comment', 'e-1', 'T-1'])).toMatchObject({ code: 0 });
+    expect(await terminal.run(['ask', 'a-1', 'Which ticket?'])).toMatchObject({ code: 0 });
+    expect(service.changes.slice(-2)).toMatchObject([
+      { path: 'comments.add', input: { id: 'e-1', text: 'T-1' } },
+      { path: 'comments.add', input: { id: 'a-1', text: 'Which ticket?', kind: 'question' } },
+    ]);
+  });
+
+  it('are shown with their request, and who can decide', async () => {
+    const { stdout } = await terminal.run(['executions', 'show', 'e-1']);
+    expect(stdout).toContain('adam@example.com\tquestion\tWhich ticket?');
+  });
+});
+
 describe('approve', () => {
   it('shows exactly what will be granted and sends the digest of it', async () => {
     const asked: string[] = [];

@@ -1,10 +1,16 @@
-import type { BelayClient, ExecutionDetails } from '@belay/sdk';
+import type { Approvers, BelayClient, Comment, ExecutionDetails } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import { describeAccess } from '../output/describe-access.js';
 import { describeState } from '../output/describe-state.js';
 import type { Output } from '../output/output.js';
 
-function render(execution: ExecutionDetails, output: Output): string {
+interface Shown extends ExecutionDetails {
+  comments: Comment[];
+  /** Null when no approval is open. */
+  approvers: Approvers | null;
+}
+
+function render(execution: Shown, output: Output): string {
   const error = execution.error;
   const sections = [
     output.fields({
@@ -43,6 +49,19 @@ function render(execution: ExecutionDetails, output: Output): string {
     ]);
     sections.push(output.table(['Decided', 'By', 'Verdict', 'Comment'], rows, ''));
   }
+  if (execution.comments.length > 0) {
+    const rows = execution.comments.map(({ created_at, author, kind, text }) => [created_at, author.email, kind, text]);
+    sections.push(output.table(['Written', 'By', 'Kind', 'Text'], rows, ''));
+  }
+  if (execution.approvers !== null) {
+    const { people, unknown } = execution.approvers;
+    const rows = [
+      ...people.map(({ name, email, groups, verdict }) => [name, email, groups.join(', '), verdict]),
+      ...unknown.users.map((email) => [null, email, null, null]),
+      ...unknown.groups.map((group) => [null, null, group, null]),
+    ];
+    sections.push(output.table(['Can decide', 'Address', 'Group', 'Decided'], rows, ''));
+  }
   const history = execution.history.map(({ timestamp, event_type, task, message }) => [
     timestamp,
     event_type,
@@ -53,22 +72,27 @@ function render(execution: ExecutionDetails, output: Output): string {
   return sections.join('\n');
 }
 
-/** Returns one execution with all pages of its history. */
-async function getWhole(client: BelayClient, id: string, signal: AbortSignal): Promise<ExecutionDetails> {
+/** Returns one execution with all pages of its history, its comments, and while it waits for approval who can decide. */
+async function getWhole(client: BelayClient, id: string, signal: AbortSignal): Promise<Shown> {
   const execution = await client.executions.get(id, { signal });
   for (let cursor = execution.next; cursor !== null; cursor = execution.next) {
     const older = await client.executions.get(id, { cursor, signal });
     execution.history.unshift(...older.history);
     execution.next = older.next;
   }
-  return execution;
+  const open = execution.approvals.some(({ status }) => status === 'open');
+  const [{ comments }, approvers] = await Promise.all([
+    client.comments.list(id, { signal }),
+    open ? client.approvals.approvers(id, { signal }) : null,
+  ]);
+  return { ...execution, comments, approvers };
 }
 
 /** Declares the command `belay executions show <id>`, which shows a request with its grants, decisions and history. */
 export function addExecutionsShow(parent: Parent): void {
   addCommand(parent, {
     name: 'show <id>',
-    description: 'show one request with its grants, decisions and history',
+    description: 'show one request with its grants, decisions, comments and history',
     examples: ['executions show 0197…'],
     values: { id: 'executions' },
     run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {

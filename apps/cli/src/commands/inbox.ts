@@ -1,7 +1,10 @@
+import type { InboxSort } from '@belay/sdk';
+import { Option } from 'commander';
 import { addCommand, type Parent } from '../command.js';
 
 interface Options {
   requester?: string;
+  sort?: InboxSort;
 }
 
 /** The most requests to list; requesters take turns, so that each one's first request is included. */
@@ -12,11 +15,22 @@ export function addInbox(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'inbox',
     description: 'list the requests that wait for your decision',
-    examples: ['inbox', 'inbox --requester rita@example.com', 'inbox --json'],
-    options: (command) => command.option('--requester <address>', 'show only the requests of this person'),
-    run: async ({ options: { requester }, output, connect, shell: { signal } }) => {
+    examples: ['inbox', 'inbox --requester rita@example.com', 'inbox --sort ending'],
+    options: (command) =>
+      command
+        .option('--requester <address>', 'show only the requests of this person')
+        .addOption(
+          new Option(
+            '--sort <order>',
+            'what comes first: each requester in turn, the oldest, or what ends soonest',
+          ).choices(['turns', 'oldest', 'ending']),
+        ),
+    run: async ({ options: { requester, sort }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const inbox = await client.approvals.list(requester === undefined ? {} : { requester }, { signal, limit: shown });
+      const inbox = await client.approvals.list(
+        { ...(requester !== undefined && { requester }), ...(sort !== undefined && { sort }) },
+        { signal, limit: shown },
+      );
       output.result(inbox, () =>
         output.table(
           ['Approval', 'From', 'Role', 'Providers', 'For', 'Reason', 'Until'],

@@ -215,6 +215,13 @@ export async function startService(given: { token?: string; session?: string } =
     inherits: [],
     grants: [{ provider: 'demo-postgres', access: { role: 'reporting_readonly' } }],
   };
+  const remark = {
+    id: 'c-1',
+    kind: 'question',
+    text: 'Which ticket?',
+    author: { email: 'adam@example.com', name: 'Adam' },
+    created_at: '2030-01-01T00:00:00.000Z',
+  };
   const routes = router({
     auth: router({
       page: open.query(() => ({
@@ -299,6 +306,20 @@ export async function startService(given: { token?: string; session?: string } =
         requesters: [],
       })),
       decide: change({ id: 'a-1', status: 'approved', execution_id: 'e-1' }),
+      approvers: signedIn.query(() => ({
+        people: [{ email: 'eve@example.com', name: 'Eve\u001b[2J', groups: ['approvers'], verdict: null }],
+        more: false,
+        unknown: { users: [], groups: ['auditors'] },
+      })),
+    }),
+    comments: router({
+      list: signedIn.query(() => ({
+        comments: [{ ...remark, text: `${remark.text}\u001b[2J` }],
+        next: null,
+        open_question: true,
+        may: [],
+      })),
+      add: change(remark),
     }),
     sessions: router({
       list: signedIn.query(() => ({

@@ -1,0 +1,17 @@
+import { addCommand, type Parent } from '../command.js';
+
+/** Declares the command `belay ask <id> <text>`, by which an approver asks the requester for information without deciding. */
+export function addAsk(parent: Parent): void {
+  addCommand(parent, {
+    name: 'ask <id> <text>',
+    description: 'ask the requester for information, without deciding',
+    examples: ["ask 0197… 'Which ticket is this for?'"],
+    values: { id: 'approvals' },
+    run: async ({ args: [id = '', text = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const made = await client.comments.add({ id, text, kind: 'question' }, { signal });
+      output.result(made, () => output.fields({ [made.kind]: made.text, written: made.created_at }));
+      return undefined;
+    },
+  });
+}
