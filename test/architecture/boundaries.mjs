@@ -24,6 +24,7 @@ const contract = [
   'operations',
   'outage',
   'paging',
+  'preferences',
   'providers',
   'roles',
   'runs',

@@ -27,6 +27,7 @@ import { addInbox } from './commands/inbox.js';
 import { addLogin } from './commands/login.js';
 import { addLogout } from './commands/logout.js';
 import { addLogs } from './commands/logs.js';
+import { addNotifications } from './commands/notifications.js';
 import { addProviders } from './commands/providers.js';
 import { addRequest } from './commands/request.js';
 import { addRoles } from './commands/roles.js';
@@ -80,6 +81,7 @@ function addCommands(root: Parent): void {
   addAccessReturn(access);
   addAccessRevoke(access);
   addSessions(root);
+  addNotifications(root);
   addLogs(root);
   const admin = addGroup(root, 'admin', 'everything, for administrators and auditors');
   addAdminReads(admin);

@@ -10,6 +10,7 @@ import { eventsRouter } from './routers/events.js';
 import { executionsRouter } from './routers/executions.js';
 import { hooksRouter } from './routers/hooks.js';
 import { logsRouter } from './routers/logs.js';
+import { preferencesRouter } from './routers/preferences.js';
 import { programRouter } from './routers/program.js';
 import { providersRouter } from './routers/providers.js';
 import { rolesRouter } from './routers/roles.js';
@@ -33,6 +34,7 @@ export const serverRouter = router({
   executions: executionsRouter,
   hooks: hooksRouter,
   logs: logsRouter,
+  preferences: preferencesRouter,
   program: programRouter,
   providers: providersRouter,
   roles: rolesRouter,

@@ -9,6 +9,7 @@ import type { elevationOperations } from './elevation.js';
 import type { eventOperations } from './events.js';
 import type { executionOperations } from './executions.js';
 import type { logOperations } from './logs.js';
+import type { preferenceOperations } from './preferences.js';
 import type { providerOperations } from './providers.js';
 import type { roleOperations } from './roles.js';
 import type { runOperations } from './runs.js';
@@ -36,6 +37,7 @@ export type Operations = ByPath<{
   events: typeof eventOperations;
   executions: typeof executionOperations;
   logs: typeof logOperations;
+  preferences: typeof preferenceOperations;
   program: typeof programOperations;
   providers: typeof providerOperations;
   roles: typeof roleOperations;

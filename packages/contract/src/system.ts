@@ -33,6 +33,7 @@ export const metrics = z.object({
     .int()
     .describe('Access whose removal is at least a minute overdue; any value above 0 is an alarm'),
   failing_executions: z.number().int().describe('Executions that fail because of a service error and are retried'),
+  undelivered_messages: z.number().int().describe('Messages that were given up in the last 24 hours'),
   dropped_jobs: z
     .number()
     .int()

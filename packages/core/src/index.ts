@@ -109,6 +109,7 @@ export { exportAudit, listAudit } from './logs/audit.js';
 export { exportLogs } from './logs/export.js';
 export { listLogs } from './logs/list.js';
 export { deliverMessages } from './messages/deliver.js';
+export { readPreferences, writePreferences } from './messages/preferences.js';
 export { receiveHook } from './messages/receive.js';
 export { isOwnFailure, noteOutage } from './outage.js';
 export { upsertUser } from './people/people.js';

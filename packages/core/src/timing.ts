@@ -47,10 +47,10 @@ export const timing = {
   /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */
   activation: 60 * 60_000,
   /**
-   * The pauses before a message that could not be delivered is tried again; it is given up when its approval closes. `revision`: how long
-   * after that a delivered one is tried to be revised.
+   * The pauses before a message that could not be delivered is tried again; it is given up when its approval closes, or after `patience`.
+   * `revision`: how long after its approval has closed a delivered one is tried to be revised.
    */
-  messages: { first: 5_000, last: 5 * 60_000, revision: 24 * 60 * 60_000 },
+  messages: { first: 5_000, last: 5 * 60_000, patience: 24 * 60 * 60_000, revision: 24 * 60 * 60_000 },
   /** How long the reply to a provider's request waits for the decision in it: providers wait for three seconds. */
   hookReply: 2_500,
   /** How often a notification is attempted before the task faults. */

@@ -30,7 +30,13 @@ export {
   watches,
 } from './schema/executions.js';
 export { actorOf, isAboutOthers, type LedgerLevel, ledger, type TaskEvent, taskEvents } from './schema/ledger.js';
-export { messages } from './schema/messages.js';
+export {
+  disabledChannels,
+  messages,
+  notices,
+  notificationPreferences,
+  toldKinds,
+} from './schema/messages.js';
 export {
   deviceLogins,
   loginCodes,

@@ -6,6 +6,7 @@ import { type AuthResource, createAuth } from './resources/auth.js';
 import { type CommentsResource, createComments } from './resources/comments.js';
 import { createElevation, type ElevationResource } from './resources/elevation.js';
 import { createExecutions, type ExecutionsResource } from './resources/executions.js';
+import { createPreferences, type PreferencesResource } from './resources/preferences.js';
 import { createProviders, type ProvidersResource } from './resources/providers.js';
 import { createRoles, type RolesResource } from './resources/roles.js';
 import { createRuns, type RunsResource } from './resources/runs.js';
@@ -56,6 +57,7 @@ export interface BelayClient {
   readonly admin: AdminResource;
   readonly auth: AuthResource;
   readonly sessions: SessionsResource;
+  readonly preferences: PreferencesResource;
   readonly system: SystemResource;
   readonly logs: LogsResource;
   readonly configuration: ConfigurationResource;
@@ -97,6 +99,7 @@ export function createClient(options: ClientOptions): BelayClient {
     admin: createAdmin(transport),
     auth: createAuth(transport),
     sessions: createSessions(transport),
+    preferences: createPreferences(transport),
     system: createSystem(transport),
     logs: createLogs(transport),
     configuration: createConfiguration(transport),

@@ -7,6 +7,7 @@ export type { AuthResource } from './resources/auth.js';
 export type { CommentsResource } from './resources/comments.js';
 export type { ElevationResource } from './resources/elevation.js';
 export type { ExecutionsResource } from './resources/executions.js';
+export type { PreferencesResource } from './resources/preferences.js';
 export type { ProvidersResource, SearchOptions } from './resources/providers.js';
 export type { RolesResource } from './resources/roles.js';
 export type { RunsResource } from './resources/runs.js';

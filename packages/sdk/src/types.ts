@@ -85,6 +85,7 @@ export type {
 } from '@belay/contract/executions';
 export type { Done, Verdict } from '@belay/contract/fields';
 export type { AgentLogEntry, LogEntry, LogFilter, LogLevel, LogList, LogPage } from '@belay/contract/logs';
+export type { NotificationPreferences, ShownPreferences } from '@belay/contract/preferences';
 export type {
   AuthorizationStart,
   Capability,

@@ -58,6 +58,8 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
   'logs.export': (client) => client.logs.export(),
   'logs.list': (client) => client.logs.list(),
   'logs.record': (client) => client.logs.record([]),
+  'preferences.get': (client) => client.preferences.get(),
+  'preferences.set': (client) => client.preferences.set({ channels: null, muted: [], quiet_hours: null }),
   'providers.authorizeSession': (client) =>
     client.providers.authorizeSession('corp', { scopes: [], state: 's', redirect_uri: 'http://127.0.0.1' }),
   'providers.get': (client) => client.providers.get('p'),

@@ -98,6 +98,7 @@ export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: num
     elevate_requests: 0,
     overdue_revocations: 0,
     failing_executions: 0,
+    undelivered_messages: 0,
     dropped_jobs: 0,
   };
 }

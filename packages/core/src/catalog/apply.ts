@@ -1,6 +1,6 @@
 import { AccessError, type ErrorIssue } from '@belay/contract/errors';
-import { catalogs, type Database, type Transaction } from '@belay/db';
-import { desc, sql } from 'drizzle-orm';
+import { catalogs, type Database, type Transaction, toldKinds } from '@belay/db';
+import { desc, notInArray, sql } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
 import type { Catalog } from '../configuration/catalog.js';
 import { type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
@@ -49,6 +49,7 @@ async function apply(
   refuseIssues(held.issues);
   // The same document may lead elsewhere: its references are read from the environment and the vault.
   await storeAddresses(tx, catalog, asked);
+  await storeToldKinds(tx, catalog);
   if (latest?.digest === catalog.digest) return { version: latest.version, applied: false };
   const version = (latest?.version ?? 0) + 1;
   // As text that was written in pieces: the driver would write a long document without yielding.
@@ -63,6 +64,18 @@ async function apply(
     },
   ]);
   return { version, applied: true };
+}
+
+/** Writes which kinds the triggers write notices of. */
+async function storeToldKinds(tx: Transaction, { document }: Catalog): Promise<void> {
+  const kinds = document.messages?.kinds ?? [];
+  await tx.delete(toldKinds).where(notInArray(toldKinds.kind, kinds));
+  if (kinds.length > 0) {
+    await tx
+      .insert(toldKinds)
+      .values(kinds.map((kind) => ({ kind })))
+      .onConflictDoNothing();
+  }
 }
 
 function refuseIssues(issues: ErrorIssue[]): void {

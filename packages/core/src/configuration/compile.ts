@@ -18,6 +18,7 @@ import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
 import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from './catalog.js';
 import { checkListens } from './check-listens.js';
+import { checkMessages } from './check-messages.js';
 import { checkOverseers } from './check-overseers.js';
 import { compileDynamic } from './dynamic.js';
 import { compileEventSources } from './event-sources.js';
@@ -53,6 +54,7 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
   checkServices(document, options, issues);
   const providers = compileProviders(document, options, issues);
   const { authenticators, warnings } = checkAuthenticators(providers, issues);
+  checkMessages(document.messages, providers, issues);
   const eventSources = compileEventSources(document, options.resolve, issues);
   const workflows = await compileWorkflows(document, issues, breathe);
   for (const { name, workflow } of workflows.values()) checkListens(name, workflow, eventSources, issues);

@@ -1,4 +1,5 @@
 import { foldAddress } from '@belay/contract/address';
+import { noticeKind, noticeKinds, timeOfDay, timeZone } from '@belay/contract/preferences';
 import { emailDomain } from '@belay/providers';
 import { z } from 'zod';
 
@@ -122,6 +123,8 @@ export const roleSchema = z.strictObject({
   reason: z.strictObject({ required: z.boolean().default(true), pattern: z.string().optional() }).optional(),
   /** Whether decisions count only when they are made in Belay itself, and not by a button in a message. */
   decide_on_page: z.boolean().optional(),
+  /** Whether approvers are told of a request in their quiet hours too. */
+  urgent: z.boolean().optional(),
 });
 
 export const workflowSchema = z.strictObject({
@@ -207,6 +210,22 @@ const accessSchema = z.strictObject({
   auditors: overseersSchema.optional(),
 });
 
+/** What people are told outside of Belay, and where (docs/guides/notifications.md). */
+const messagesSchema = z.strictObject({
+  /** Providers that deliver messages. Each person is told on all of them, unless they prefer fewer. */
+  channels: z.array(name).min(1, 'must name at least one provider that delivers messages'),
+  /** What is told; everything unless set. */
+  kinds: z
+    .array(noticeKind)
+    .min(1)
+    .default([...noticeKinds]),
+  /** Who is told of overdue revocations. */
+  operators: z.array(z.strictObject({ provider: name, to: z.string().min(1) })).default([]),
+  /** When approvers are told each morning what waits for them, and in which time zone. */
+  digest: timeOfDay.default('08:00'),
+  time_zone: timeZone.default('UTC'),
+});
+
 /** The configuration as a whole (docs/architecture.md, section 11): one document, one version. */
 export const catalogSchema = z.strictObject({
   version: z.union([z.string(), z.number()]).optional(),
@@ -214,6 +233,7 @@ export const catalogSchema = z.strictObject({
   services: servicesSchema.optional(),
   events: z.strictObject({ sources: z.record(name, eventSourceSchema) }).optional(),
   access: accessSchema.optional(),
+  messages: messagesSchema.optional(),
   providers: z.record(name, providerSchema).default({}),
   roles: z.record(name, roleSchema).default({}),
   workflows: z.record(name, workflowSchema).default({}),
@@ -221,6 +241,7 @@ export const catalogSchema = z.strictObject({
 
 export type CatalogDocument = z.infer<typeof catalogSchema>;
 export type OverseersDefinition = z.infer<typeof overseersSchema>;
+export type MessagesDefinition = z.infer<typeof messagesSchema>;
 export type DynamicDefinition = z.infer<typeof dynamicSchema>;
 export type ProviderDefinition = z.infer<typeof providerSchema>;
 export type RoleDefinition = z.infer<typeof roleSchema>;

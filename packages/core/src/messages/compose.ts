@@ -15,7 +15,7 @@ const decisionToken = z.object({ approval: z.string(), digest: z.string(), verdi
 /** What a button decides: it names the approval and its content, and permits nothing by itself. */
 export type DecisionToken = z.infer<typeof decisionToken>;
 
-const outcomes: Record<Exclude<ApprovalStatus, 'open'>, string> = {
+export const outcomes: Record<Exclude<ApprovalStatus, 'open'>, string> = {
   approved: 'Approved',
   denied: 'Denied',
   expired: 'Expired without a decision',

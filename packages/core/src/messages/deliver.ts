@@ -1,6 +1,6 @@
 import { pauseAfter } from '@belay/contract/back-off';
-import { approvals, messages } from '@belay/db';
-import { type Notifications, type Receipt, Retryable, Terminal } from '@belay/providers';
+import { approvals, messages, notices } from '@belay/db';
+import { Disabled, type Message, type Notifications, type Receipt, Retryable, Terminal } from '@belay/providers';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
@@ -8,23 +8,43 @@ import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { untilStopped } from '../until-stopped.js';
 import { composeOutcome, composeQuestion } from './compose.js';
+import { composeNotice } from './compose-notice.js';
+import { disableChannel, readDisabled } from './disabled.js';
+import { writeReminders } from './remind.js';
+import { tellNotices } from './tell.js';
 
 /** How many messages one pass delivers. */
 const most = 50;
 
+type Row = typeof messages.$inferSelect;
+
+/** A message about an approval. */
 interface Claimed {
-  message: typeof messages.$inferSelect;
+  message: Row;
   approval: typeof approvals.$inferSelect;
+}
+
+/** A message that tells of a notice. */
+interface ClaimedNotice {
+  message: Row;
+  notice: typeof notices.$inferSelect;
 }
 
 /**
  * Delivers what is queued, and revises what was delivered about approvals that have closed since; only of one execution when
- * it is named. Every message is delivered at least once while its approval is open. Returns how many were tried. Throws nothing
- * that a provider throws: it is tried again after a pause.
+ * it is named. Otherwise it first queues what people have to be told. Every message is delivered at least once, or given up with an
+ * alarm after a day, or when its approval closes. Returns how many were tried. Throws nothing that a provider throws: it is tried
+ * again after a pause.
  */
 export async function deliverMessages(ctx: Context, only: { executionId?: string } = {}): Promise<number> {
+  if (only.executionId === undefined) {
+    await writeReminders(ctx);
+    await tellNotices(ctx);
+  }
   const claimed = await claim(ctx, only.executionId);
-  await Promise.all(claimed.map((one) => perform(ctx, one)));
+  if (claimed.length === 0) return 0;
+  const disabled = await readDisabled(ctx);
+  await Promise.all(claimed.map((one) => perform(ctx, one, disabled)));
   return claimed.length;
 }
 
@@ -38,56 +58,80 @@ export function notificationsOf(ctx: Context, provider: string): Notifications {
 }
 
 /** Takes what is due for the time of a lease, in which no other worker tries it. */
-async function claim(ctx: Context, executionId: string | undefined): Promise<Claimed[]> {
+async function claim(ctx: Context, executionId: string | undefined): Promise<(Claimed | ClaimedNotice)[]> {
   const theirs = executionId === undefined ? sql`` : sql`and a.execution_id = ${executionId}`;
   const taken = await ctx.db.execute<{ id: string }>(sql`
     with due as (
-      select m.id from ${messages} m join ${approvals} a on a.id = m.approval_id
+      select m.id from ${messages} m left join ${approvals} a on a.id = m.approval_id
       where m.closed_at is null and m.due_at <= app_now() and (m.delivered_at is null or a.status <> 'open') ${theirs}
       order by m.due_at limit ${most} for update of m skip locked)
     update ${messages} set attempts = attempts + 1, due_at = app_now() + ${`${ctx.timing.lease} milliseconds`}::interval
     from due where ${messages}.id = due.id returning ${messages}.id`);
   if (taken.length === 0) return [];
   const ids = taken.map(({ id }) => id);
-  return ctx.db
-    .select({ message: messages, approval: approvals })
+  const rows = await ctx.db
+    .select({ message: messages, approval: approvals, notice: notices })
     .from(messages)
-    .innerJoin(approvals, eq(approvals.id, messages.approvalId))
+    .leftJoin(approvals, eq(approvals.id, messages.approvalId))
+    .leftJoin(notices, eq(notices.id, messages.noticeId))
     .where(inArray(messages.id, ids));
+  return rows.flatMap(({ message, approval, notice }): (Claimed | ClaimedNotice)[] => {
+    if (approval) return [{ message, approval }];
+    return notice ? [{ message, notice }] : [];
+  });
 }
 
-async function perform(ctx: Context, claimed: Claimed): Promise<void> {
-  const { message, approval } = claimed;
+async function perform(ctx: Context, claimed: Claimed | ClaimedNotice, disabled: ReadonlySet<string>): Promise<void> {
+  const { message } = claimed;
   try {
-    if (message.deliveredAt !== null) return await revise(ctx, claimed);
-    // An earlier attempt may have delivered it, although its answer was lost.
-    const earlier = message.attempts > 1 ? await findDelivered(ctx, claimed) : null;
-    const receipt = earlier ?? (approval.status === 'open' ? await deliver(ctx, claimed) : null);
-    if (receipt) await recordDelivery(ctx, message, receipt);
-    else await write(ctx, message, { closedAt: sql`app_now()` });
+    if (disabled.has(message.provider) && message.deliveredAt === null)
+      throw new Terminal(`${message.provider} wants no more messages`);
+    if ('notice' in claimed) await performNotice(ctx, claimed);
+    else await performQuestion(ctx, claimed);
   } catch (error) {
     await fail(ctx, claimed, error);
   }
 }
 
-async function findDelivered(ctx: Context, { message }: Claimed): Promise<Receipt | null> {
+async function performNotice(ctx: Context, { message, notice }: ClaimedNotice): Promise<void> {
+  const late = notice.endsAt !== null && notice.endsAt <= (await readNow(ctx.db));
+  const earlier = message.attempts > 1 ? await findDelivered(ctx, message) : null;
+  const receipt = earlier ?? (late ? null : await send(ctx, message, await composeNotice(ctx, message, notice)));
+  // A reminder is of no use after the end.
+  if (receipt === null) throw new Terminal('It could not be delivered in time');
+  await write(ctx, message, { receipt, deliveredAt: sql`app_now()`, closedAt: sql`app_now()`, lastError: null });
+}
+
+async function performQuestion(ctx: Context, claimed: Claimed): Promise<void> {
+  const { message, approval } = claimed;
+  if (message.deliveredAt !== null) return revise(ctx, claimed);
+  // An earlier attempt may have delivered it, although its answer was lost.
+  const earlier = message.attempts > 1 ? await findDelivered(ctx, message) : null;
+  const open = approval.status === 'open';
+  const receipt = earlier ?? (open ? await send(ctx, message, await composeQuestion(ctx, message, approval)) : null);
+  if (receipt) return recordDelivery(ctx, message, receipt);
+  // The request was settled before its question was due, or while the channel was down.
+  if (message.lastError === null) await write(ctx, message, { closedAt: sql`app_now()` });
+  else throw new Terminal(message.lastError);
+}
+
+async function findDelivered(ctx: Context, message: Row): Promise<Receipt | null> {
   const { find } = notificationsOf(ctx, message.provider);
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   const asked = { to: message.recipient, idempotencyKey: message.key };
   return find ? untilStopped(find(asked, signal), signal) : null;
 }
 
-async function deliver(ctx: Context, { message, approval }: Claimed): Promise<Receipt> {
-  const notifications = notificationsOf(ctx, message.provider);
-  const composed = await composeQuestion(ctx, message, approval);
+async function send(ctx: Context, row: Row, message: Message): Promise<Receipt> {
+  const notifications = notificationsOf(ctx, row.provider);
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
-  const receipt = await untilStopped(notifications.deliver(composed, signal), signal);
+  const receipt = await untilStopped(notifications.deliver(message, signal), signal);
   ctx.crashpoint('message delivered');
   return receipt;
 }
 
 /** Due at once: the approval may have closed meanwhile, and the message is revised then. */
-async function recordDelivery(ctx: Context, message: Claimed['message'], receipt: Receipt): Promise<void> {
+async function recordDelivery(ctx: Context, message: Row, receipt: Receipt): Promise<void> {
   const { revise } = notificationsOf(ctx, message.provider);
   await write(ctx, message, {
     receipt,
@@ -113,7 +157,7 @@ async function revise(ctx: Context, { message, approval }: Claimed): Promise<voi
 /** Writes what came of a try, unless another worker has tried since: at the worst the message is delivered again. */
 async function write(
   ctx: Context,
-  { id, attempts }: Claimed['message'],
+  { id, attempts }: Row,
   set: Parameters<ReturnType<typeof ctx.db.update<typeof messages>>['set']>[0],
 ): Promise<void> {
   await ctx.db
@@ -123,18 +167,22 @@ async function write(
 }
 
 /**
- * Returns whether nothing more is tried: a message that can never be delivered, or could not be revised for a day. Its buttons decide
- * nothing then, but an operator who restores the channel in time has them removed.
+ * Returns whether nothing more is tried: a message that can never be delivered or was tried for a day, or one that could not be
+ * revised for a day. Its buttons decide nothing then, but an operator who restores the channel in time has them removed.
  */
-async function isGivenUp(ctx: Context, { message, approval }: Claimed, error: unknown): Promise<boolean> {
-  if (approval.closedAt === null) return error instanceof Terminal;
-  const since = (await readNow(ctx.db)).getTime() - approval.closedAt.getTime();
-  return since > ctx.timing.messages.revision || (error instanceof Terminal && message.deliveredAt === null);
+async function isGivenUp(ctx: Context, claimed: Claimed | ClaimedNotice, error: unknown): Promise<boolean> {
+  const { message } = claimed;
+  const now = (await readNow(ctx.db)).getTime();
+  const { patience, revision } = ctx.timing.messages;
+  if (message.deliveredAt === null && (error instanceof Terminal || now - message.createdAt.getTime() > patience))
+    return true;
+  if ('notice' in claimed || claimed.approval.closedAt === null) return error instanceof Terminal;
+  return now - claimed.approval.closedAt.getTime() > revision;
 }
 
 /** A message delays nothing: the inbox shows the request nevertheless. */
-async function fail(ctx: Context, claimed: Claimed, error: unknown): Promise<void> {
-  const { message, approval } = claimed;
+async function fail(ctx: Context, claimed: Claimed | ClaimedNotice, error: unknown): Promise<void> {
+  const { message } = claimed;
   const { provider } = message;
   const given = await isGivenUp(ctx, claimed, error);
   const reason = publicMessage(error);
@@ -142,8 +190,16 @@ async function fail(ctx: Context, claimed: Claimed, error: unknown): Promise<voi
   const wish = error instanceof Retryable ? (error.options.afterMilliseconds ?? 0) : 0;
   const wait = Math.min(ctx.timing.messages.last, Math.max(wish, pauseAfter(ctx.timing.messages, message.attempts)));
   const dueAt = sql`app_now() + ${`${wait} milliseconds`}::interval`;
-  await write(ctx, message, { lastError: reason, ...(given ? { closedAt: sql`app_now()` } : { dueAt }) });
-  if (!given) return;
+  if (error instanceof Disabled) await disableChannel(ctx, provider, reason);
+  if (!given) return write(ctx, message, { lastError: reason, dueAt });
+  const undelivered = message.deliveredAt === null ? { failedAt: sql`app_now()` } : {};
+  await write(ctx, message, { lastError: reason, closedAt: sql`app_now()`, ...undelivered });
+  await tellOperators(ctx, claimed, reason);
+}
+
+async function tellOperators(ctx: Context, claimed: Claimed | ClaimedNotice, reason: string): Promise<void> {
+  const { provider } = claimed.message;
+  const about = 'notice' in claimed ? claimed.notice : claimed.approval;
   await appendLedger(ctx.db, [
     {
       type: 'message.failed',
@@ -151,8 +207,8 @@ async function fail(ctx: Context, claimed: Claimed, error: unknown): Promise<voi
       message: `A message about the request could not be delivered by ${provider}: ${reason}`,
       actor: { kind: 'system', name: 'messages' },
       provider,
-      executionId: approval.executionId,
-      data: { approval: approval.id },
+      ...(about.executionId === null ? {} : { executionId: about.executionId }),
+      data: 'notice' in claimed ? { notice: claimed.notice.kind } : { approval: claimed.approval.id },
     },
   ]);
 }

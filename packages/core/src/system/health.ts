@@ -6,6 +6,7 @@ import { open, seal } from '../tokens/seal.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
+import { countDisabledChannels, countUndelivered } from './undelivered.js';
 
 /** Returns the health of every service, within two seconds (GET /health). An overdue revocation makes it degraded. */
 export async function readHealth(
@@ -53,14 +54,24 @@ async function schedulerHealth(input: { scheduler: () => Promise<string>; droppe
   return `degraded: ${input.droppedJobs} jobs of the queue were dropped in the last 15 minutes; see the log`;
 }
 
-/** Returns what the engine cannot do: access that should be gone and is not, and executions that cannot continue. */
+/** Returns what the engine cannot do: access that should be gone and is not, executions that cannot continue, messages without a reader. */
 async function engineHealth(ctx: Context): Promise<string> {
-  const [overdue, elsewhere, failing] = await Promise.all([countOverdue(ctx), countElsewhere(ctx), countFailing(ctx)]);
+  const [overdue, elsewhere, failing, undelivered, disabled] = await Promise.all([
+    countOverdue(ctx),
+    countElsewhere(ctx),
+    countFailing(ctx),
+    countUndelivered(ctx),
+    countDisabledChannels(ctx),
+  ]);
   const alarms = [
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
     // Reported immediately: it ends only when the address leads back.
     ...(elsewhere > 0 ? [`${elsewhere} at providers whose address now leads to another target`] : []),
     ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
+    ...(undelivered > 0
+      ? [`${undelivered} messages could not be delivered in the last 24 hours; see the audit log`]
+      : []),
+    ...(disabled > 0 ? [`${disabled} channels want no more messages; change their configuration`] : []),
   ];
   return alarms.length === 0 ? 'healthy' : `degraded: ${alarms.join(', ')}`;
 }

@@ -7,6 +7,7 @@ import type { Store } from '../context.js';
 import { answerInTime } from './answer-in-time.js';
 import { countFailing } from './failing.js';
 import { countElsewhere, countOverdue } from './overdue.js';
+import { countUndelivered } from './undelivered.js';
 
 /**
  * Returns the interface's counters (GET /metrics). Requests are those of this process; elevation requests are those of
@@ -27,8 +28,9 @@ export async function readMetrics(
       countOverdue(ctx),
       countElsewhere(ctx),
       countFailing(ctx),
+      countUndelivered(ctx),
     ]);
-  const [[counted], overdue, elsewhere, failing] = await answerInTime(ctx, count, () => {
+  const [[counted], overdue, elsewhere, failing, undelivered] = await answerInTime(ctx, count, () => {
     throw new AccessError('unavailable', 'The database does not respond');
   });
   return {
@@ -40,6 +42,7 @@ export async function readMetrics(
     elevate_requests: counted?.count ?? 0,
     overdue_revocations: overdue + elsewhere,
     failing_executions: failing,
+    undelivered_messages: undelivered,
     dropped_jobs: input.droppedJobs ?? 0,
   };
 }

@@ -1,11 +1,86 @@
 import { sql } from 'drizzle-orm';
-import { foreignKey, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { boolean, check, foreignKey, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { approvals } from './approvals.js';
 import { appNow, instant, json } from './columns.js';
+import { users } from './people.js';
+
+/** What people can be told of. */
+export type NoticeKind =
+  | 'request.waiting'
+  | 'request.decided'
+  | 'access.active'
+  | 'access.ending'
+  | 'access.ended'
+  | 'revocation.overdue'
+  | 'requests.digest';
+
+/** The kinds that the configuration in force tells; none while it names no channel. Triggers write notices of these only. */
+export const toldKinds = pgTable('told_kinds', { kind: text('kind').$type<NoticeKind>().primaryKey() });
 
 /**
- * What approvers are told outside of Belay: committed with the approval that it is about, then delivered at least once, and
- * revised when the approval has closed. What it says is made from the approval at each delivery, tokens included.
+ * That something is to be told: committed by a trigger with what it tells of, or by the sweep. It then becomes one message for each
+ * person and channel.
+ */
+export const notices = pgTable(
+  'notices',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    /** The same key is told once. */
+    key: text('key').notNull(),
+    kind: text('kind').$type<NoticeKind>().notNull(),
+    executionId: uuid('execution_id'),
+    approvalId: uuid('approval_id'),
+    entitlementId: uuid('entitlement_id'),
+    /** Whom it is for; null where that follows from the kind. */
+    userId: uuid('user_id'),
+    /** When the access ends that it reminds of. */
+    endsAt: instant('ends_at'),
+    urgent: boolean('urgent').notNull().default(false),
+    dueAt: instant('due_at').notNull().default(appNow),
+    /** When its messages were queued. */
+    toldAt: instant('told_at'),
+    createdAt: instant('created_at').notNull().default(appNow),
+  },
+  (table) => [
+    unique('notices_are_told_once').on(table.key),
+    index('notices_due_idx').on(table.dueAt).where(sql`${table.toldAt} is null`),
+  ],
+);
+
+/** What a person wants to be told, where and when; a person without a row is told everything on every channel. */
+export const notificationPreferences = pgTable(
+  'notification_preferences',
+  {
+    userId: uuid('user_id').primaryKey(),
+    /** Null for all that the configuration names. */
+    channels: json<string[]>('channels'),
+    /** The kinds that they do not want. */
+    muted: json<NoticeKind[]>('muted').notNull().default([]),
+    /** Hours of the day, `22:00`; both or neither. */
+    quietFrom: text('quiet_from'),
+    quietTo: text('quiet_to'),
+    /** IANA name. */
+    timeZone: text('time_zone'),
+    updatedAt: instant('updated_at').notNull().default(appNow),
+  },
+  (table) => [
+    foreignKey({ name: 'notification_preferences_user_fk', columns: [table.userId], foreignColumns: [users.id] }),
+    check('quiet_hours_are_whole', sql`(${table.quietFrom} is null) = (${table.quietTo} is null)`),
+  ],
+);
+
+/** Channels whose receiver wants no more messages, until the configuration changes. */
+export const disabledChannels = pgTable('disabled_channels', {
+  provider: text('provider').primaryKey(),
+  /** The configuration in which it was disabled. */
+  catalogVersion: integer('catalog_version').notNull(),
+  reason: text('reason').notNull(),
+  disabledAt: instant('disabled_at').notNull().default(appNow),
+});
+
+/**
+ * What people are told outside of Belay, on one channel: about an approval, or a notice. It is delivered at least once; one about
+ * an approval is revised when that has closed. What it says is made at each delivery, tokens included.
  */
 export const messages = pgTable(
   'messages',
@@ -13,7 +88,9 @@ export const messages = pgTable(
     id: uuid('id').primaryKey(),
     /** The idempotency key under which the provider is given it. */
     key: text('key').notNull(),
-    approvalId: uuid('approval_id').notNull(),
+    /** What it is about: either an approval or a notice. */
+    approvalId: uuid('approval_id'),
+    noticeId: uuid('notice_id'),
     provider: text('provider').notNull(),
     recipient: text('recipient').notNull(),
     /** The workflow's own words, or null for the usual ones. */
@@ -23,6 +100,8 @@ export const messages = pgTable(
     deliveredAt: instant('delivered_at'),
     /** When nothing is left to do: revised, not needed any more, or given up. */
     closedAt: instant('closed_at'),
+    /** When it was given up. */
+    failedAt: instant('failed_at'),
     /** When it is tried (again); a delivery in progress moves it on. */
     dueAt: instant('due_at').notNull().default(appNow),
     attempts: integer('attempts').notNull().default(0),
@@ -32,6 +111,9 @@ export const messages = pgTable(
   (table) => [
     unique('messages_are_queued_once').on(table.key),
     foreignKey({ name: 'messages_approval_fk', columns: [table.approvalId], foreignColumns: [approvals.id] }),
+    foreignKey({ name: 'messages_notice_fk', columns: [table.noticeId], foreignColumns: [notices.id] }),
+    check('message_is_about_one_thing', sql`(${table.approvalId} is null) <> (${table.noticeId} is null)`),
+    index('messages_failed_idx').on(table.failedAt).where(sql`${table.failedAt} is not null`),
     index('messages_open_idx').on(table.dueAt).where(sql`${table.closedAt} is null`),
   ],
 );

@@ -75,6 +75,7 @@ describe('GET /metrics as text', () => {
       belay_elevate_requests: 'GAUGE',
       belay_overdue_revocations: 'GAUGE',
       belay_failing_executions: 'GAUGE',
+      belay_undelivered_messages: 'GAUGE',
       belay_http_request_duration_seconds: 'HISTOGRAM',
       belay_approval_duration_seconds: 'HISTOGRAM',
       belay_grant_duration_seconds: 'HISTOGRAM',

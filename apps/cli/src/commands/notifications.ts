@@ -1,0 +1,71 @@
+import type { NotificationPreferences } from '@belay/sdk';
+import { addCommand, type Parent } from '../command.js';
+
+interface Options {
+  mute?: string[];
+  unmute?: string[];
+  channel?: string[];
+  allChannels?: true;
+  quiet?: string;
+  timeZone?: string;
+  clearQuiet?: true;
+}
+
+/** Declares the command `belay notifications`, which shows and changes what the person is told outside of Belay. */
+export function addNotifications(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'notifications',
+    description: 'show or change what you are told outside of Belay',
+    examples: [
+      'notifications',
+      'notifications --mute access.active --channel mail',
+      'notifications --quiet 22:00-07:00 --time-zone Europe/Berlin',
+    ],
+    options: (command) =>
+      command
+        .option('--mute <kind...>', 'kinds that you do not want')
+        .option('--unmute <kind...>', 'kinds that you want again')
+        .option('--channel <id...>', 'the channels that you are told on')
+        .option('--all-channels', 'be told on every channel')
+        .option('--quiet <from-to>', 'hours in which only what is urgent is sent, for example 22:00-07:00')
+        .option('--time-zone <name>', 'the time zone of these hours, for example Europe/Berlin')
+        .option('--clear-quiet', 'no quiet hours'),
+    run: async ({ options, output, connect, shell }) => {
+      const { client } = await connect();
+      const { signal } = shell;
+      const { available: _, ...current } = await client.preferences.get({ signal });
+      const wanted = change(current, options);
+      const shown = wanted
+        ? await client.preferences.set(wanted, { signal })
+        : await client.preferences.get({ signal });
+      const { quiet_hours: quiet, channels, muted } = shown;
+      output.result(shown, () =>
+        output.fields({
+          channels: (channels ?? shown.available.channels).join(', ') || 'none',
+          told: shown.available.kinds.filter((kind) => !muted.includes(kind)).join(', ') || 'nothing',
+          muted: muted.join(', '),
+          'quiet hours': quiet ? `${quiet.from}-${quiet.to} ${quiet.time_zone}` : 'none',
+        }),
+      );
+      return undefined;
+    },
+  });
+}
+
+/** Returns what the options make of the preferences, or null without an option. The server checks each value. */
+function change(current: NotificationPreferences, options: Options): NotificationPreferences | null {
+  if (Object.keys(options).length === 0) return null;
+  const { mute = [], unmute = [], channel, allChannels, quiet, timeZone, clearQuiet } = options;
+  const kept = current.muted.filter((kind) => !unmute.includes(kind));
+  const [from = '', to = ''] = quiet?.split('-') ?? [];
+  const zone = timeZone ?? current.quiet_hours?.time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const hours =
+    quiet === undefined
+      ? current.quiet_hours && { ...current.quiet_hours, time_zone: zone }
+      : { from, to, time_zone: zone };
+  return {
+    channels: allChannels ? null : (channel ?? current.channels),
+    muted: [...new Set([...kept, ...(mute as NotificationPreferences['muted'])])],
+    quiet_hours: clearQuiet ? null : hours,
+  };
+}

@@ -1,0 +1,30 @@
+import { preferenceOperations } from '@belay/contract/preferences';
+import { readPreferences, writePreferences } from '@belay/core';
+import { authenticated } from '../procedures.js';
+import { router } from '../trpc.js';
+
+export const preferencesRouter = router({
+  get: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/preferences',
+        tags: ['notifications'],
+        summary: 'Read what you are told outside of Belay, where and when',
+      },
+    })
+    .output(preferenceOperations.get.output)
+    .query(({ ctx }) => readPreferences(ctx.caller)),
+  set: authenticated
+    .meta({
+      openapi: {
+        method: 'PUT',
+        path: '/preferences',
+        tags: ['notifications'],
+        summary: 'Choose what you are told outside of Belay, where and when',
+      },
+    })
+    .input(preferenceOperations.set.input)
+    .output(preferenceOperations.set.output)
+    .mutation(({ ctx, input }) => writePreferences(ctx.caller, input)),
+});

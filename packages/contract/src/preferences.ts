@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { name } from './fields.js';
+import { mutation, query } from './operation.js';
+
+/** What people can be told of outside of Belay. */
+export const noticeKinds = [
+  'request.waiting',
+  'request.decided',
+  'access.active',
+  'access.ending',
+  'access.ended',
+  'revocation.overdue',
+  'requests.digest',
+] as const;
+export const noticeKind = z.enum(noticeKinds);
+
+/** An hour and a minute of the day. */
+export const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of the day, for example 22:00');
+
+/** A time zone by its IANA name. */
+export const timeZone = z
+  .string()
+  .max(64)
+  .refine(isTimeZone, 'must be the IANA name of a time zone, for example Europe/Berlin');
+
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const quietHours = z
+  .strictObject({ from: timeOfDay, to: timeOfDay, time_zone: timeZone })
+  .refine(({ from, to }) => from !== to, { path: ['to'], message: 'must differ from "from"' })
+  .describe('What is not urgent waits for the end of these hours');
+
+export const notificationPreferences = z.object({
+  channels: z.array(name).max(20).nullable().describe('Null: all channels that the configuration names'),
+  muted: z.array(noticeKind).max(noticeKinds.length).describe('What the person does not want to be told'),
+  quiet_hours: quietHours.nullable(),
+});
+/** What a person wants to be told outside of Belay, where and when. */
+export type NotificationPreferences = z.infer<typeof notificationPreferences>;
+
+export const shownPreferences = notificationPreferences.extend({
+  available: z.object({
+    channels: z.array(z.string()).describe('The channels that the configuration names'),
+    kinds: z.array(noticeKind).describe('The kinds that it tells'),
+  }),
+});
+export type ShownPreferences = z.infer<typeof shownPreferences>;
+
+export const preferenceOperations = {
+  get: query({ output: shownPreferences }),
+  set: mutation({ input: z.strictObject(notificationPreferences.shape), output: shownPreferences }),
+};

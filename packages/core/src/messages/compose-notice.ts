@@ -1,0 +1,95 @@
+import { approvals, entitlements, executions, type messages, type notices } from '@belay/db';
+import type { Fact, Message } from '@belay/providers';
+import { eq } from 'drizzle-orm';
+import type { Context } from '../context.js';
+import { readNow } from '../now.js';
+import { elevationInputSchema } from '../plans/input.js';
+import { outcomes } from './compose.js';
+
+type Row = typeof messages.$inferSelect;
+type Notice = typeof notices.$inferSelect;
+
+interface Words {
+  title: string;
+  text: string;
+  facts?: Fact[];
+  action: { label: string; path: string };
+}
+
+/** Returns the message that tells of a notice, in the words that are true when it is delivered. */
+export async function composeNotice(ctx: Context, row: Row, notice: Notice): Promise<Message> {
+  const { title, text, facts = [], action } = await wordsOf(ctx, row, notice);
+  const url = new URL(action.path, ctx.program.baseUrl).href;
+  return {
+    to: row.recipient,
+    kind: notice.kind,
+    // A title is one line on every channel.
+    title: title.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '),
+    text,
+    facts,
+    actions: [{ kind: 'link', label: action.label, url }],
+    idempotencyKey: row.key,
+  };
+}
+
+async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
+  if (notice.kind === 'requests.digest') {
+    const title = row.text ?? 'Requests wait for your decision';
+    return { title, text: title, action: { label: 'Open inbox', path: '/api/v1/approvals' } };
+  }
+  const { role, reason } = await readRequest(ctx, notice);
+  const facts = [
+    { name: 'Role', value: role },
+    { name: 'Reason', value: reason },
+  ];
+  const action = { label: 'Open request', path: `/api/v1/execution/${notice.executionId}` };
+  if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
+  if (notice.kind === 'request.decided') {
+    const outcome = await readOutcome(ctx, notice);
+    return { title: `${outcome}: ${role}`, text: `Your request for ${role}: ${outcome.toLowerCase()}`, facts, action };
+  }
+  if (notice.kind === 'access.ending' && notice.endsAt) {
+    const left = notice.endsAt.getTime() - (await readNow(ctx.db)).getTime();
+    const minutes = Math.max(1, Math.round(left / 60_000));
+    const title = `Access ends in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}: ${role}`;
+    const ends = { name: 'Ends at', value: notice.endsAt.toISOString() };
+    return { title, text: title, facts: [...facts, ends], action: { ...action, label: 'Extend access' } };
+  }
+  const title = notice.kind === 'access.ended' ? `Access has ended: ${role}` : `Access is active: ${role}`;
+  return { title, text: title, facts, action };
+}
+
+async function readRequest(ctx: Context, { executionId }: Notice): Promise<{ role: string; reason: string }> {
+  const [execution] = await ctx.db
+    .select({ input: executions.input })
+    .from(executions)
+    .where(eq(executions.id, executionId ?? ''));
+  const { data } = elevationInputSchema.safeParse(execution?.input);
+  return { role: data?.dynamic ? 'a custom request' : (data?.role ?? 'a request'), reason: data?.reason ?? '' };
+}
+
+async function readOutcome(ctx: Context, { approvalId }: Notice): Promise<string> {
+  const [approval] = await ctx.db
+    .select({ status: approvals.status })
+    .from(approvals)
+    .where(eq(approvals.id, approvalId ?? ''));
+  return !approval || approval.status === 'open' ? 'Decided' : outcomes[approval.status];
+}
+
+async function wordsOfOverdue(
+  ctx: Context,
+  { entitlementId }: Notice,
+  rest: Pick<Words, 'facts' | 'action'>,
+): Promise<Words> {
+  const [held] = await ctx.db
+    .select({ provider: entitlements.provider, identity: entitlements.identity, lastError: entitlements.lastError })
+    .from(entitlements)
+    .where(eq(entitlements.id, entitlementId ?? ''));
+  const { provider = 'a system', identity = 'Someone', lastError } = held ?? {};
+  return {
+    title: `A revocation at ${provider} is overdue`,
+    text: `${identity} still holds access at ${provider} that should have ended`,
+    facts: [...(rest.facts ?? []), ...(lastError ? [{ name: 'Last error', value: lastError }] : [])],
+    action: rest.action,
+  };
+}

@@ -1,0 +1,51 @@
+import { invalid } from '@belay/contract/errors';
+import type { NotificationPreferences, ShownPreferences } from '@belay/contract/preferences';
+import { notificationPreferences } from '@belay/db';
+import { eq, sql } from 'drizzle-orm';
+import { requireUser } from '../actor.js';
+import type { ActorStore, Store } from '../context.js';
+
+/** Returns what the caller wants to be told, and what they can choose from; everything on every channel unless they chose. */
+export async function readPreferences(ctx: ActorStore): Promise<ShownPreferences> {
+  const { id } = requireUser(ctx);
+  const [row] = await ctx.db.select().from(notificationPreferences).where(eq(notificationPreferences.userId, id));
+  return show(ctx, row);
+}
+
+/**
+ * Stores what the caller wants to be told, in the place of what they wanted before. Throws `invalid` for a channel that the
+ * configuration does not name.
+ */
+export async function writePreferences(ctx: ActorStore, input: NotificationPreferences): Promise<ShownPreferences> {
+  const { id } = requireUser(ctx);
+  const { channels, muted, quiet_hours } = input;
+  const known = ctx.catalog.current().document.messages?.channels ?? [];
+  const unknown = channels?.find((channel) => !known.includes(channel));
+  if (unknown !== undefined)
+    throw invalid('channels', `"${unknown}" is not a channel; available: ${known.join(', ') || 'none'}`);
+  const chosen = {
+    channels,
+    muted,
+    quietFrom: quiet_hours?.from ?? null,
+    quietTo: quiet_hours?.to ?? null,
+    timeZone: quiet_hours?.time_zone ?? null,
+  };
+  const [row] = await ctx.db
+    .insert(notificationPreferences)
+    .values({ userId: id, ...chosen })
+    .onConflictDoUpdate({ target: notificationPreferences.userId, set: { ...chosen, updatedAt: sql`app_now()` } })
+    .returning();
+  return show(ctx, row);
+}
+
+function show(ctx: Store, row: typeof notificationPreferences.$inferSelect | undefined): ShownPreferences {
+  const told = ctx.catalog.current().document.messages;
+  const { channels = null, muted = [], quietFrom = null, quietTo = null, timeZone } = row ?? {};
+  const quiet = quietFrom === null || quietTo === null ? null : { from: quietFrom, to: quietTo };
+  return {
+    channels,
+    muted,
+    quiet_hours: quiet && { ...quiet, time_zone: timeZone ?? 'UTC' },
+    available: { channels: told?.channels ?? [], kinds: told?.kinds ?? [] },
+  };
+}

@@ -1,0 +1,67 @@
+import { entitlements, grants, notices } from '@belay/db';
+import { sql } from 'drizzle-orm';
+import type { Store } from '../context.js';
+
+/** How many overdue revocations one pass writes notices of. */
+const most = 100;
+const minute = 60_000;
+
+/** How long before the end of access its holder is reminded, and whether in quiet hours too. */
+const reminders = [
+  { from: 15 * minute, to: 5 * minute, urgent: false },
+  { from: 5 * minute, to: 0, urgent: true },
+];
+
+/**
+ * Writes the notices that follow from the time: access that ends soon, overdue revocations, and the digest of a morning. Each has a key,
+ * so that every pass of every worker may write it. Reads only what is live or owed, by its index.
+ */
+export async function writeReminders(ctx: Store): Promise<void> {
+  const told = ctx.catalog.current().document.messages;
+  if (!told) return;
+  if (told.kinds.includes('access.ending')) for (const one of reminders) await remindOfEnd(ctx, one);
+  if (told.kinds.includes('revocation.overdue') && told.operators.length > 0) await tellOverdue(ctx);
+  if (told.kinds.includes('requests.digest')) await writeDigest(ctx, told);
+}
+
+const end = sql`least(g.ended_at, coalesce(g.expires_at, g.activate_by))`;
+const milliseconds = (value: number) => sql`${`${value} milliseconds`}::interval`;
+
+/** Short access has no early reminder, and access that another grant extends has none at all. */
+async function remindOfEnd(ctx: Store, { from, to, urgent }: (typeof reminders)[number]): Promise<void> {
+  await ctx.db.execute(sql`
+    insert into ${notices} (key, kind, execution_id, user_id, ends_at, urgent)
+    select 'access.ending:' || ${String(from)} || ':' || g.execution_id || ':' || extract(epoch from max(g.expires_at)),
+      'access.ending', g.execution_id, g.user_id, max(g.expires_at), ${urgent}
+    from ${grants} g
+    where g.gone_at is null and ${end} > app_now() + ${milliseconds(to)} and ${end} <= app_now() + ${milliseconds(from)}
+      and g.ended_at is null and g.activated_at is not null and g.duration >= ${2 * from}
+      and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.ended_at is null
+        and coalesce(o.expires_at, o.activate_by) > g.expires_at)
+    group by g.execution_id, g.user_id
+    on conflict do nothing`);
+}
+
+/** The same condition as `countOverdue`. */
+async function tellOverdue(ctx: Store): Promise<void> {
+  await ctx.db.execute(sql`
+    insert into ${notices} (key, kind, execution_id, entitlement_id, urgent)
+    select 'revocation.overdue:' || g.id, 'revocation.overdue', g.execution_id, g.entitlement_id, true
+    from ${grants} g join ${entitlements} e on e.id = g.entitlement_id
+    where g.gone_at is null and ${end} < app_now() - ${milliseconds(ctx.timing.overdue)} and e.state <> 'absent'
+      and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.ended_at is null
+        and coalesce(o.expires_at, o.activate_by) > app_now())
+      and not exists (select from ${notices} n where n.key = 'revocation.overdue:' || g.id)
+    limit ${most}
+    on conflict do nothing`);
+}
+
+/** From the hour of the digest on, for a morning: a worker that starts in the evening sends none. */
+async function writeDigest(ctx: Store, { digest, time_zone }: { digest: string; time_zone: string }): Promise<void> {
+  const local = sql`(app_now() at time zone ${time_zone})`;
+  await ctx.db.execute(sql`
+    insert into ${notices} (key, kind)
+    select 'requests.digest:' || ${local}::date, 'requests.digest'
+    where ${local}::time >= ${digest}::time and ${local} < ${local}::date + ${digest}::time + interval '4 hours'
+    on conflict do nothing`);
+}

@@ -1,0 +1,168 @@
+import { approvals, executions, grants, messages, notices, notificationPreferences, type Transaction } from '@belay/db';
+import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import type { ApprovalSubject } from '../approvals/inbox.js';
+import type { MessagesDefinition } from '../configuration/schema.js';
+import type { Store } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+import { readNow } from '../now.js';
+import { type Addressee, type FindApprovers, readApprovers } from './approvers.js';
+import { untilQuietEnds } from './quiet-hours.js';
+
+/** How many notices one pass turns into messages. */
+const most = 50;
+
+type Notice = typeof notices.$inferSelect;
+
+/** A message to be queued: to a person, on the channels that they prefer, or to an address on one channel. */
+interface Telling {
+  to: Addressee | { provider: string; to: string };
+  urgent: boolean;
+  text?: string;
+}
+
+/**
+ * Turns due notices into one message for each person and channel, in one transaction: a message is queued once, however many
+ * workers do this and wherever one of them stops.
+ */
+export async function tellNotices(ctx: Store): Promise<void> {
+  const told = ctx.catalog.current().document.messages;
+  if (!told) return;
+  await ctx.db.transaction(async (tx) => {
+    const due = await tx
+      .select()
+      .from(notices)
+      .where(and(isNull(notices.toldAt), sql`${notices.dueAt} <= app_now()`))
+      .orderBy(asc(notices.dueAt))
+      .limit(most)
+      .for('update', { skipLocked: true });
+    if (due.length === 0) return;
+    const now = await readNow(tx);
+    let people: Promise<FindApprovers> | undefined;
+    const approvers = () => (people ??= readApprovers(ctx, tx));
+    for (const notice of due) await tellOne(ctx, tx, notice, { told, now, approvers });
+  });
+}
+
+interface Telltale {
+  told: MessagesDefinition;
+  now: Date;
+  approvers(): Promise<FindApprovers>;
+}
+
+async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings: Telltale): Promise<void> {
+  const waits = await pauseOf(tx, notice);
+  if (waits) {
+    const dueAt = sql`app_now() + interval '1 minute'`;
+    await tx.update(notices).set({ dueAt }).where(eq(notices.id, notice.id));
+    return;
+  }
+  const tellings = await tellingsOf(ctx, tx, notice, surroundings);
+  if (tellings.length > 0) await queueAll(ctx, tx, notice, tellings, surroundings);
+  await tx.update(notices).set({ toldAt: sql`app_now()` }).where(eq(notices.id, notice.id));
+}
+
+/** Whether a request is not yet as the notice says: others of its grants still wait, or are still held. */
+async function pauseOf(tx: Transaction, { kind, executionId }: Notice): Promise<boolean> {
+  if (executionId === null || (kind !== 'access.active' && kind !== 'access.ended')) return false;
+  const over = sql`coalesce(${grants.endedAt}, ${grants.expiresAt}, ${grants.activateBy}) <= app_now()`;
+  const unsettled =
+    kind === 'access.active'
+      ? sql`${grants.activatedAt} is null and not ${over}`
+      : sql`${grants.activatedAt} is not null and ${grants.goneAt} is null and (${grants.endedAt} is null or ${grants.endedReason} <> 'lapsed')`;
+  const [one] = await tx
+    .select({ id: grants.id })
+    .from(grants)
+    .where(and(eq(grants.executionId, executionId), sql`coalesce(${grants.endedReason}, '') <> 'lapsed'`, unsettled))
+    .limit(1);
+  return one !== undefined;
+}
+
+async function tellingsOf(
+  ctx: Store,
+  tx: Transaction,
+  notice: Notice,
+  { told, now, approvers }: Telltale,
+): Promise<Telling[]> {
+  const { kind, approvalId, executionId, endsAt, urgent } = notice;
+  if (kind === 'revocation.overdue') return told.operators.map((to) => ({ to, urgent }));
+  if (kind === 'requests.digest') return tellDigest(tx, await approvers());
+  if (kind === 'request.waiting') {
+    const [approval] = await tx
+      .select()
+      .from(approvals)
+      .where(eq(approvals.id, approvalId ?? ''));
+    if (approval?.status !== 'open') return [];
+    const { role } = approval.subject as ApprovalSubject;
+    const important = ctx.catalog.current().roles.get(role)?.definition.urgent ?? false;
+    return (await approvers())(approval).map((to) => ({ to, urgent: important }));
+  }
+  // A reminder is of no use after the end.
+  if (endsAt && endsAt <= now) return [];
+  const [owner] = await tx
+    .select({ userId: executions.ownerId, address: sql<string>`${executions.input} -> 'user' ->> 'email'` })
+    .from(executions)
+    .where(eq(executions.id, executionId ?? ''));
+  return owner ? [{ to: owner, urgent }] : [];
+}
+
+/** How many requests wait for each person. */
+async function tellDigest(tx: Transaction, find: FindApprovers): Promise<Telling[]> {
+  const open = await tx.select().from(approvals).where(eq(approvals.status, 'open'));
+  const waiting = new Map<string, { to: Addressee; count: number }>();
+  for (const approval of open) {
+    for (const to of find(approval)) {
+      const key = to.userId ?? to.address;
+      waiting.set(key, { to, count: (waiting.get(key)?.count ?? 0) + 1 });
+    }
+  }
+  return [...waiting.values()].map(({ to, count }) => ({
+    to,
+    urgent: false,
+    text: count === 1 ? '1 request waits for your decision' : `${count} requests wait for your decision`,
+  }));
+}
+
+/** One about an open approval is a question, with the buttons that the channel has; every other one only tells. */
+async function queueAll(ctx: Store, tx: Transaction, notice: Notice, tellings: Telling[], { told, now }: Telltale) {
+  const ids = tellings.flatMap(({ to }) => ('userId' in to && to.userId !== null ? [to.userId] : []));
+  const rows =
+    ids.length === 0
+      ? []
+      : await tx.select().from(notificationPreferences).where(inArray(notificationPreferences.userId, ids));
+  const preferences = new Map(rows.map((row) => [row.userId, row]));
+  const about =
+    notice.kind === 'request.waiting' ? { approvalId: notice.approvalId } : { noticeId: notice.id, approvalId: null };
+  const values = tellings.flatMap(({ to, urgent, text = null }) => {
+    const own = 'userId' in to ? preferences.get(to.userId ?? '') : undefined;
+    if (own?.muted.includes(notice.kind)) return [];
+    const wait = urgent || !own ? 0 : quietOf(own, now);
+    const recipient = 'userId' in to ? to.address : to.to;
+    const channels = 'userId' in to ? told.channels.filter((id) => own?.channels?.includes(id) ?? true) : [to.provider];
+    return channels.map((provider) => ({
+      id: ctx.newId(),
+      key: `${notice.key} ${provider} ${recipient}`,
+      ...about,
+      provider,
+      recipient,
+      text,
+      dueAt: new Date(now.getTime() + wait),
+    }));
+  });
+  if (values.length === 0) return;
+  await tx.insert(messages).values(values).onConflictDoNothing();
+  await appendLedger(tx, [
+    {
+      type: 'message.queued',
+      message: `${values.length} messages are queued: ${notice.kind}`,
+      actor: { kind: 'system', name: 'messages' },
+      ...(notice.userId === null ? {} : { userId: notice.userId }),
+      ...(notice.executionId === null ? {} : { executionId: notice.executionId }),
+      data: { kind: notice.kind, channels: [...new Set(values.map(({ provider }) => provider))] },
+    },
+  ]);
+}
+
+function quietOf({ quietFrom, quietTo, timeZone }: typeof notificationPreferences.$inferSelect, now: Date): number {
+  if (quietFrom === null || quietTo === null) return 0;
+  return untilQuietEnds({ from: quietFrom, to: quietTo, timeZone: timeZone ?? 'UTC' }, now);
+}

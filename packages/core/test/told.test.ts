@@ -1,0 +1,226 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { deliverMessages, readMetrics, returnAccess } from '@belay/core';
+import { type Connector, webhookConnector } from '@belay/providers';
+import { approvalCatalog } from '@belay/testkit/house';
+import { afterEach, describe, expect, it } from 'vitest';
+import { approve, ask, type Cast, day, deny, hour, minute, openCast } from './support/stories.js';
+
+const everything = ['request.waiting', 'request.decided', 'access.active', 'access.ending', 'access.ended'];
+
+function catalog(messages: object = {}, role: object = {}): object {
+  const usual = { channels: ['memory'], kinds: everything };
+  return { ...approvalCatalog({ role }), messages: { ...usual, ...messages } };
+}
+
+describe('people are told', () => {
+  let cast: Cast | undefined;
+  afterEach(async () => {
+    await cast?.[Symbol.asyncDispose]();
+    cast = undefined;
+  });
+  const open = async (messages: object = {}, role: object = {}, time?: string) => {
+    cast = await openCast({ catalog: catalog(messages, role), ...(time === undefined ? {} : { time }) });
+    return cast;
+  };
+  const delivered = () => (cast as Cast).house.provider.messages;
+  /** Whom was told what, in order. */
+  const toldOf = (to: string) =>
+    delivered()
+      .filter((message) => message.to === `${to}@example.com`)
+      .map(({ title }) => title);
+  const asleep = (who: 'ada' | 'grace', more: object = {}) => {
+    const { house, [who]: person } = cast as Cast;
+    const row = { muted: [], channels: null, ...more };
+    return house.database.sql`
+      insert into notification_preferences (user_id, muted, channels, quiet_from, quiet_to, time_zone)
+      values (${person.actor.id}, ${row.muted}, ${row.channels}, '11:00', '13:00', 'Europe/Berlin')`;
+  };
+
+  it('of a request from its start to the end of its access, each once, and only those concerned', async () => {
+    const { house, ada, grace } = await open();
+    const id = await ask(house, ada, { duration: 'PT1H' });
+    expect([toldOf('grace'), toldOf('alan')]).toEqual(Array(2).fill(['A request waits for your decision']));
+    await approve(grace, id);
+    await house.work();
+    expect(toldOf('ada').sort()).toEqual(['Access is active: reader', 'Approved: reader']);
+    for (const turn of [44, 2, 10, 1]) await house.pass(turn * minute);
+    expect(toldOf('ada').slice(2)).toEqual(['Access ends in 14 minutes: reader', 'Access ends in 4 minutes: reader']);
+    await house.pass(hour);
+    await house.pass(hour);
+    expect(toldOf('ada').slice(4)).toEqual(['Access has ended: reader']);
+    expect(toldOf('mallory')).toEqual([]);
+    expect(new Set(delivered().map(({ idempotencyKey }) => idempotencyKey)).size).toBe(delivered().length);
+    expect(house.provider.count('deliver')).toBe(delivered().length);
+  });
+
+  it('of a denial, in words and with a link, and of nothing that did not happen', async () => {
+    const { house, ada, grace } = await open();
+    const id = await ask(house, ada);
+    await deny(grace, id);
+    await house.work();
+    expect(toldOf('ada')).toEqual(['Denied: reader']);
+    const [told] = delivered().filter(({ to }) => to === 'ada@example.com');
+    expect(told).toMatchObject({ kind: 'request.decided', facts: [{ value: 'reader' }, { value: 'a ticket' }] });
+    expect(told?.actions).toEqual([
+      { kind: 'link', label: 'Open request', url: `http://127.0.0.1:8080/api/v1/execution/${id}` },
+    ]);
+  });
+
+  it('nothing while the configuration names no channel: nothing is written either', async () => {
+    cast = await openCast();
+    const id = await ask(cast.house, cast.ada, { duration: 'PT1H' });
+    await approve(cast.grace, id);
+    for (let turn = 0; turn < 4; turn += 1) await cast.house.pass(20 * minute);
+    expect(await cast.house.database.sql`select 1 from notices union all select 1 from messages`).toEqual([]);
+  });
+
+  it('nothing of kinds that the configuration leaves out, and nothing that they have muted', async () => {
+    const { house, ada, grace } = await open({ kinds: ['request.waiting', 'access.active'] });
+    await asleep('grace', { muted: ['request.waiting'] });
+    const id = await ask(house, ada);
+    await approve(grace, id);
+    await house.work();
+    expect(toldOf('grace')).toEqual([]);
+    expect(toldOf('alan')).toHaveLength(1);
+    expect(toldOf('ada')).toEqual(['Access is active: reader']);
+  });
+
+  it('after their quiet hours, by their own clock', async () => {
+    const { house, ada } = await open();
+    await asleep('grace');
+    await ask(house, ada);
+    expect([toldOf('grace').length, toldOf('alan').length]).toEqual([0, 1]);
+    await house.pass(2 * hour - minute);
+    expect(toldOf('grace')).toEqual([]);
+    await house.pass(2 * minute);
+    expect(toldOf('grace')).toEqual(['A request waits for your decision']);
+  });
+
+  it('in their quiet hours of what is urgent: an urgent role, and the end of access in 5 minutes', async () => {
+    const { house, ada, grace } = await open({}, { urgent: true });
+    await asleep('grace');
+    await asleep('ada');
+    const id = await ask(house, ada, { duration: 'PT1H' });
+    expect(toldOf('grace')).toHaveLength(1);
+    await approve(grace, id);
+    for (const turn of [0, 46, 10]) await house.pass(turn * minute);
+    expect(toldOf('ada')).toEqual(['Access ends in 4 minutes: reader']);
+  });
+
+  it('each morning how many requests wait for them, once a day', async () => {
+    const { house, ada } = await open({ kinds: ['requests.digest'], digest: '12:00', time_zone: 'Europe/Berlin' });
+    await ask(house, ada);
+    await ask(house, ada, { workflow: 'approved' });
+    expect(toldOf('grace')).toEqual([]);
+    for (let turn = 0; turn < 4; turn += 1) await house.pass(70 * minute);
+    expect([toldOf('grace'), toldOf('ada')]).toEqual([['2 requests wait for your decision'], []]);
+  });
+
+  it('operators of a revocation that is overdue, once', async () => {
+    const operators = [{ provider: 'memory', to: 'ops@example.com' }];
+    const { house, ada } = await open({ operators, kinds: ['revocation.overdue'] });
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    house.provider.inject('ensureAbsent', { kind: 'throttle' }, 10_000);
+    await returnAccess(ada, { execution_id: id });
+    for (let turn = 0; turn < 4; turn += 1) await house.pass(minute);
+    expect(toldOf('ops')).toEqual(['A revocation at memory is overdue']);
+  });
+
+  it('once by two workers at the same time, and after a crash between queue and delivery', async () => {
+    const { house, ada } = await open();
+    await ask(house, ada);
+    await house.database.sql`update messages set delivered_at = null, closed_at = null, receipt = null, attempts = 0`;
+    await house.database.sql`update notices set told_at = null`;
+    await Promise.all(Array.from({ length: 4 }, () => deliverMessages(house.ctx)));
+    await house.pass(hour);
+    expect(delivered()).toHaveLength(2);
+    expect(await house.database.sql`select 1 from messages`).toHaveLength(2);
+  });
+
+  it('for a day, then the message is given up with an alarm', async () => {
+    const { house, ada } = await open({ kinds: ['access.active'] });
+    house.provider.inject('deliver', { kind: 'throttle' }, 10_000);
+    await ask(house, ada, { workflow: 'automatic' });
+    for (let turn = 0; turn < 23; turn += 1) await house.pass(hour);
+    const failed = () => house.database.sql`select message from ledger where type = 'message.failed'`;
+    const undelivered = async () =>
+      (await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1 })).undelivered_messages;
+    expect([(await failed()).length, await undelivered()]).toEqual([0, 0]);
+    for (let turn = 0; turn < 2; turn += 1) await house.pass(hour);
+    expect([(await failed()).length, await undelivered()]).toEqual([1, 1]);
+    const tries = house.provider.count('deliver');
+    await house.pass(day + hour);
+    expect([house.provider.count('deliver'), await undelivered()]).toEqual([tries, 0]);
+  });
+
+  it('nothing more by a webhook that has answered 410, with one alarm, until the configuration changes', async () => {
+    let [status, posted] = [410, 0];
+    const server = createServer((_request, response) => {
+      posted += 1;
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const hook = (description: string) => ({
+      ...(catalog({ channels: ['hook'] }) as object),
+      providers: {
+        ...(approvalCatalog() as { providers: object }).providers,
+        hook: {
+          provider: 'webhook',
+          description,
+          config: {
+            url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+            secrets: [`whsec_${Buffer.alloc(32, 1).toString('base64')}`],
+            allow_private: true,
+          },
+        },
+      },
+    });
+    cast = await openCast({ catalog: hook('One'), connectors: [webhookConnector as Connector] });
+    const { house, ada } = cast;
+    await ask(house, ada, { workflow: 'automatic' });
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT20M' });
+    await house.pass(minute);
+    const alarms = () => house.database.sql`select 1 from ledger where type = 'channel.disabled'`;
+    expect([posted, (await alarms()).length]).toEqual([1, 1]);
+    status = 204;
+    await house.applyCatalog(hook('Another'));
+    await house.pass(14 * minute);
+    expect([posted, (await alarms()).length]).toEqual([2, 1]);
+    await new Promise((closed) => server.close(closed));
+  });
+
+  it('of a question that could not be delivered before its request was decided: an alarm says so', async () => {
+    const { house, ada, grace } = await open({ kinds: ['request.waiting'] });
+    house.provider.inject('deliver', { kind: 'throttle' }, 10_000);
+    const id = await ask(house, ada);
+    await approve(grace, id);
+    await house.pass(hour);
+    expect(await house.database.sql`select 1 from ledger where type = 'message.failed'`).toHaveLength(2);
+  });
+
+  it('in words of theirs that begin no other header, whatever the role is called', async () => {
+    const { house, ada, grace } = await open();
+    const id = await ask(house, ada);
+    await house.database.sql`
+      update executions set input = jsonb_set(input, '{role}', '"reader\\r\\nBcc: mallory@evil.example"') where id = ${id}`;
+    await approve(grace, id);
+    await house.work();
+    for (const { title } of delivered()) expect(title).not.toMatch(/[\r\n]/);
+  });
+
+  it.each([
+    [{ channels: ['nowhere'] }, 'messages.channels[0]'],
+    [{ channels: ['login'] }, 'messages.channels[0]'],
+    [{ channels: [] }, 'messages.channels'],
+    [{ operators: [{ provider: 'login', to: 'ops@example.com' }] }, 'messages.operators[0].provider'],
+    [{ operators: [{ provider: 'memory', to: 'x' }], kinds: ['access.active'] }, 'messages.operators'],
+    [{ kinds: ['access.begun'] }, 'messages.kinds[0]'],
+    [{ digest: '8 am' }, 'messages.digest'],
+    [{ time_zone: 'Mars/Olympus' }, 'messages.time_zone'],
+  ])('%j is rejected at %s', async (messages, path) => {
+    const { house } = await open();
+    const error = await house.applyCatalog(catalog(messages)).catch((reason: unknown) => reason);
+    expect((error as { issues: { path: string }[] }).issues.map((issue) => issue.path)).toContain(path);
+  });
+});
