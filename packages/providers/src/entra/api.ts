@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Retryable } from '../errors.js';
 import { type HttpAnswer, parseAnswer, timeOf } from '../http/answer.js';
 import { type HttpCall, type HttpClient, openHttpClient, path } from '../http/client.js';
 import { readPages } from '../http/pages.js';
@@ -109,4 +110,9 @@ const origin = (url: string) => new URL(url).origin;
 /** Returns the code and the message of a rejection; only to be compared, since a message may name anything. */
 export function errorOf({ body }: HttpAnswer): { code: string; message: string } {
   return errorSchema.safeParse(body).data?.error ?? { code: '', message: '' };
+}
+
+/** Throws `Retryable` for a success that is not Graph's: a page of a proxy in between says nothing of what was done. */
+export function refuseUnlessEmpty({ status }: HttpAnswer): void {
+  if (status !== 204) throw new Retryable('Microsoft Graph answered something else than its API documents');
 }

@@ -92,12 +92,12 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
         const [, prefix = '', name = ''] = /^([a-z-]+)\/(.*)$/s.exec(one) ?? [];
         const kind = kindOfPrefix[prefix] ?? 'groups';
         try {
-          for await (const { user, access, what, scope, mark } of places[kind].holders(name, signal)) {
-            const known = await api.user(user, signal);
+          for await (const { user, identity, access, what, scope, mark } of places[kind].holders(name, signal)) {
+            const name = identity ?? (await api.user(user, signal))?.userPrincipalName;
             // Not a person: a group or an application can hold a role too.
-            if (!known) continue;
+            if (name === undefined) continue;
             const subject = { kind, user, what, scope, scheduled: config.pim.includes(kind) };
-            yield { id: mark, identity: known.userPrincipalName, access: { ...access }, pin: { target, subject } };
+            yield { id: mark, identity: name, access: { ...access }, pin: { target, subject } };
           }
         } catch (error) {
           if (!(error instanceof Terminal)) throw error;

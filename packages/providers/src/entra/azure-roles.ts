@@ -120,8 +120,11 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
       },
       async remove(subject, id, signal) {
         const call = { method: 'DELETE' as const, path: at(subject, id), query, accept: [404] };
+        const { status, body } = await azure.send(call, signal);
         // 204 says that there was none.
-        return (await azure.send(call, signal)).status === 200;
+        if (status === 204 || status === 404) return false;
+        parseAnswer(assignmentSchema, body, { service: 'Azure', method: call.method, path: call.path });
+        return true;
       },
     },
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Terminal } from '../errors.js';
 import { path } from '../http/client.js';
-import { type Api, errorOf } from './api.js';
+import { type Api, errorOf, refuseUnlessEmpty } from './api.js';
 import type { EntraConfig } from './config.js';
 import { graphSchedules } from './graph-schedules.js';
 import { equal, isName } from './names.js';
@@ -92,7 +92,9 @@ export function createDirectoryRoles(config: EntraConfig, api: Api, now: () => n
         for await (const { id } of assignments(what, user, signal)) {
           const at = `${base}/${path`/roleAssignments/${id}`.slice(1)}`;
           const answer = await graph.send({ method: 'DELETE', path: at, accept: [404] }, signal);
-          removed ||= answer.status !== 404;
+          if (answer.status === 404) continue;
+          refuseUnlessEmpty(answer);
+          removed = true;
         }
         return removed;
       },

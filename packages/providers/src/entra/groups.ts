@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { path } from '../http/client.js';
 import type { EntraAccess } from './access.js';
-import { type Api, errorOf } from './api.js';
+import { type Api, errorOf, refuseUnlessEmpty } from './api.js';
 import type { EntraConfig } from './config.js';
 import { graphSchedules } from './graph-schedules.js';
 import { equal, isGuid, isName } from './names.js';
@@ -22,6 +22,7 @@ const groupSchema = z.object({
 type Group = z.infer<typeof groupSchema>;
 const $select = Object.keys(groupSchema.shape).join();
 const memberSchema = z.object({ id: z.string() });
+const personSchema = z.object({ id: z.string(), userPrincipalName: z.string() });
 /** Questions about a single member are answered by an index, which Graph uses only with this header. */
 const indexed = { consistencylevel: 'eventual' };
 
@@ -57,16 +58,19 @@ export function createGroups(config: EntraConfig, api: Api, now: () => number): 
   async function* members(group: string, signal: AbortSignal) {
     const call = {
       path: path`/v1.0/groups/${group}/members/microsoft.graph.user`,
-      query: { $select: 'id', $top: 999 },
+      query: { $select: 'id,userPrincipalName', $top: 999 },
     };
-    for await (const { item } of list(graph, call, memberSchema, signal)) yield item.id;
+    for await (const { item } of list(graph, call, personSchema, signal)) yield item;
   }
 
   async function remove({ what, user }: Subject, signal: AbortSignal): Promise<boolean> {
     // Without /$ref at its end, this request deletes the account itself.
     const at = `${path`/v1.0/groups/${what}/members/${user}`}/$ref`;
     const answer = await graph.send({ method: 'DELETE', path: at, accept: [400, 404] }, signal);
-    if (answer.status < 300) return true;
+    if (answer.status < 300) {
+      refuseUnlessEmpty(answer);
+      return true;
+    }
     if (answer.status === 400 && !/removed object references do not exist/i.test(errorOf(answer).message)) {
       throw new Terminal(
         'Entra does not let the connector remove members of the group: it may be synchronised or dynamic now',
@@ -101,7 +105,8 @@ export function createGroups(config: EntraConfig, api: Api, now: () => number): 
         const at = `${path`/v1.0/groups/${what}/members`}/$ref`;
         const json = { '@odata.id': new URL(path`/v1.0/directoryObjects/${user}`, config.endpoints.graph).href };
         const answer = await graph.send({ method: 'POST', path: at, json, accept: [400, 404] }, signal);
-        if (answer.status < 300 || /references already exist/i.test(errorOf(answer).message)) return;
+        if (answer.status < 300) return refuseUnlessEmpty(answer);
+        if (/references already exist/i.test(errorOf(answer).message)) return;
         if (answer.status === 404) throw new Retryable('Entra does not know the group or the account everywhere yet');
         throw new Terminal('Entra does not accept the account as a member of the group');
       },
@@ -114,7 +119,9 @@ export function createGroups(config: EntraConfig, api: Api, now: () => number): 
       const group = await findGroup(name, signal);
       if (!group) throw new Terminal('exclusive: a group of this list does not exist');
       const shared = { access: { group: name }, what: group.id, scope: '', mark: '' };
-      for await (const user of members(group.id, signal)) yield { ...shared, user };
+      for await (const { id: user, userPrincipalName: identity } of members(group.id, signal)) {
+        yield { ...shared, user, identity };
+      }
     },
   };
 }

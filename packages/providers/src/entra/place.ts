@@ -34,6 +34,8 @@ export interface Place {
 
 export interface Holder {
   user: string;
+  /** The user principal name, where the list has it. */
+  identity?: string;
   access: EntraAccess;
   what: string;
   scope: string;

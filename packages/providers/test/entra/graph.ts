@@ -99,7 +99,7 @@ function listMembers(group: string, tail: string, { url, headers }: Request, wor
     return page(
       world,
       url,
-      membersOf(world, group, at).map((id) => ({ id })),
+      membersOf(world, group, at).map((id) => world.users.get(id)),
     );
   const user = /^id eq '([^']+)'$/.exec(filter)?.[1];
   const advanced = headers.consistencylevel === 'eventual' && url.searchParams.get('$count') === 'true';

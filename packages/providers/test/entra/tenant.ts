@@ -8,7 +8,7 @@ import { createTimeline } from './timeline.js';
 import { type Account, type Group, isHeld, type PlaceName, refusal, type World } from './world.js';
 
 export const tenantId = '11111111-2222-4333-8444-555555555555';
-const clientId = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
+export const clientId = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 export const subscription = '/subscriptions/99999999-8888-4777-8666-555555555555';
 export const scope = `${subscription}/resourceGroups/shop`;
 
@@ -193,7 +193,7 @@ export async function startTenant(): Promise<Tenant> {
     if (form.get('client_id') !== clientId) return reject('unauthorized_client', 700016, 400);
     const proven = form.has('client_assertion') || form.get('client_secret') === tenant.secret;
     if (!proven) return reject('invalid_client', 7000215);
-    const payload = Buffer.from(JSON.stringify({ roles: [...tenant.permissions], n: tokens.size })).toString(
+    const payload = Buffer.from(JSON.stringify({ roles: [...tenant.permissions], n: tenant.forms.length })).toString(
       'base64url',
     );
     const token = `eyJhbGciOiJub25lIn0.${payload}.${createHash('sha256').update(payload).digest('base64url')}`;
