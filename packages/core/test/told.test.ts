@@ -199,6 +199,23 @@ describe('people are told', () => {
     expect(await house.database.sql`select 1 from ledger where type = 'message.failed'`).toHaveLength(2);
   });
 
+  it('without reading the history of grants: one that is gone costs nothing', async () => {
+    const { house, ada } = await open({ operators: [{ provider: 'memory', to: 'ops@example.com' }], kinds: undefined });
+    await ask(house, ada, { workflow: 'automatic' });
+    await house.database.sql`
+      insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, activated_at, expires_at, created_at, ended_at, ended_reason, gone_at)
+      select gen_random_uuid(), execution_id, 'old ' || n, entitlement_id, user_id, duration, app_now() - interval '2 days',
+        app_now() - interval '1 day', app_now() - interval '3 days', app_now() - interval '1 day', 'returned', app_now() - interval '1 day'
+      from grants, generate_series(1, 20000) n`;
+    await house.database.sql`analyze grants`;
+    const rows = await house.ctx.db.transaction(async (tx) => {
+      await deliverMessages({ ...house.ctx, db: tx as unknown as typeof house.ctx.db });
+      return tx.execute(`select seq_scan, idx_tup_fetch from pg_stat_xact_user_tables where relname = 'grants'`);
+    });
+    expect(Number(rows[0]?.seq_scan)).toBe(0);
+    expect(Number(rows[0]?.idx_tup_fetch)).toBeLessThan(100);
+  });
+
   it('in words of theirs that begin no other header, whatever the role is called', async () => {
     const { house, ada, grace } = await open();
     const id = await ask(house, ada);
