@@ -39,7 +39,8 @@ const multipart = 'multipart/form-data';
 /** Collects the input of a request from its path, query and body. Throws 400, 403, 405, 413 and 415. */
 export async function readInput(source: Source, limits: InputLimits): Promise<RequestInput> {
   const { request, route, operation } = source;
-  if (request.method !== 'POST' || operation.rest.alsoPost === true) return fromQuery(source, operation);
+  const sendsBody = request.method === 'POST' || request.method === 'PUT';
+  if (!sendsBody || operation.rest.alsoPost === true) return fromQuery(source, operation);
   const given = bodyType(request);
   if (limits.jsonOnly === true && given !== 'application/json') throw refuse(415, 'The body must be application/json');
   const body = given === undefined ? '' : await readBody(request, limits.bodyBytes);
