@@ -56,8 +56,10 @@ export async function openApi(config: EntraConfig, { now }: ConnectorTools): Pro
   const { login, graph: graphUrl, resource_manager: azureUrl } = config.endpoints;
   const sts = await openHttpClient({ service: 'Entra', url: login, now });
   const fetchFor = (api: string) => (signal: AbortSignal) => fetchToken(config, sts, now, api, signal);
-  const open = (service: string, url: string) =>
-    openHttpClient({ service, url, now, credentials: tokenCredentials({ now, fetch: fetchFor(origin(url)) }) });
+  const open = (service: string, url: string) => {
+    const credentials = tokenCredentials({ now, fetch: fetchFor(origin(url)) });
+    return openHttpClient({ service, url, now, credentials, explain: (answer) => explainStranger(service, answer) });
+  };
   const graph = await open('Microsoft Graph', graphUrl);
   const azure = await open('Azure', azureUrl);
 
@@ -110,6 +112,12 @@ const origin = (url: string) => new URL(url).origin;
 /** Returns the code and the message of a rejection; only to be compared, since a message may name anything. */
 export function errorOf({ body }: HttpAnswer): { code: string; message: string } {
   return errorSchema.safeParse(body).data?.error ?? { code: '', message: '' };
+}
+
+/** Returns what a 404 comes to that is not the vendor's own: a proxy in between says nothing of what there is. */
+function explainStranger(service: string, answer: HttpAnswer): Retryable | undefined {
+  if (answer.status !== 404 || errorOf(answer).code !== '') return undefined;
+  return new Retryable(`${service} answered something else than its API documents`);
 }
 
 /** Throws `Retryable` for a success that is not Graph's: a page of a proxy in between says nothing of what was done. */

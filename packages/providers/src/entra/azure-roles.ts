@@ -204,7 +204,7 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
         };
         const call = { method: 'PUT' as const, path, query: { 'api-version': scheduleVersion }, json: { properties } };
         const answer = await azure.send({ ...call, accept: [400, 403, 404, 409] }, signal);
-        if (answer.status >= 400) return explainRefusal(answer);
+        if (answer.status >= 400) return explainRefusal(answer, action);
         const schema = z.object({ properties: z.object({ status: z.string() }) });
         const asked = { service: 'Azure', method: 'PUT', path };
         return { id: name, status: parseAnswer(schema, answer.body, asked).properties.status };

@@ -52,7 +52,7 @@ export function graphSchedules(
       };
       const json = { action, ...keysOf(subject), justification: markOf(id), ...(scheduleInfo && { scheduleInfo }) };
       const answer = await graph.send({ method: 'POST', path: at, json, accept: [400, 403, 404, 409] }, signal);
-      if (answer.status >= 400) return explainRefusal(answer);
+      if (answer.status >= 400) return explainRefusal(answer, action);
       const asked = { service: 'Microsoft Graph', method: 'POST', path: at };
       return parseAnswer(z.object({ id: z.string(), status: z.string() }), answer.body, asked);
     },

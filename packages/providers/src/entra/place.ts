@@ -92,11 +92,13 @@ export function endOf(text: string | null | undefined, time: number | undefined)
 }
 
 /** Returns what a rejected request comes to. Throws `Pending` or `Terminal` for everything but "is so already". */
-export function explainRefusal(answer: HttpAnswer): Outcome {
+export function explainRefusal(answer: HttpAnswer, action: Order['action']): Outcome {
   const { code, message } = errorOf(answer);
   const is = (...codes: string[]) => codes.some((one) => code === one || message.includes(one));
   if (is('RoleAssignmentExists')) return 'exists';
-  if (is('RoleAssignmentDoesNotExist')) return 'missing';
+  // The account, the group or the scope is gone, and what was assigned there with it.
+  const gone = answer.status === 404 && action === 'adminRemove';
+  if (gone || is('RoleAssignmentDoesNotExist')) return 'missing';
   if (is('PendingRoleAssignmentRequest', 'RoleAssignmentRequestExists')) {
     throw new Pending('Entra is working on another request for the same assignment');
   }

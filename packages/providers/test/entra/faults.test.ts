@@ -60,6 +60,7 @@ describe.each(modes)('$place, scheduled: $scheduled', ({ place, scheduled }) => 
     ['500', answer({ status: 500, body: {} })],
     ['503', answer({ status: 503, body: {} })],
     ['a page of a proxy', answer({ status: 200, body: '<html>' })],
+    ['a 404 of a proxy', answer({ status: 404, body: '<html>' })],
     ['a lost request', loseRequest],
   ])('takes %s for a reason to try again, for grants and revocations', async (_name, act) => {
     const authorizer = await open(place, scheduled);

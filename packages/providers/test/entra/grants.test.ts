@@ -106,8 +106,11 @@ describe.each(places)('%s with an end at Entra', (place) => {
 });
 
 describe.each(places)('%s', (place) => {
-  it('is gone with its account, and with the group or role', async () => {
-    const authorizer = await open();
+  it.each([
+    ['without an end', {}],
+    ['with an end', { pim: all }],
+  ])('%s is gone with its account, and with the group or scope', async (_name, config) => {
+    const authorizer = await open(config);
     const [first, second] = [await pinned(authorizer, place), await pinned(authorizer, place)];
     for (const { held } of [first, second]) await authorizer.ensurePresent(held, until(), calm());
     tenant.users.delete(first.one.userId);
@@ -118,6 +121,7 @@ describe.each(places)('%s', (place) => {
       tenant.scopes.delete(scope.toLowerCase());
       tenant.azureAssignments.clear();
     }
+    if (place !== 'directory') tenant.schedules.splice(0);
     tenant.clock.now += 60_000;
     for (const { held } of [first, second]) {
       await authorizer.ensureAbsent(held, calm());

@@ -192,6 +192,9 @@ export function submit(
   const verb = action.toLowerCase();
   if (!world.licensed) return refusal(400, 'AadPremiumLicenseRequired', 'The tenant needs Microsoft Entra ID P2.');
   if (!world.users.has(key.user)) return refusal(404, 'SubjectNotFound', 'The subject is not found.');
+  if (key.place === 'group' && !world.groups.has(key.what)) {
+    return refusal(404, 'ResourceNotFound', 'The resource is not found.');
+  }
   if (world.requests.some((one) => isKey(one, key) && one.status === 'PendingProvisioning')) {
     return refusal(
       400,
