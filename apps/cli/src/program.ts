@@ -23,6 +23,8 @@ import { addExecutionsList } from './commands/executions-list.js';
 import { addExecutionsShow } from './commands/executions-show.js';
 import { addExecutionsTerminate } from './commands/executions-terminate.js';
 import { addExecutionsWatch } from './commands/executions-watch.js';
+import { addExtend } from './commands/extend.js';
+import { addHistory } from './commands/history.js';
 import { addInbox } from './commands/inbox.js';
 import { addLogin } from './commands/login.js';
 import { addLogout } from './commands/logout.js';
@@ -62,6 +64,8 @@ function addCommands(root: Parent): void {
     addRequest,
     addRun,
     addWait,
+    addExtend,
+    addHistory,
     addInbox,
     addApprove,
     addDeny,

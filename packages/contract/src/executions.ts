@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { elevation } from './elevation.js';
 import {
   done,
   duration,
@@ -249,6 +250,15 @@ export const executionOperations = {
       wait: duration.optional().describe('The longest wait, with `until`; default: PT20S, at most PT30S'),
     }),
     output: executionDetails,
+  }),
+  extend: mutation({
+    input: one.extend({
+      duration: duration
+        .optional()
+        .describe('ISO 8601 duration from the moment when the extension is active; default: that of the request'),
+      reason: reason.optional().describe('Default: that of the request'),
+    }),
+    output: elevation,
   }),
   cancel: mutation({ input: one, output: done }),
   terminate: mutation({ input: one, output: done }),

@@ -63,6 +63,7 @@ export type {
   Waker,
 } from './context.js';
 export { listDynamicBounds } from './elevation/dynamic-bounds.js';
+export { extendElevation } from './elevation/extend.js';
 export { requestElevation } from './elevation/request.js';
 export { type DynamicRequest, requestDynamicElevation } from './elevation/request-dynamic.js';
 export { resolveRole } from './elevation/resolve-role.js';

@@ -6,7 +6,7 @@ export type { ApprovalsResource } from './resources/approvals.js';
 export type { AuthResource } from './resources/auth.js';
 export type { CommentsResource } from './resources/comments.js';
 export type { ElevationResource } from './resources/elevation.js';
-export type { ExecutionsResource } from './resources/executions.js';
+export type { ExecutionPages, ExecutionsResource, Extension } from './resources/executions.js';
 export type { PreferencesResource } from './resources/preferences.js';
 export type { ProvidersResource, SearchOptions } from './resources/providers.js';
 export type { RolesResource } from './resources/roles.js';

@@ -70,8 +70,10 @@ export type {
 export type {
   Execution,
   ExecutionApproval,
+  ExecutionDecision,
   ExecutionDetails,
   ExecutionEvent,
+  ExecutionFilter,
   ExecutionGrant,
   ExecutionList,
   ExecutionStart,
@@ -82,6 +84,7 @@ export type {
   Signalled,
   StartedExecution,
   WaitTarget,
+  WorkflowStatus,
 } from '@belay/contract/executions';
 export type { Done, Verdict } from '@belay/contract/fields';
 export type { AgentLogEntry, LogEntry, LogFilter, LogLevel, LogList, LogPage } from '@belay/contract/logs';

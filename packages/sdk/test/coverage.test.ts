@@ -48,6 +48,7 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
   'elevation.resume': (client) => client.elevation.resume('state'),
   'elevation.suggest': (client) => client.elevation.suggest({ reason: 'words' }),
   'executions.cancel': (client) => client.executions.cancel('id'),
+  'executions.extend': (client) => client.executions.extend('id'),
   'executions.get': (client) => client.executions.get('id'),
   'executions.list': (client) => client.executions.list({ limit: 1 }),
   'executions.prepareSignal': (client) => client.executions.prepareSignal({ id: 'id', type: 't' }),
@@ -122,7 +123,7 @@ function recording() {
 }
 
 async function finish(call: Promise<unknown> | AsyncGenerator): Promise<unknown> {
-  return (Symbol.asyncIterator in call ? call.next() : call).catch((error: unknown) => error);
+  return ('next' in call ? call.next() : call).catch((error: unknown) => error);
 }
 
 describe('the SDK', () => {
@@ -163,7 +164,11 @@ describe('the SDK', () => {
     const all = Object.entries(client).flatMap(([resource, its]) =>
       Object.keys(its as object).map((name) => `${resource}.${name}`),
     );
-    expect(all.filter((name) => !used.has(name))).toEqual(['elevation.requestDynamic', 'executions.wait']);
+    expect(all.filter((name) => !used.has(name))).toEqual([
+      'elevation.requestDynamic',
+      'executions.wait',
+      'executions.waitUntilActive',
+    ]);
   });
 
   it('asks dynamically with the same procedure, an idempotency key, and no role', async () => {

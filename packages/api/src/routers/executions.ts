@@ -2,6 +2,7 @@ import { type ExecutionEvent, executionOperations } from '@belay/contract/execut
 import {
   cancelExecution,
   createSignal,
+  extendElevation,
   listExecutions,
   signalExecution,
   startExecution,
@@ -19,7 +20,12 @@ const tags = ['executions'];
 export const executionsRouter = router({
   list: authenticated
     .meta({
-      openapi: { method: 'GET', path: '/executions', tags, summary: 'List your running executions' },
+      openapi: {
+        method: 'GET',
+        path: '/executions',
+        tags,
+        summary: 'List your running executions, or the requests that a filter selects',
+      },
       rest: { html: 'offered' },
     })
     .input(executionOperations.list.input)
@@ -42,6 +48,20 @@ export const executionsRouter = router({
       const found = await waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal });
       return linkNext(ctx, found);
     }),
+  extend: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/execution/{id}/extend',
+        tags,
+        summary: 'Request the access that one of your executions holds for longer',
+      },
+    })
+    .input(executionOperations.extend.input)
+    .output(executionOperations.extend.output)
+    .mutation(({ ctx, input }) =>
+      extendElevation(ctx.caller, { ...input, idempotencyKey: ctx.request.idempotencyKey }),
+    ),
   cancel: authenticated
     .meta({
       openapi: { method: 'GET', path: '/execution/{id}/cancel', tags, summary: 'Cancel one of your executions' },

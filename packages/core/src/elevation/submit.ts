@@ -3,6 +3,7 @@ import { formatDuration } from '@belay/contract/durations';
 import type { Elevation, ElevationRequest } from '@belay/contract/elevation';
 import { AccessError, invalid, pathText } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
+import { causesOf } from '@belay/contract/outage';
 import { execute, idempotencyKeys, sqlText, type Transaction, users } from '@belay/db';
 import {
   claiming,
@@ -26,7 +27,7 @@ import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/c
 import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import type { ElevationInput } from '../plans/input.js';
-import { longestDuration, planElevation } from '../plans/plan.js';
+import { longestDuration, type PlannedGrant, planElevation } from '../plans/plan.js';
 import { requireWorkflow } from '../plans/require-workflow.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
@@ -49,8 +50,10 @@ interface Submission {
   role: CompiledRole;
   terms: RequestTerms;
   dynamic?: ElevationInput['dynamic'];
+  /** The execution whose access the request extends, and a check of what it would grant; throws to reject it. */
+  extends?: { id: string; check(planned: readonly PlannedGrant[]): void };
   /** The complete request of the caller: what an idempotency key stands for. */
-  request: RequestTerms;
+  request: RequestTerms & { extends?: string };
 }
 
 /**
@@ -86,8 +89,8 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
       issues: issues.map((issue) => ({ path: pointerText(issue.path), message: issue.message })),
     });
   }
-  await refuseEarly(ctx, { input, workflow: workflow.name });
-  return start(ctx, user, { catalog, workflow, input, request });
+  await refuseEarly(ctx, { input, workflow: workflow.name }, submission.extends?.check);
+  return start(ctx, user, { catalog, workflow, input, request, extendsId: submission.extends?.id });
 }
 
 /** Returns a JSON pointer in the form of an issue's path. A name that is a number is read as a position in a list. */
@@ -156,14 +159,20 @@ function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | un
 }
 
 /** Rejects what cannot be granted now; when a provider is down, the execution waits for it. */
-async function refuseEarly(ctx: ActorContext, request: { input: ElevationInput; workflow: string }): Promise<void> {
+async function refuseEarly(
+  ctx: ActorContext,
+  request: { input: ElevationInput; workflow: string },
+  check?: (planned: readonly PlannedGrant[]) => void,
+): Promise<void> {
   try {
     const signal = AbortSignal.timeout(ctx.timing.earlyCheck);
-    await untilStopped(planElevation(ctx, request, signal), signal);
+    const plan = await untilStopped(planElevation(ctx, request, signal), signal);
+    check?.(plan.grants);
   } catch (error) {
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
     if (!(error instanceof Retryable) && !(error instanceof Error && error.name === 'TimeoutError')) throw error;
+    if (check) throw new AccessError('unavailable', 'A provider did not respond; try again shortly', { cause: error });
     ctx.log.warn(
       { error, providers: request.input.providers },
       'a provider did not respond to a new request; the request waits for it',
@@ -176,6 +185,7 @@ interface Start {
   workflow: CompiledWorkflow;
   input: ElevationInput;
   request: RequestTerms;
+  extendsId: string | undefined;
 }
 
 async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<Elevation> {
@@ -196,6 +206,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     asked: sqlText`select live, open from admit_request(${user.id}::uuid, ${user.loginId}::uuid)`,
     when: sqlText`live and open < ${catalog.limits.openRequests}::int`,
     input,
+    extendsId: plan.extendsId,
     lease: place ? ctx.timing.turnLease : 0,
     claimId,
     // The complete request is the execution's input.
@@ -212,7 +223,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   const { earlier, started } = await storing.catch((error: unknown) => {
     place?.release();
     forgetDefinition(ctx.db, workflow.digest);
-    throw error;
+    throw isSecondExtension(error) ? new AccessError('conflict', 'The request is being extended already') : error;
   });
   ctx.crashpoint('started');
   if (!started) place?.release();
@@ -223,6 +234,13 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   const executionId = earlier ?? id;
   linkExecution(executionId);
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
+}
+
+/** Returns whether the database rejected an extension because another one was stored at the same time. */
+function isSecondExtension(error: unknown): boolean {
+  return causesOf(error).some(
+    (one) => 'constraint_name' in one && one.constraint_name === 'executions_have_one_extension_at_a_time',
+  );
 }
 
 /** The result: the login had ended, too many requests were open, or the execution is started. */

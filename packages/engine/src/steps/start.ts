@@ -16,6 +16,8 @@ export interface Starting {
   when: SqlText;
   /** The input without the time of the request, which is the database's. */
   input: object;
+  /** The execution whose access this one extends. */
+  extendsId?: string | undefined;
   entry: LedgerEntry;
   /** How long only the caller may take the first turn, in milliseconds, and the id of that claim. */
   lease: number;
@@ -38,11 +40,11 @@ export function startingExecution(ctx: EngineStore, starting: Starting): SqlText
   return sqlText`
     with asked as materialized (${asked}),
     started as (
-      insert into ${executions} (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, started_at)
+      insert into ${executions} (id, workflow, definition_digest, catalog_version, owner_id, input, extends_id, status, state, started_at)
       select ${id}::uuid, ${workflow.name}::text,
         -- Null, and so rejected, where a database that was restored does not have it.
         (select ${definitions.digest} from ${definitions} where ${definitions.digest} = ${workflow.digest}),
-        ${catalogVersion}::int, ${ownerId}::uuid, ${input} || jsonb_build_object('requested_at', ${requested}),
+        ${catalogVersion}::int, ${ownerId}::uuid, ${input} || jsonb_build_object('requested_at', ${requested}), ${starting.extendsId ?? null}::uuid,
         'pending', '{}'::jsonb, app_now()
       from asked where ${when}
       returning id),

@@ -1,0 +1,40 @@
+import { addCommand, type Parent } from '../command.js';
+import { followExecution } from '../follow-execution.js';
+
+interface Options {
+  for?: string;
+  reason?: string;
+  wait: boolean;
+}
+
+/** Declares the command `belay extend <id>`, which requests active access for longer and waits until it is active. */
+export function addExtend(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'extend <id>',
+    description: 'request your active access for longer, on the same terms',
+    examples: ['extend 0197…', 'extend 0197… --for 1h', "extend 0197… --reason 'the import still runs' --no-wait"],
+    values: { id: 'executions' },
+    options: (command) =>
+      command
+        .option('--for <duration>', 'how long from its approval, for example 1h (default: as long as the request)')
+        .option('--reason <text>', 'the reason (default: that of the request)')
+        .option('--no-wait', 'return at once instead of waiting until the extension is active'),
+    run: async ({ args: [id = ''], options, output, connect, shell }) => {
+      const { client } = await connect();
+      const idempotencyKey = Buffer.from(shell.randomBytes(16)).toString('hex');
+      const elevation = await client.executions.extend(
+        id,
+        {
+          ...(options.for && { duration: options.for }),
+          ...(options.reason && { reason: options.reason }),
+          idempotencyKey,
+        },
+        { signal: shell.signal },
+      );
+      const extension = elevation.output.execution_id;
+      const show = options.wait ? output.event : output.result;
+      show(elevation, () => output.fields({ request: extension, extends: id, status: elevation.status }));
+      return options.wait ? followExecution(client, extension, output, shell, { until: 'active' }) : undefined;
+    },
+  });
+}

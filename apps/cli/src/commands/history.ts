@@ -1,0 +1,79 @@
+import type { ExecutionFilter } from '@belay/sdk';
+import { usage } from '../cli-error.js';
+import { addCommand, type Parent } from '../command.js';
+import { describeState } from '../output/describe-state.js';
+
+interface Options extends Omit<ExecutionFilter, 'decided_by' | 'q'> {
+  search?: string;
+  decided?: boolean;
+  limit: string;
+  cursor?: string;
+}
+
+/** Declares the command `belay history`, which lists requests of every state, also those that are over. */
+export function addHistory(parent: Parent): void {
+  addCommand<Options>(parent, {
+    name: 'history',
+    description: 'list your requests, also those that are over, or those that you decided',
+    examples: [
+      'history',
+      'history --status past --role reporting-readonly',
+      'history --decided --from 2026-11-01',
+      'history --search "month end" --json',
+    ],
+    values: { role: 'roles', provider: 'providers' },
+    options: (command) =>
+      command
+        .option('--status <status>', 'open, active, past, or a state of the workflow, such as cancelled')
+        .option('--decided', 'requests that you decided, the latest decision first')
+        .option('--person <email>', 'requests of this person that you may see; anyone, for administrators and auditors')
+        .option('--role <role>', 'only this role')
+        .option('--provider <provider>', 'only this provider')
+        .option('--search <words>', 'words in the reason, the role, a provider or the address')
+        .option('--from <time>', 'requested at or after this day or time, for example 2026-11-01')
+        .option('--to <time>', 'requested at or before this day or time')
+        .option('--limit <number>', 'how many to list', '30')
+        .option('--cursor <cursor>', 'go on after an earlier list, which ended with this'),
+    run: async ({ options, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const list = await client.executions.list({ ...filterOf(options), signal });
+      output.result(list, () =>
+        output.table(
+          ['Request', 'Person', 'Role', 'Providers', 'State', 'Decided by', 'Requested', 'Ended'],
+          list.executions.map((execution) => [
+            execution.workflow_id,
+            execution.user,
+            execution.role,
+            execution.providers.join(', '),
+            describeState(execution),
+            execution.decided_by.map(({ approver }) => approver).join(', '),
+            execution.requested_at,
+            execution.ended_at,
+          ]),
+          'No matching requests',
+        ),
+      );
+      if (list.next !== null) output.note(`more: --cursor ${list.next}`);
+      return undefined;
+    },
+  });
+}
+
+function filterOf(options: Options) {
+  const { status, decided, person, role, provider, search, from, to, cursor } = options;
+  const limit = Number(options.limit);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500');
+  return {
+    ...(decided === true ? { decided_by: 'me' as const } : {}),
+    // Without any filter the operation lists only what runs.
+    status: status ?? 'all',
+    ...(person && { person }),
+    ...(role && { role }),
+    ...(provider && { provider }),
+    ...(search && { q: search }),
+    ...(from && { from }),
+    ...(to && { to }),
+    ...(cursor && { cursor }),
+    limit,
+  };
+}

@@ -1,0 +1,124 @@
+import { canonicalJson } from '@belay/contract/canonical';
+import { formatDuration } from '@belay/contract/durations';
+import type { Elevation } from '@belay/contract/elevation';
+import { AccessError, invalid, notFound } from '@belay/contract/errors';
+import { entitlements, executions, grants } from '@belay/db';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { isLive } from '../access/wanted.js';
+import { requireFreshGroups, requireUser } from '../actor.js';
+import { can } from '../can.js';
+import type { Catalog, CompiledRole } from '../configuration/catalog.js';
+import type { ActorContext, ActorStore, UserActor } from '../context.js';
+import { requireDuration } from '../duration.js';
+import { findExecution } from '../find-execution.js';
+import { readNow } from '../now.js';
+import { composeRole } from '../plans/dynamic-role.js';
+import type { ElevationInput } from '../plans/input.js';
+import type { PlannedGrant } from '../plans/plan.js';
+import { submitRequest } from './submit.js';
+
+export interface Extension {
+  id: string;
+  /** From the moment when the extension is active; default: that of the request. */
+  duration?: string | undefined;
+  /** Default: that of the request. */
+  reason?: string | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+/**
+ * Requests the access that an execution of the caller's holds for longer: a new request on the same terms, through the
+ * same workflow, whose grants join the held ones, so that the later end counts. Throws `forbidden` for another person's
+ * execution, `conflict` for one that holds no access or is being extended, or whose role gives other access by now,
+ * `invalid` for a duration that is too long or ends no later, and the errors of `submitRequest`.
+ */
+export async function extendElevation(ctx: ActorContext, extension: Extension): Promise<Elevation> {
+  const user = requireUser(ctx);
+  requireFreshGroups(user);
+  const { execution } = await findExecution(ctx, user, extension.id);
+  if (execution.ownerId !== user.id) throw new AccessError('forbidden', 'The execution belongs to another person');
+  const input = execution.input as ElevationInput;
+  const held = await readActive(ctx, execution.id);
+  const duration = extension.duration ?? input.duration;
+  await requireLater(ctx, held, duration);
+  await refuseSecond(ctx, execution.id);
+  const catalog = ctx.catalog.current();
+  const { providers, identities, dynamic } = input;
+  const terms = {
+    providers,
+    identities,
+    workflow: execution.workflow,
+    duration,
+    reason: extension.reason ?? input.reason,
+  };
+  const { idempotencyKey } = extension;
+  return submitRequest(ctx, {
+    catalog,
+    user,
+    role: roleOf(catalog, user, input),
+    terms,
+    ...(dynamic === undefined ? {} : { dynamic }),
+    request: { ...terms, extends: execution.id, idempotencyKey },
+    extends: { id: execution.id, check: (planned) => requireSame(held, planned) },
+  });
+}
+
+type Held = Awaited<ReturnType<typeof readActive>>;
+
+/** Returns the access of an execution, all of which is active. */
+async function readActive(ctx: ActorStore, executionId: string) {
+  const rows = await ctx.db
+    .select({
+      provider: entitlements.provider,
+      identity: entitlements.identity,
+      access: entitlements.access,
+      activatedAt: grants.activatedAt,
+      expiresAt: grants.expiresAt,
+    })
+    .from(grants)
+    .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
+    .where(and(eq(grants.executionId, executionId), isLive));
+  const held = rows.flatMap(({ activatedAt, expiresAt, ...row }) =>
+    activatedAt && expiresAt ? [{ ...row, expiresAt }] : [],
+  );
+  if (held.length === 0 || held.length < rows.length) {
+    throw new AccessError('conflict', 'Only active access can be extended; request the role again instead');
+  }
+  return held;
+}
+
+async function requireLater(ctx: ActorStore, held: Held, duration: string): Promise<void> {
+  const milliseconds = requireDuration(duration, 'duration');
+  const now = await readNow(ctx.db);
+  const left = Math.max(...held.map(({ expiresAt }) => expiresAt.getTime())) - now.getTime();
+  if (milliseconds > left) return;
+  throw invalid(
+    'duration',
+    `counts from now, and the access is active for another ${formatDuration(left)}; name a longer one`,
+  );
+}
+
+/** Throws `conflict` while another extension runs, which is the one to extend; the database rejects two at once. */
+async function refuseSecond(ctx: ActorStore, id: string): Promise<void> {
+  const [other] = await ctx.db
+    .select({ id: executions.id })
+    .from(executions)
+    .where(and(eq(executions.extendsId, id), isNull(executions.endedAt), sql`${executions.extendsId} is not null`));
+  if (other) throw new AccessError('conflict', `The request is extended already, by ${other.id}`);
+}
+
+function roleOf(catalog: Catalog, user: UserActor, input: ElevationInput): CompiledRole {
+  if (input.dynamic) return composeRole(catalog, user, { providers: input.providers, asked: input.dynamic });
+  const role = catalog.roles.get(input.role);
+  if (!role || !can(user, 'request', { role })) throw notFound(`Role ${input.role}`);
+  return role;
+}
+
+/** Throws `conflict` when the request would grant other access than what is held: that is a new request, not a longer one. */
+function requireSame(held: Held, planned: readonly PlannedGrant[]): void {
+  const nameOf = ({ provider, identity, access }: { provider: string; identity: string; access: object }) =>
+    canonicalJson([provider, identity, access]);
+  const names = new Set(held.map(nameOf));
+  if (names.size === new Set(planned.map(nameOf)).size && planned.every((grant) => names.has(nameOf(grant)))) return;
+  throw new AccessError('conflict', 'The role gives other access now than you hold; request it again instead');
+}
