@@ -29,7 +29,7 @@ export interface Extension {
 /**
  * Requests the access that an execution of the caller's holds for longer: a new request on the same terms, through the
  * same workflow, whose grants join the held ones, so that the later end counts. Throws `forbidden` for another person's
- * execution, `conflict` for one that holds no access or is being extended, or whose role gives other access by now,
+ * execution, `conflict` for one that holds no access or is being extended, or whose role gives other access than is held,
  * `invalid` for a duration that is too long or ends no later, and the errors of `submitRequest`.
  */
 export async function extendElevation(ctx: ActorContext, extension: Extension): Promise<Elevation> {
