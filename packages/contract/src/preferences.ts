@@ -21,6 +21,8 @@ export const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be 
 export const timeZone = z
   .string()
   .max(64)
+  // Offsets such as +02:00 have the opposite sign in PostgreSQL.
+  .regex(/^[A-Za-z]/, 'must be the IANA name of a time zone, for example Europe/Berlin')
   .refine(isTimeZone, 'must be the IANA name of a time zone, for example Europe/Berlin');
 
 function isTimeZone(text: string): boolean {

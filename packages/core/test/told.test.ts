@@ -199,6 +199,22 @@ describe('people are told', () => {
     expect(await house.database.sql`select 1 from ledger where type = 'message.failed'`).toHaveLength(2);
   });
 
+  it('of the other requests when one cannot be told, and of that one later', async () => {
+    const { house, ada } = await open({ kinds: ['request.waiting'] });
+    house.provider.inject('deliver', { kind: 'throttle' }, 4);
+    const broken = await ask(house, ada);
+    await house.database.sql`delete from messages`;
+    await house.database.sql`update notices set told_at = null`;
+    const [kept] = await house.database.sql`select excluded from approvals where execution_id = ${broken}`;
+    await house.database.sql`update approvals set excluded = '1'`;
+    await ask(house, ada);
+    await house.pass(minute);
+    expect(toldOf('grace')).toHaveLength(1);
+    await house.database.sql`update approvals set excluded = ${kept?.excluded} where execution_id = ${broken}`;
+    await house.pass(10 * minute);
+    expect(toldOf('grace')).toHaveLength(2);
+  });
+
   it('without reading the history of grants: one that is gone costs nothing', async () => {
     const { house, ada } = await open({ operators: [{ provider: 'memory', to: 'ops@example.com' }], kinds: undefined });
     await ask(house, ada, { workflow: 'automatic' });
@@ -226,18 +242,22 @@ describe('people are told', () => {
     for (const { title } of delivered()) expect(title).not.toMatch(/[\r\n]/);
   });
 
-  it.each([
-    [{ channels: ['nowhere'] }, 'messages.channels[0]'],
-    [{ channels: ['login'] }, 'messages.channels[0]'],
-    [{ channels: [] }, 'messages.channels'],
-    [{ operators: [{ provider: 'login', to: 'ops@example.com' }] }, 'messages.operators[0].provider'],
-    [{ operators: [{ provider: 'memory', to: 'x' }], kinds: ['access.active'] }, 'messages.operators'],
-    [{ kinds: ['access.begun'] }, 'messages.kinds[0]'],
-    [{ digest: '8 am' }, 'messages.digest'],
-    [{ time_zone: 'Mars/Olympus' }, 'messages.time_zone'],
-  ])('%j is rejected at %s', async (messages, path) => {
+  it('on channels that exist: a configuration with another one is rejected at its key', async () => {
     const { house } = await open();
-    const error = await house.applyCatalog(catalog(messages)).catch((reason: unknown) => reason);
-    expect((error as { issues: { path: string }[] }).issues.map((issue) => issue.path)).toContain(path);
+    const wrong: [object, string][] = [
+      [{ channels: ['nowhere'] }, 'messages.channels[0]'],
+      [{ channels: ['login'] }, 'messages.channels[0]'],
+      [{ channels: [] }, 'messages.channels'],
+      [{ operators: [{ provider: 'login', to: 'ops@example.com' }] }, 'messages.operators[0].provider'],
+      [{ operators: [{ provider: 'memory', to: 'x' }], kinds: ['access.active'] }, 'messages.operators'],
+      [{ kinds: ['access.begun'] }, 'messages.kinds[0]'],
+      [{ digest: '8 am' }, 'messages.digest'],
+      [{ time_zone: 'Mars/Olympus' }, 'messages.time_zone'],
+      [{ time_zone: '+02:00' }, 'messages.time_zone'],
+    ];
+    for (const [messages, path] of wrong) {
+      const error = await house.applyCatalog(catalog(messages)).catch((reason: unknown) => reason);
+      expect((error as { issues: { path: string }[] }).issues.map((issue) => issue.path)).toContain(path);
+    }
   });
 });

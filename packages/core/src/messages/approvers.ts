@@ -1,5 +1,5 @@
 import { foldAddress } from '@belay/contract/address';
-import { type approvals, type Transaction, userIdentities, users } from '@belay/db';
+import { type approvals, userIdentities, users } from '@belay/db';
 import { eq, isNull } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
@@ -20,8 +20,8 @@ interface Known extends Addressee {
 export type FindApprovers = (approval: Pick<typeof approvals.$inferSelect, 'rule' | 'excluded'>) => Addressee[];
 
 /** Reads the people whom providers have described, to find approvers among them. */
-export async function readApprovers(ctx: Store, tx: Transaction): Promise<FindApprovers> {
-  const rows = await tx
+export async function readApprovers(ctx: Store): Promise<FindApprovers> {
+  const rows = await ctx.db
     .select({ identity: userIdentities, recent: wasToldLately(ctx).mapWith(Boolean) })
     .from(userIdentities)
     .innerJoin(users, eq(users.id, userIdentities.userId))

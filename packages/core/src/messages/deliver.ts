@@ -38,8 +38,10 @@ interface ClaimedNotice {
  */
 export async function deliverMessages(ctx: Context, only: { executionId?: string } = {}): Promise<number> {
   if (only.executionId === undefined) {
-    await writeReminders(ctx);
-    await tellNotices(ctx);
+    // What cannot be written now is written by a later pass, and holds up no delivery.
+    for (const write of [writeReminders, tellNotices]) {
+      await write(ctx).catch((error: unknown) => ctx.log.error({ error }, 'notices could not be written'));
+    }
   }
   const claimed = await claim(ctx, only.executionId);
   if (claimed.length === 0) return 0;

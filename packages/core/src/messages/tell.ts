@@ -1,5 +1,5 @@
 import { approvals, executions, grants, messages, notices, notificationPreferences, type Transaction } from '@belay/db';
-import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import type { MessagesDefinition } from '../configuration/schema.js';
 import type { Store } from '../context.js';
@@ -21,27 +21,44 @@ interface Telling {
 }
 
 /**
- * Turns due notices into one message for each person and channel, in one transaction: a message is queued once, however many
- * workers do this and wherever one of them stops.
+ * Turns due notices into one message for each person and channel, each notice in a transaction of its own: a message is queued once,
+ * however many workers do this and wherever one of them stops. A notice that fails is tried again later and holds up no other.
  */
 export async function tellNotices(ctx: Store): Promise<void> {
   const told = ctx.catalog.current().document.messages;
   if (!told) return;
-  await ctx.db.transaction(async (tx) => {
-    const due = await tx
-      .select()
-      .from(notices)
-      .where(and(isNull(notices.toldAt), sql`${notices.dueAt} <= app_now()`))
-      .orderBy(asc(notices.dueAt))
-      .limit(most)
-      .for('update', { skipLocked: true });
-    if (due.length === 0) return;
-    const now = await readNow(tx);
-    let people: Promise<FindApprovers> | undefined;
-    const approvers = () => (people ??= readApprovers(ctx, tx));
-    for (const notice of due) await tellOne(ctx, tx, notice, { told, now, approvers });
-  });
+  const due = await ctx.db
+    .select({ id: notices.id })
+    .from(notices)
+    .where(isDue)
+    .orderBy(asc(notices.dueAt))
+    .limit(most);
+  if (due.length === 0) return;
+  const now = await readNow(ctx.db);
+  let people: Promise<FindApprovers> | undefined;
+  const approvers = () => {
+    people ??= readApprovers(ctx);
+    return people;
+  };
+  for (const { id } of due) {
+    try {
+      await ctx.db.transaction(async (tx) => {
+        const [notice] = await tx
+          .select()
+          .from(notices)
+          .where(and(eq(notices.id, id), isDue))
+          .for('update', { skipLocked: true });
+        if (notice) await tellOne(ctx, tx, notice, { told, now, approvers });
+      });
+    } catch (error) {
+      ctx.log.error({ notice: id, error }, 'a notice could not be told');
+      await ctx.db.update(notices).set({ dueAt: later }).where(eq(notices.id, id));
+    }
+  }
 }
+
+const isDue = sql`${notices.toldAt} is null and ${notices.dueAt} <= app_now()`;
+const later = sql`app_now() + interval '1 minute'`;
 
 interface Telltale {
   told: MessagesDefinition;
@@ -50,10 +67,8 @@ interface Telltale {
 }
 
 async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings: Telltale): Promise<void> {
-  const waits = await pauseOf(tx, notice);
-  if (waits) {
-    const dueAt = sql`app_now() + interval '1 minute'`;
-    await tx.update(notices).set({ dueAt }).where(eq(notices.id, notice.id));
+  if (await pauseOf(tx, notice)) {
+    await tx.update(notices).set({ dueAt: later }).where(eq(notices.id, notice.id));
     return;
   }
   const tellings = await tellingsOf(ctx, tx, notice, surroundings);
