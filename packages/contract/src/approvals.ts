@@ -77,6 +77,7 @@ export const decision = z.strictObject({
   request_digest: name
     .optional()
     .describe('The digest that the approver was shown; a request that has changed since is a conflict'),
+  next: name.optional().describe('For the form of the inbox: the approval to show afterwards, or `inbox`'),
 });
 export type Decision = z.input<typeof decision>;
 
@@ -92,8 +93,8 @@ export const bulkDecision = z.strictObject({
     .describe('Approvals with the same role, the same systems and access, and the same duration'),
   request_digests: names
     .max(limits.bulk)
-    .min(1, 'must have one digest for each of the ids')
-    .describe('The digest that the approver was shown for each of the `ids`, in the same order'),
+    .min(1, 'must name at least one')
+    .describe('The digests of what the approver was shown; an approval whose digest is not among them is a conflict'),
 });
 export type BulkDecision = z.input<typeof bulkDecision>;
 

@@ -5,109 +5,10 @@ import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js'
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { When } from './parts/time.js';
-import { type Outputs, type Page, to, type View } from './view.js';
+import { type Outputs, to, type View } from './view.js';
 import { durationInWords } from './words.js';
 
 export type InboxItem = Outputs['approvals']['inbox']['approvals'][number];
-
-/** How many requests of one person are shown unfolded. */
-const few = 3;
-
-/** Renders the requests that wait for the viewer's decision, by requester. */
-export function inboxPage(output: Outputs['approvals']['inbox'], view: View): Page {
-  const { approvals, total } = output;
-  return {
-    title: texts.approvals.inbox,
-    live: { every: 5 },
-    content: (
-      <>
-        <p class="lead">{texts.approvals.lead}</p>
-        <div id="inbox" data-region>
-          <p class="hidden-text" data-say>
-            {total === 0 ? texts.approvals.announceNone : texts.approvals.announceCount(total)}
-          </p>
-          {approvals.length === 0 && (
-            <div class="empty">
-              <p>{texts.approvals.empty}</p>
-            </div>
-          )}
-          {groupByRequester(approvals).map((items) => (
-            <Requester key={items[0]?.id} items={items} output={output} view={view} />
-          ))}
-          {output.next !== null && (
-            <p>
-              <a href={inboxAddress(view, { ...view.input, cursor: output.next })}>{texts.approvals.moreRequests}</a>
-            </p>
-          )}
-        </div>
-      </>
-    ),
-  };
-}
-
-function groupByRequester(approvals: InboxItem[]): InboxItem[][] {
-  const groups = new Map<string, InboxItem[]>();
-  for (const item of approvals) {
-    const group = groups.get(item.requester.email) ?? [];
-    groups.set(item.requester.email, [...group, item]);
-  }
-  return [...groups.values()];
-}
-
-/** Renders the requests of one person: the oldest few, and the rest folded, so that they do not hide other people's requests. */
-function Requester(props: { items: InboxItem[]; output: Outputs['approvals']['inbox']; view: View }): VNode {
-  const { items, output, view } = props;
-  const { email = '', name = '' } = items[0]?.requester ?? {};
-  const waiting = output.requesters.find((requester) => requester.email === email)?.waiting ?? items.length;
-  const folded = items.slice(few);
-  const alone = view.input.requester !== undefined;
-  const all = waiting > items.length && (
-    <p>
-      <a href={inboxAddress(view, { requester: email })}>
-        {texts.approvals.all}
-        {waiting}
-        {texts.approvals.from}
-        {name}
-      </a>
-    </p>
-  );
-  return (
-    <>
-      <Cards items={alone ? items : items.slice(0, few)} view={view} />
-      {!alone && folded.length > 0 && (
-        <details id={`more-${email}`}>
-          <summary>
-            {waiting - few}
-            {texts.approvals.moreFrom}
-            {name}
-          </summary>
-          <Cards items={folded} view={view} />
-          {all}
-        </details>
-      )}
-      {!alone && folded.length === 0 && all}
-    </>
-  );
-}
-
-function Cards({ items, view }: { items: InboxItem[]; view: View }): VNode {
-  return (
-    <ul class="cards">
-      {items.map((item) => (
-        <li key={item.id} class="card">
-          <h2 id={`item-${item.id}`}>{titleOf(item)}</h2>
-          <Request item={item} view={view} />
-          <DecideForm item={item} view={view} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function inboxAddress(view: View, input: Readonly<Record<string, unknown>>): string {
-  const fields = Object.entries(input).map(([name, value]) => [name, String(value)]);
-  return `${to(view, 'approvals')}?${new URLSearchParams(fields).toString()}`;
-}
 
 /** Renders exactly what a request would grant. */
 export function Request({ item, view }: { item: InboxItem; view: View }): VNode {
@@ -158,12 +59,16 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
   );
 }
 
-/** Renders the form to approve or deny, with a comment; it sends the digest of what was shown. */
-export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNode {
+/**
+ * Renders the form to approve or deny, with a comment; it sends the digest of what was shown. `next`: the approval that the
+ * inbox shows afterwards, empty for the first.
+ */
+export function DecideForm({ item, view, next }: { item: InboxItem; view: View; next?: string }): VNode {
   const remark = `remark-${item.id}`;
   return (
     <PostForm action={to(view, 'approvals', item.id, 'decision')} view={view}>
       <input type="hidden" name="request_digest" value={item.request_digest} />
+      {next !== undefined && <input type="hidden" name="next" value={next === '' ? 'inbox' : next} />}
       <div class="field">
         <label for={remark}>
           {texts.approvals.comment}
@@ -177,7 +82,7 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
       </div>
       <div class="actions">
         <button type="submit" name="verdict" value="approve" id={`approve-${item.id}`} aria-description={titleOf(item)}>
-          {texts.approvals.approve}
+          {next === undefined ? texts.approvals.approve : texts.inbox.approveAndNext}
         </button>
         <button
           type="submit"
@@ -187,7 +92,7 @@ export function DecideForm({ item, view }: { item: InboxItem; view: View }): VNo
           id={`deny-${item.id}`}
           aria-description={titleOf(item)}
         >
-          {texts.approvals.deny}
+          {next === undefined ? texts.approvals.deny : texts.inbox.denyAndNext}
         </button>
       </div>
     </PostForm>
@@ -199,6 +104,7 @@ function requesterInWords({ requester: { name, email } }: InboxItem): string {
   return name === email ? email : `${name} (${email})`;
 }
 
-function titleOf(item: InboxItem): string {
+/** Returns the title of a request that waits for a decision. */
+export function titleOf(item: InboxItem): string {
   return texts.approvals.requests(item.requester.name, item.role);
 }

@@ -1,14 +1,15 @@
 import type { Suggestion } from '@belay/contract/suggestions';
 import { at } from '../paths.js';
 import { accessPage } from './access.js';
-import { inboxPage } from './approvals.js';
 import { confirmPage, donePage } from './confirm.js';
 import { deviceDonePage, devicePage } from './device.js';
 import { dynamicPage } from './dynamic.js';
 import { executionPage } from './execution.js';
 import { executionsPage } from './executions.js';
 import { homePage } from './home.js';
+import { bulkPage, inboxPage, inboxPageSize } from './inbox.js';
 import { logsPage } from './logs.js';
+import { addressWith } from './parts/list.js';
 import { programPage } from './program.js';
 import { providerPage, providersPage } from './providers.js';
 import { rolePage } from './role.js';
@@ -42,10 +43,11 @@ const signedOut: Render = (output: { message: string }, view) => ({ page: signed
 const table: Readonly<Record<string, Render>> = {
   'access.list': (output: Outputs['access']['list'], view) => ({ page: accessPage(output, view) }),
   'access.return': toExecution,
-  'approvals.decide': (output: Outputs['approvals']['decide'], _view) => ({
-    redirect: at('requests', output.execution_id),
+  'approvals.decide': (output: Outputs['approvals']['decide'], view) => ({
+    redirect: typeof view.input.next === 'string' ? inInbox(view.input.next) : at('requests', output.execution_id),
   }),
-  'approvals.inbox': (output: Outputs['approvals']['inbox'], view) => ({ page: inboxPage(output, view) }),
+  'approvals.decideMany': (output: Outputs['approvals']['decideMany'], _view) => ({ page: bulkPage(output) }),
+  'approvals.inbox': renderInbox,
   // Null when the callback began a provider's session instead of a person's session.
   'auth.callback': (output: { user: { name: string; email: string } } | null, view) =>
     output === null ? { redirect: '/' } : { page: signedInPage(output, view) },
@@ -54,6 +56,13 @@ const table: Readonly<Record<string, Render>> = {
   'auth.page': async (output: Outputs['auth']['page'], view, ask) => ({
     page: signInPage(output, await sessionsOf(view, ask), view),
   }),
+  // By the id of an approval it was written in the inbox, by that of an execution on its page.
+  'comments.add': async (_output: object, view, ask) => {
+    const id = String(view.input.id);
+    const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox', { id });
+    const [item] = inbox?.approvals ?? [];
+    return { redirect: item?.id === id ? inInbox(id) : at('requests', item?.execution_id ?? id) };
+  },
   'elevation.dynamic': (output: Outputs['elevation']['dynamic'], view) => ({ page: dynamicPage(output, view) }),
   'device.decide': (output: { message: string }) => ({ page: deviceDonePage(output) }),
   'device.page': (output: Outputs['device']['page'], view) => ({ page: devicePage(output, view) }),
@@ -98,6 +107,29 @@ const table: Readonly<Record<string, Render>> = {
   'workflows.get': (output: Outputs['workflows']['get'], view) => ({ page: workflowPage(output, view) }),
   'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
 };
+
+/** Returns the address of the inbox with one approval open. */
+function inInbox(id: string): string {
+  return addressWith(at('inbox'), { id: id === 'inbox' ? undefined : id });
+}
+
+/** Reads the list beside the one request that the address opens, and what belongs to that one. */
+async function renderInbox(output: Outputs['approvals']['inbox'], view: View, ask: Ask): Promise<Rendered> {
+  const { id, sort, requester, cursor } = view.input;
+  const fields = {
+    limit: inboxPageSize,
+    sort: sort ?? 'oldest',
+    ...(requester ? { requester } : {}),
+    ...(cursor ? { cursor } : {}),
+  };
+  const list = (await ask<Outputs['approvals']['inbox']>('approvals.inbox', fields)) ?? output;
+  const item = id === undefined ? list.approvals[0] : output.approvals[0];
+  const [comments, approvers] = await Promise.all([
+    item && ask<Outputs['comments']['list']>('comments.list', { id: item.id }),
+    item && ask<Outputs['approvals']['approvers']>('approvals.approvers', { id: item.id }),
+  ]);
+  return { page: inboxPage(list, { item, comments, approvers }, view) };
+}
 
 async function sessionsOf(view: View, ask: Ask): Promise<Outputs['sessions']['list']['sessions']> {
   const found = view.viewer === null ? undefined : await ask<Outputs['sessions']['list']>('sessions.list');

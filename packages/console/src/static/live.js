@@ -108,7 +108,11 @@ function comparable(element) {
 function isInUse(region) {
   const fields = [...region.querySelectorAll('textarea, input:not([type=hidden])')];
   return fields.some(
-    (field) => field === document.activeElement || /** @type {HTMLInputElement} */ (field).value !== '',
+    (field) =>
+      field === document.activeElement ||
+      (field instanceof HTMLInputElement && field.type === 'checkbox'
+        ? field.checked
+        : /** @type {HTMLInputElement} */ (field).value !== ''),
   );
 }
 

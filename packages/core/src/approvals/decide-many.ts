@@ -26,12 +26,15 @@ export async function decideApprovals(
   requireFreshGroups(user);
   const { ids, request_digests: digests } = input;
   if (ids.length > limits.bulk) throw invalid('ids', `must name at most ${limits.bulk}`);
-  if (digests.length !== ids.length) throw invalid('request_digests', 'must have one digest for each of the ids');
   if (new Set(ids).size !== ids.length) throw invalid('ids', 'must not name an approval twice');
-  requireAlike(ctx, await findNamed(ctx, user, ids));
+  const named = await findNamed(ctx, user, ids);
+  requireAlike(ctx, [...named.values()]);
   const results: Result[] = [];
-  for (const [index, id] of ids.entries()) {
-    results.push(await decideOne(ctx, { ...decisionOf(input), id, request_digest: digests[index] ?? '' }));
+  for (const id of ids) {
+    // A digest stands for all that is granted, to whom and why: what was shown under it is what is decided.
+    const digest = named.get(id)?.requestDigest ?? '';
+    const request_digest = digests.includes(digest) ? digest : 'not shown';
+    results.push(await decideOne(ctx, { ...decisionOf(input), id, request_digest }));
   }
   const decided = results.filter(({ error }) => error === null).length;
   return { results, decided, rejected: results.length - decided };
@@ -42,11 +45,15 @@ function decisionOf({ verdict, comment, via }: BulkDecision & Pick<Decide, 'via'
 }
 
 /** Returns the approvals that name the caller; of the others a decision says what it says of any. */
-async function findNamed(ctx: ActorStore, user: UserActor, ids: readonly string[]): Promise<FoundApproval[]> {
-  const found: FoundApproval[] = [];
+async function findNamed(
+  ctx: ActorStore,
+  user: UserActor,
+  ids: readonly string[],
+): Promise<Map<string, FoundApproval>> {
+  const found = new Map<string, FoundApproval>();
   for (const id of ids) {
     const approval = await findApproval(ctx, user, id);
-    if (approval && isNamed(user, approval.rule)) found.push(approval);
+    if (approval && isNamed(user, approval.rule)) found.set(id, approval);
   }
   return found;
 }

@@ -1,0 +1,335 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { at } from '../paths.js';
+import { texts } from '../texts.js';
+import { DecideForm, type InboxItem, Request, titleOf } from './approvals.js';
+import { Comments } from './parts/comments.js';
+import { PostForm } from './parts/form.js';
+import { Icon } from './parts/icon.js';
+import { addressWith, Empty, Paging, Row } from './parts/list.js';
+import { Avatar } from './parts/people.js';
+import { Ago } from './parts/time.js';
+import { type Outputs, type Page, to, type View } from './view.js';
+import { durationInWords } from './words.js';
+
+type Inbox = Outputs['approvals']['inbox'];
+
+/** How many requests one page of the queue lists. */
+export const inboxPageSize = 50;
+
+/** What the page shows beside the list: all of it about the one request that is open. */
+export interface Opened {
+  item: InboxItem | undefined;
+  comments: Outputs['comments']['list'] | undefined;
+  approvers: Outputs['approvals']['approvers'] | undefined;
+}
+
+/** Returns the fields of the list that every link of the page keeps. */
+function kept({ input }: View): Record<string, string | undefined> {
+  const text = (name: string) => (typeof input[name] === 'string' ? input[name] : undefined);
+  return { sort: text('sort'), requester: text('requester'), cursor: text('cursor') };
+}
+
+function openAddress(view: View, id: string | undefined): string {
+  return addressWith(at('inbox'), { ...kept(view), id });
+}
+
+/** Renders the queue: the requests that wait for the viewer beside the one that is open. */
+export function inboxPage(list: Inbox, opened: Opened, view: View): Page {
+  const chosen = view.input.id !== undefined;
+  return {
+    title: texts.inbox.inbox,
+    wide: true,
+    live: { every: 5 },
+    scripts: ['inbox.js'],
+    actions: <Keys />,
+    content: (
+      <>
+        <Toolbar list={list} view={view} />
+        <div class={chosen ? 'split inbox chosen' : 'split inbox'}>
+          <div id="inbox" class="inbox-list" data-region>
+            <p class="hidden-text" data-say>
+              {list.total === 0 ? texts.approvals.announceNone : texts.approvals.announceCount(list.total)}
+            </p>
+            {list.approvals.length === 0 && <Empty icon="inbox" title={texts.approvals.empty} />}
+            {groupByRequester(list.approvals).map((items) => (
+              <Group key={items[0]?.requester.email} items={items} open={opened.item?.id} list={list} view={view} />
+            ))}
+            <Paging
+              newer={
+                view.input.cursor === undefined ? undefined : addressWith(at('inbox'), { ...kept(view), cursor: '' })
+              }
+              older={list.next === null ? undefined : addressWith(at('inbox'), { ...kept(view), cursor: list.next })}
+              shown={texts.inbox.shown(list.approvals.length, list.total)}
+            />
+          </div>
+          <div id="opened" class="split-detail" data-region>
+            {chosen && (
+              <p class="inbox-back">
+                <a href={openAddress(view, undefined)}>{texts.inbox.back}</a>
+              </p>
+            )}
+            {opened.item === undefined ? (
+              chosen && <Empty icon="circle-check" title={texts.inbox.gone} />
+            ) : (
+              <Detail opened={{ ...opened, item: opened.item }} list={list} view={view} />
+            )}
+          </div>
+        </div>
+      </>
+    ),
+  };
+}
+
+function Toolbar({ list, view }: { list: Inbox; view: View }): VNode {
+  const { sort = 'oldest', requester = '' } = kept(view);
+  return (
+    <form class="toolbar" method="get" action={at('inbox')}>
+      <div>
+        <label for="inbox-requester">{texts.inbox.requester}</label>
+        <input id="inbox-requester" name="requester" type="email" list="requesters" value={requester} data-search />
+        <datalist id="requesters">
+          {list.requesters.map(({ email, name }) => (
+            <option key={email} value={email}>
+              {name}
+            </option>
+          ))}
+        </datalist>
+      </div>
+      <div>
+        <label for="inbox-sort">{texts.inbox.sort}</label>
+        <select id="inbox-sort" name="sort">
+          {(['oldest', 'ending'] as const).map((order) => (
+            <option key={order} value={order} selected={order === sort}>
+              {texts.inbox.orders[order]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" class="second">
+        {texts.inbox.show}
+      </button>
+    </form>
+  );
+}
+
+function groupByRequester(approvals: readonly InboxItem[]): InboxItem[][] {
+  const groups = new Map<string, InboxItem[]>();
+  for (const item of approvals) {
+    groups.set(item.requester.email, [...(groups.get(item.requester.email) ?? []), item]);
+  }
+  return [...groups.values()];
+}
+
+/** How many requests of one person are shown unfolded, so that they do not hide other people's. */
+const few = 3;
+
+function Group(props: { items: InboxItem[]; open: string | undefined; list: Inbox; view: View }): VNode {
+  const { items, open, list, view } = props;
+  const { email = '', name = '' } = items[0]?.requester ?? {};
+  const waiting = list.requesters.find((requester) => requester.email === email)?.waiting ?? items.length;
+  const alone = view.input.requester !== undefined;
+  const unfolded = alone ? items : items.slice(0, few);
+  const folded = alone ? [] : items.slice(few);
+  const rows = (shown: readonly InboxItem[]) => (
+    <ul class="rows">
+      {shown.map((item) => (
+        <Row
+          key={item.id}
+          id={`row-${item.id}`}
+          href={openAddress(view, item.id)}
+          title={item.role}
+          sub={item.reason === '' ? texts.approvals.noReasonWasGiven : item.reason}
+          current={item.id === open}
+        >
+          {item.open_question && <span class="badge warn">{texts.inbox.asked}</span>}
+          {!item.open_question && item.comments > 0 && <span class="quiet">{texts.inbox.remarks(item.comments)}</span>}
+          <Ago at={item.created_at} view={view} />
+        </Row>
+      ))}
+    </ul>
+  );
+  return (
+    <section aria-label={name}>
+      <div class="group-head">
+        <Avatar name={name} small />
+        <h2>{name}</h2>
+        <span class="quiet">{waiting}</span>
+      </div>
+      {rows(unfolded)}
+      {folded.length > 0 && (
+        <details id={`more-${email}`} open={folded.some(({ id }) => id === open)}>
+          <summary>
+            {waiting - few}
+            {texts.approvals.moreFrom}
+            {name}
+          </summary>
+          {rows(folded)}
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Detail({ opened, list, view }: { opened: Opened & { item: InboxItem }; list: Inbox; view: View }): VNode {
+  const { item, comments, approvers } = opened;
+  const alike = alikeOf(item, list.approvals);
+  return (
+    <article class="card" data-approval={item.id} aria-labelledby="opened-head">
+      <h2 id="opened-head">{titleOf(item)}</h2>
+      <Request item={item} view={view} />
+      <DecideForm item={item} view={view} next={nextOf(item, list.approvals)} />
+      {alike.length > 1 && <Bulk items={alike} view={view} />}
+      {approvers !== undefined && <Approvers approvers={approvers} viewer={view.viewer?.email} />}
+      {comments !== undefined && <Comments list={comments} id={item.id} view={view} />}
+    </article>
+  );
+}
+
+/** Returns the request that is shown after this one is decided: the next in the list, at its end the first. */
+function nextOf({ id }: InboxItem, items: readonly InboxItem[]): string {
+  const shown = groupByRequester(items).flat();
+  const rest = shown.filter((item) => item.id !== id);
+  const place = shown.findIndex((item) => item.id === id);
+  return (shown[place + 1] ?? rest[0])?.id ?? '';
+}
+
+/** Returns the requests that would grant the same, to others or for other reasons; the server compares them again. */
+function alikeOf(item: InboxItem, items: readonly InboxItem[]): InboxItem[] {
+  return item.decide_on_page ? [] : items.filter((other) => kindOf(other) === kindOf(item));
+}
+
+function kindOf({ role, duration, grants }: InboxItem): string {
+  const held = grants.map(({ identity: _whose, ...grant }) => JSON.stringify(grant));
+  return JSON.stringify([role, duration, [...new Set(held)].sort()]);
+}
+
+/** Renders the requests that would grant the same, to decide those that are chosen. Opening it is the first step, so that no single press decides. */
+function Bulk({ items, view }: { items: InboxItem[]; view: View }): VNode {
+  const [{ role, duration } = { role: '', duration: 'PT0S' }] = items;
+  return (
+    <details class="bulk" id="bulk">
+      <summary>{texts.inbox.alike(items.length, role, durationInWords(duration))}</summary>
+      <PostForm action={to(view, 'approvals', 'decisions')} view={view}>
+        <fieldset>
+          <legend class="hidden-text">{texts.inbox.chosen}</legend>
+          <ul class="rows">
+            {items.map((item) => (
+              <li key={item.id} class="row">
+                <label>
+                  <input type="checkbox" name="ids" value={item.id} />{' '}
+                  <span>
+                    {item.requester.name}
+                    {texts.inbox.for}
+                    <code>{item.grants.map(({ identity }) => identity).join(', ')}</code>
+                    <br />
+                    <span class="quiet">{item.reason === '' ? texts.approvals.noReasonWasGiven : item.reason}</span>
+                  </span>
+                </label>
+                <input type="hidden" name="request_digests" value={item.request_digest} />
+              </li>
+            ))}
+          </ul>
+        </fieldset>
+        <div class="actions">
+          <button type="submit" name="verdict" value="approve">
+            {texts.inbox.approveChosen}
+          </button>
+          <button type="submit" name="verdict" value="deny" class="danger">
+            {texts.inbox.denyChosen}
+          </button>
+        </div>
+      </PostForm>
+    </details>
+  );
+}
+
+/** Renders who else can decide; also for the page of a request. */
+export function Approvers(props: {
+  approvers: Outputs['approvals']['approvers'];
+  viewer: string | undefined;
+}): VNode | null {
+  const { people, more, unknown } = props.approvers;
+  const others = people.filter(({ email }) => email !== props.viewer);
+  const rest = [...unknown.users, ...unknown.groups.map(texts.approvers.theGroup)];
+  if (others.length === 0 && rest.length === 0) return null;
+  return (
+    <section class="approvers">
+      <h2>{texts.inbox.others}</h2>
+      <ul class="people">
+        {others.map(({ email, name, verdict }) => (
+          <li key={email} title={email}>
+            <Avatar name={name} small /> {name}
+            {verdict !== null && <span class="quiet"> {texts.inbox.verdicts[verdict]}</span>}
+          </li>
+        ))}
+        {rest.map((one) => (
+          <li key={one}>{one}</li>
+        ))}
+        {more && <li class="quiet">{texts.inbox.more}</li>}
+      </ul>
+    </section>
+  );
+}
+
+/** Renders the list of keys, which a button opens without a script too. */
+function Keys(): VNode {
+  const row = (key: string, meaning: ComponentChildren) => (
+    <>
+      <dt>
+        <kbd>{key}</kbd>
+      </dt>
+      <dd>{meaning}</dd>
+    </>
+  );
+  return (
+    <>
+      <button type="button" class="second" popovertarget="keys">
+        {texts.inbox.keys}
+      </button>
+      <div id="keys" class="dialog" popover="auto" role="dialog" aria-labelledby="keys-head">
+        <h2 id="keys-head">{texts.inbox.keys}</h2>
+        <dl class="facts">
+          {row('j', texts.inbox.keyNext)}
+          {row('k', texts.inbox.keyPrevious)}
+          {row('a', texts.inbox.keyApprove)}
+          {row('d', texts.inbox.keyDeny)}
+          {row('c', texts.inbox.keyComment)}
+          {row('/', texts.inbox.keySearch)}
+          {row('?', texts.inbox.keyHelp)}
+        </dl>
+      </div>
+    </>
+  );
+}
+
+/** Renders what came of several decisions, each with its own result. */
+export function bulkPage(output: Outputs['approvals']['decideMany']): Page {
+  const { results, decided, rejected } = output;
+  return {
+    title: texts.inbox.decisions,
+    narrow: true,
+    content: (
+      <>
+        <p role="status">
+          {texts.inbox.recorded(decided)} {rejected > 0 && texts.inbox.notRecorded(rejected)}
+        </p>
+        <ul class="rows">
+          {results.map(({ id, status, execution_id, error }) => (
+            <li key={id} class="row">
+              <Icon name={error === null ? 'circle-check' : 'triangle-alert'} />
+              <span class="row-main">
+                {execution_id === null ? <code>{id}</code> : <a href={at('requests', execution_id)}>{execution_id}</a>}
+                <span class="quiet">{error?.message ?? status}</span>
+              </span>
+            </li>
+          ))}
+        </ul>
+        <p>
+          <a class="button" href={at('inbox')}>
+            {texts.inbox.openInbox}
+          </a>
+        </p>
+      </>
+    ),
+  };
+}
