@@ -41,6 +41,7 @@ export const approvalsRouter = router({
         summary: 'Approve or deny several requests for the same access, each by a decision of its own',
         contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
+      rest: { html: 'offered' },
     })
     .input(approvalOperations.decideMany.input)
     .output(approvalOperations.decideMany.output)

@@ -40,8 +40,8 @@ const call = (page: Page, path: string, body?: object) =>
 async function decide(page: Page, verdict: 'Approve' | 'Deny', remark: string): Promise<void> {
   await page.goto(api('approvals'));
   await page.getByLabel('Comment').first().fill(remark);
-  await page.getByRole('button', { name: verdict }).first().click();
-  await page.waitForURL(/\/requests\//);
+  await page.getByRole('button', { name: `${verdict} and next` }).click();
+  await page.waitForURL(/\/inbox(\?|$)/);
 }
 
 describe.runIf(here)('the story in a browser', () => {
@@ -73,7 +73,7 @@ describe.runIf(here)('the story in a browser', () => {
     await adam.page.getByRole('heading', { name: '1 request waits for your decision' }).waitFor();
     await picture(adam.page, 'home');
     await adam.page.goto(api('approvals'));
-    expect(await adam.page.locator('#inbox').textContent()).toMatch(/role reporting_readonly at demo-postgres to rita/);
+    expect(await adam.page.locator('#opened').textContent()).toMatch(/role reporting_readonly at demo-postgres to rita/);
     await picture(adam.page, 'inbox');
     await decide(adam.page, 'Approve', 'Fine for today');
 
@@ -159,17 +159,48 @@ describe.runIf(here)('the story in a browser', () => {
     const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('Skip to content');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('?');
+    await page.keyboard.press('a');
+    expect(await focused()).toBe('Approve and next');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.type('Typed: a d j k');
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    for (let presses = 0; (await focused()) !== 'Approve'; presses++) {
-      expect(presses).toBeLessThan(12);
-      await page.keyboard.press('Tab');
-      if (await page.evaluate(() => document.activeElement?.tagName === 'INPUT')) await page.keyboard.type('Typed');
-    }
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/\/requests\//);
-    await state(page, 'The access is active');
+    await page.waitForURL(/\/inbox(\?|$)/);
     await state(rita.page, 'The access is active');
-    expect(await page.locator('#found').textContent()).toContain('Typed');
+    expect(await rita.page.locator('#found').textContent()).toContain('Typed: a d j k');
+  });
+
+  it('decides only the request under the cursor, also when another takes its place meanwhile', async () => {
+    const paths = [await ask(rita.page, stage.url, 'The first'), await ask(rita.page, stage.url, 'The second')];
+    const [first = '', second = ''] = paths.map((path) => path.split('/').at(-1) ?? '');
+    const { page } = adam;
+    await expect
+      .poll(async () => {
+        await page.goto(`${stage.url}/inbox`);
+        return page.locator('#inbox .row').count();
+      })
+      .toBe(2);
+    // By keys from one to the next and back, and to the button of the first.
+    await page.keyboard.press('j');
+    await page.waitForURL((url) => url.searchParams.has('id'));
+    await page.locator('#opened', { hasText: 'The second' }).waitFor();
+    await page.keyboard.press('k');
+    await page.locator('#opened', { hasText: 'The first' }).waitFor();
+    await page.keyboard.press('a');
+    // Someone else decides it; the page sees that by itself.
+    const aside = await adam.context.newPage();
+    await aside.goto(api('home'));
+    expect((await call(aside, `/api/v1/approvals/${first}/decision`, { verdict: 'deny' })).status).toBe(200);
+    await page.locator('#opened', { hasText: 'does not wait for your decision any more' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('a');
+    await page.keyboard.press('Enter');
+    expect((await call(aside, `/api/v1/execution/${second}`)).json).toMatchObject({ state: 'waiting_for_approval' });
+    expect((await call(aside, `/api/v1/approvals/${second}/decision`, { verdict: 'deny' })).status).toBe(200);
+    await aside.close();
   });
 });
 
