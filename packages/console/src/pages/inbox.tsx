@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import { DecideForm, type InboxItem, Request, titleOf } from './approvals.js';
+import { Approvers } from './parts/approvers.js';
 import { Comments } from './parts/comments.js';
 import { PostForm } from './parts/form.js';
 import { Icon } from './parts/icon.js';
@@ -240,34 +241,6 @@ function Bulk({ items, view }: { items: InboxItem[]; view: View }): VNode {
         </div>
       </PostForm>
     </details>
-  );
-}
-
-/** Renders who else can decide; also for the page of a request. */
-export function Approvers(props: {
-  approvers: Outputs['approvals']['approvers'];
-  viewer: string | undefined;
-}): VNode | null {
-  const { people, more, unknown } = props.approvers;
-  const others = people.filter(({ email }) => email !== props.viewer);
-  const rest = [...unknown.users, ...unknown.groups.map(texts.approvers.theGroup)];
-  if (others.length === 0 && rest.length === 0) return null;
-  return (
-    <section class="approvers">
-      <h2>{texts.inbox.others}</h2>
-      <ul class="people">
-        {others.map(({ email, name, verdict }) => (
-          <li key={email} title={email}>
-            <Avatar name={name} small /> {name}
-            {verdict !== null && <span class="quiet"> {texts.inbox.verdicts[verdict]}</span>}
-          </li>
-        ))}
-        {rest.map((one) => (
-          <li key={one}>{one}</li>
-        ))}
-        {more && <li class="quiet">{texts.inbox.more}</li>}
-      </ul>
-    </section>
   );
 }
 
