@@ -73,7 +73,9 @@ describe.runIf(here)('the story in a browser', () => {
     await adam.page.getByRole('heading', { name: '1 request waits for your decision' }).waitFor();
     await picture(adam.page, 'home');
     await adam.page.goto(api('approvals'));
-    expect(await adam.page.locator('#opened').textContent()).toMatch(/role reporting_readonly at demo-postgres to rita/);
+    expect(await adam.page.locator('#opened').textContent()).toMatch(
+      /role reporting_readonly at demo-postgres to rita/,
+    );
     await picture(adam.page, 'inbox');
     await decide(adam.page, 'Approve', 'Fine for today');
 

@@ -1,7 +1,7 @@
-import { callRest } from '../http/support/caller.js';
 import { send } from '@belay/testkit/serve';
 import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callRest } from './support/caller.js';
 
 describe('the inbox as a queue, without a script', () => {
   let world: World;
