@@ -52,7 +52,7 @@ describe('the inbox as a queue, without a script', () => {
       ['verdict', 'deny'],
       ['next', three.approval],
     ];
-    // What has changed while the page was open is refused, and a form without the page's token too.
+    // What has changed while the page was open is rejected, and a form without the page's token too.
     expect((await post(adam, action, fields(`${two.digest}x`))).status).toBe(409);
     expect((await post(adam, action, fields(two.digest).slice(1))).status).toBe(403);
     const decided = await post(adam, action, fields(two.digest));
