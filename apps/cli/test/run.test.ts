@@ -1,0 +1,253 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { endLapsedRuns, noteReachable, timing } from '@belay/core';
+import { type Connector, postgresConnector } from '@belay/providers';
+import { serverUrl } from '@belay/testkit/database';
+import { createWorld, type World } from '@belay/testkit/world';
+import postgres from 'postgres';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+
+const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
+const suffix = randomBytes(6).toString('hex');
+const reader = `reader_${suffix}`;
+const rita = `rita_${suffix}`;
+
+/** A lease of a second and a half, so that a test sees its end. */
+const run = { ...timing.run, lease: 1_500, shortest: 500, note: 100, outage: 1_000, settle: 500 };
+
+let world: World;
+let target: postgres.Sql;
+let network: Network;
+let token: string;
+let working: Promise<void>;
+const stopping = new AbortController();
+
+beforeAll(async () => {
+  target = postgres(serverUrl(), { max: 1, onnotice: () => {} });
+  await target.unsafe(`create role ${reader}; create role ${rita} login`);
+  const grantOnly = {
+    document: { dsl: '1.0.3', namespace: 'test', name: 'at-once', version: '1.0.0' },
+    do: [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }],
+  };
+  world = await createWorld({
+    timing: { run },
+    connectors: [postgresConnector as Connector],
+    change: ({ providers, workflows, ...rest }) => ({
+      ...rest,
+      providers: {
+        ...providers,
+        pg: {
+          provider: 'postgres',
+          config: { url: serverUrl(), identity: { table: { 'rita@example.test': rita } } },
+        },
+      },
+      roles: {
+        'read-figures': {
+          providers: ['pg'],
+          inherits: [`pg:${reader}`],
+          workflows: ['at-once'],
+          reason: { required: false },
+        },
+      },
+      workflows: { ...workflows, 'at-once': { description: 'Grants at once', workflow: grantOnly } },
+    }),
+  });
+  token = await world.token('requester', 'device');
+  // What a server and a worker do all the time.
+  const { signal } = stopping;
+  const work = async () => {
+    while (!signal.aborted) {
+      await noteReachable(world.context);
+      await endLapsedRuns(world.context);
+      await world.drive();
+      await world.context.delay(run.note, signal).catch(() => {});
+    }
+  };
+  working = work();
+});
+afterAll(async () => {
+  stopping.abort();
+  await working;
+  await world[Symbol.asyncDispose]();
+  await target.unsafe(`drop role ${reader}; drop role ${rita}`);
+  await target.end();
+});
+beforeEach(async () => {
+  network = await openNetwork(world.url);
+});
+afterEach(async () => {
+  for (const { child, command } of started.splice(0)) {
+    child.kill('SIGKILL');
+    if (command !== undefined && isAlive(command)) process.kill(command, 'SIGKILL');
+  }
+  await gone();
+  network.away = true;
+  network.hangUp();
+  network.server.close();
+});
+
+/** The way from the client to the server; `away`: nothing passes. */
+interface Network {
+  url: string;
+  server: Server;
+  away: boolean;
+  hangUp(): void;
+}
+
+async function openNetwork(to: string): Promise<Network> {
+  const { hostname, port } = new URL(to);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    if (network.away) return void near.destroy();
+    const far = dial({ host: hostname, port: Number(port) });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => {}).on('close', () => void (sockets.delete(one), other.destroy()));
+      one.pipe(other);
+    }
+  });
+  const hangUp = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const network: Network = { url: '', server, away: false, hangUp };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  network.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return network;
+}
+
+/** Whether the database itself says that Rita is a member of the role. */
+async function holds(): Promise<boolean> {
+  const rows = await target`
+    select from pg_auth_members m join pg_roles r on r.oid = m.roleid join pg_roles p on p.oid = m.member
+    where r.rolname = ${reader} and p.rolname = ${rita}`;
+  return rows.length > 0;
+}
+const gone = () => vi.waitFor(async () => expect(await holds()).toBe(false), { timeout: 20_000, interval: 50 });
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+interface Started {
+  child: ChildProcess;
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** The process id of the command, as it says itself. */
+  command?: number;
+  stderr(): string;
+}
+const started: Started[] = [];
+
+/** Starts `belay run` with a command that says its process id, and waits until it has. */
+async function start(script: string): Promise<Started & { command: number }> {
+  const command = [process.execPath, '-e', `console.log('pid ' + process.pid); ${script}`];
+  const child = spawn(process.execPath, [main, 'run', 'read-figures', '--', ...command], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      BELAY_URL: network.url,
+      BELAY_TOKEN: token,
+      BELAY_AGENT: 'off',
+      HOME: '/nonexistent',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text));
+  const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  const one: Started = { child, ended, stderr: () => stderr };
+  started.push(one);
+  const pid = await vi.waitFor(
+    () => {
+      const found = /pid (\d+)/.exec(stdout)?.[1];
+      if (found === undefined) throw new Error(`the command has not started: ${stderr}`);
+      return Number(found);
+    },
+    { timeout: 30_000, interval: 50 },
+  );
+  return Object.assign(one, { command: pid });
+}
+
+const stay = 'setInterval(() => {}, 1000);';
+
+describe('belay run, at a real PostgreSQL', () => {
+  it.each([
+    ['ends by itself', 'process.exitCode = 0;', 0],
+    ['fails', 'process.exitCode = 3;', 3],
+  ])('has given the access back when the command %s, and ends with its code', async (_, script, code) => {
+    const { ended } = await start(`setTimeout(() => {}, 300); ${script}`);
+    expect(await holds()).toBe(true);
+    expect(await ended).toEqual({ code, signal: null });
+    await gone();
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('passes %s on to the command, and gives the access back', async (signal, code) => {
+    const { child, ended, command } = await start(stay);
+    expect(await holds()).toBe(true);
+    child.kill(signal);
+    expect(await ended).toEqual({ code, signal: null });
+    expect(isAlive(command)).toBe(false);
+    await gone();
+  });
+
+  it('gives the access back when the command is killed, and ends with 137', async () => {
+    const { ended, command } = await start(stay);
+    process.kill(command, 'SIGKILL');
+    expect(await ended).toEqual({ code: 137, signal: null });
+    await gone();
+  });
+
+  it('keeps the access for longer than the lease while the command runs', async () => {
+    const { child, ended } = await start(stay);
+    const begun = Date.now();
+    await vi.waitFor(() => expect(Date.now() - begun).toBeGreaterThan(3 * run.lease), { timeout: 30_000 });
+    expect(await holds()).toBe(true);
+    child.kill('SIGTERM');
+    await ended;
+  });
+
+  it('ends the access without a word of belay when it is killed, though the command lives on', async () => {
+    const { child, ended, command } = await start(stay);
+    child.kill('SIGKILL');
+    await ended;
+    await gone();
+    expect(isAlive(command)).toBe(true);
+  });
+
+  it('ends the access when the network of the client is gone, and the command is told', async () => {
+    const { stderr } = await start(stay);
+    network.away = true;
+    network.hangUp();
+    await gone();
+    await vi.waitFor(() => expect(stderr()).toContain('the server does not respond'), { timeout: 20_000 });
+    network.away = false;
+    await vi.waitFor(() => expect(stderr()).toContain('has ended this run'), { timeout: 20_000 });
+  });
+
+  it('gives back when the last of two runs ends', async () => {
+    const first = await start(stay);
+    const second = await start(stay);
+    first.child.kill('SIGTERM');
+    await first.ended;
+    expect(first.stderr()).toContain('another belay run uses it');
+    expect(await holds()).toBe(true);
+    second.child.kill('SIGTERM');
+    await second.ended;
+    expect(second.stderr()).toContain('given back');
+    await gone();
+  });
+});
