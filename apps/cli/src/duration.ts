@@ -2,10 +2,24 @@ import { parseDuration } from '@belay/contract/durations';
 
 const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 
-/** Returns a duration in milliseconds, from ISO 8601 (`PT1H30M`) or the short form (`1h30m`); undefined when it is neither. */
+/** The words for a unit, each by its first letter: `2 hours`, `90 min`, `1 hr 30 mins`. */
+const words = /^(\d+)\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)(?=[\s,\d]|$)(?:[\s,]|and\b)*/i;
+
+/** Returns a duration as the server reads it, from what people write; any other text as it is, for the server to reject. */
+export function toDuration(text: string): string {
+  const parts: string[] = [];
+  let rest = text.trim();
+  for (let found = words.exec(rest); found !== null; found = words.exec(rest)) {
+    parts.push(`${found[1]}${found[2]?.[0]?.toLowerCase()}`);
+    rest = rest.slice(found[0].length);
+  }
+  return rest === '' && parts.length > 0 ? parts.join('') : text.trim();
+}
+
+/** Returns a duration in milliseconds, in the forms of `toDuration` or in ISO 8601; undefined when it is none of these. */
 export function readDuration(text: string): number | undefined {
   try {
-    return parseDuration(text.trim());
+    return parseDuration(toDuration(text));
   } catch {
     return undefined;
   }

@@ -108,7 +108,12 @@ async function openNetwork(to: string): Promise<Network> {
       [far, near],
     ] as const) {
       sockets.add(one);
-      one.on('error', () => {}).on('close', () => void (sockets.delete(one), other.destroy()));
+      one
+        .on('error', () => {})
+        .on('close', () => {
+          sockets.delete(one);
+          other.destroy();
+        });
       one.pipe(other);
     }
   });

@@ -2,6 +2,7 @@ import type { ElevationRequest } from '@belay/sdk';
 import { askForRequest } from '../ask-for-request.js';
 import { usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
+import { toDuration } from '../duration.js';
 import { followExecution } from '../follow-execution.js';
 import { confirmUnderstood, understandRequest } from '../understand-request.js';
 
@@ -24,7 +25,7 @@ function readFlags(options: Options): Partial<ElevationRequest> {
     ...(role && { role }),
     ...(reason && { reason }),
     ...(provider && { providers: provider }),
-    ...(duration && { duration }),
+    ...(duration && { duration: toDuration(duration) }),
     ...(identity && { identities: identity }),
     ...(workflow && { workflow }),
   };
@@ -82,7 +83,7 @@ export function addRequest(parent: Parent): void {
       command
         .option('--role <role>', 'the role to request')
         .option('--provider <provider...>', 'the providers (default: all of the role’s)')
-        .option('--duration <duration>', 'the duration, for example PT1H or 1h30m (default: the role’s)')
+        .option('--duration <duration>', 'the duration, for example 1h30m, "2 hours" or PT1H (default: the role’s)')
         .option('--reason <text>', 'the reason, which most roles require (default: the sentence)')
         .option('--identity <identity...>', 'the identities that get the access (default: your own)')
         .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')

@@ -1,6 +1,7 @@
 import { type BelayClient, isBelayError, type Run, type RunEnd, type RunRequest } from '@belay/sdk';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
+import { toDuration } from '../duration.js';
 import { createProgress } from '../output/progress.js';
 import { keepBeating } from '../run/beat.js';
 import { chooseRole } from '../run/choose-role.js';
@@ -23,11 +24,11 @@ async function start(
   const { signal, prompts } = shell;
   const request: RunRequest = {
     role,
-    ...(options.for && { duration: options.for }),
+    ...(options.for && { duration: toDuration(options.for) }),
     ...(options.reason && { reason: options.reason }),
     ...(options.provider && { providers: options.provider }),
     ...(options.workflow && { workflow: options.workflow }),
-    ...(options.lease && { lease: options.lease }),
+    ...(options.lease && { lease: toDuration(options.lease) }),
   };
   try {
     return await client.runs.start(request, { signal });
