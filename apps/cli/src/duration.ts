@@ -5,7 +5,7 @@ const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 /** The words for a unit, each by its first letter: `2 hours`, `90 min`, `1 hr 30 mins`. */
 const words = /^(\d+)\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)(?=[\s,\d]|$)(?:[\s,]|and\b)*/i;
 
-/** Returns a duration as the server reads it, from what people write; any other text as it is, for the server to reject. */
+/** Returns a duration as the server reads it, from what people write; other text unchanged, for the server to reject. */
 export function toDuration(text: string): string {
   const parts: string[] = [];
   let rest = text.trim();
@@ -16,7 +16,7 @@ export function toDuration(text: string): string {
   return rest === '' && parts.length > 0 ? parts.join('') : text.trim();
 }
 
-/** Returns a duration in milliseconds, in the forms of `toDuration` or in ISO 8601; undefined when it is none of these. */
+/** Returns a duration in milliseconds, in the forms of `toDuration` or in ISO 8601; undefined for other text. */
 export function readDuration(text: string): number | undefined {
   try {
     return parseDuration(toDuration(text));

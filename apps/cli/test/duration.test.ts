@@ -8,7 +8,7 @@ it('reads every duration that the server accepts', () => {
   for (const text of ['', 'soon', 'P1M', '-PT1H']) expect(readDuration(text)).toBeUndefined();
 });
 
-it('reads a duration as people write it, and leaves what is none to the server', () => {
+it('reads a duration as people write it, and leaves other text to the server', () => {
   const hour = 3_600_000;
   for (const text of [
     '2 hours',
