@@ -1,11 +1,53 @@
 import type { BelayClient, InboxEntry } from '@belay/sdk';
-import { CliError } from './cli-error.js';
+import { CliError, usage } from './cli-error.js';
+import { describeDuration, readDuration } from './duration.js';
+import { chooseId } from './find-request.js';
+import type { Shell } from './shell.js';
 
-/** Returns the open approval by its id or by its execution's id. Throws `not_found` when none waits for the caller. */
-export async function findApproval(client: BelayClient, id: string, signal: AbortSignal): Promise<InboxEntry> {
+/**
+ * Returns the open approval by its id, by its execution's id, or by the beginning of one of them. Without an id, the person
+ * picks one on a terminal. Throws `not_found` when none waits for the caller, `usage` when the id is ambiguous.
+ */
+export async function findApproval(
+  client: BelayClient,
+  id: string | undefined,
+  { shell, interactive }: { shell: Shell; interactive: boolean },
+): Promise<InboxEntry> {
+  const { signal } = shell;
+  if (id === undefined) return pick(client, { shell, interactive });
   const { approvals } = await client.approvals.list({ id }, { signal });
-  const entry = approvals.find((approval) => approval.id === id || approval.execution_id === id);
+  const exact = approvals.find((approval) => approval.id === id || approval.execution_id === id);
+  return exact ?? findByBeginning(client, id, signal);
+}
+
+async function findByBeginning(client: BelayClient, text: string, signal: AbortSignal): Promise<InboxEntry> {
+  const { approvals } = await client.approvals.list({}, { signal, limit: 100 });
+  const approval = chooseId(
+    text,
+    approvals.flatMap(({ id, execution_id }) => [id, execution_id]),
+  );
+  const entry = approvals.find(({ id, execution_id }) => id === approval || execution_id === approval);
   if (entry === undefined)
-    throw new CliError('not_found', `request ${id} does not wait for your decision; see: belay inbox`);
+    throw new CliError('not_found', `request ${text} does not wait for your decision; see: belay inbox`);
+  return entry;
+}
+
+async function pick(
+  client: BelayClient,
+  { shell, interactive }: { shell: Shell; interactive: boolean },
+): Promise<InboxEntry> {
+  if (!interactive) throw usage('name the request by its id; see: belay inbox');
+  const { approvals } = await client.approvals.list({}, { signal: shell.signal, limit: 100 });
+  if (approvals.length === 0) throw new CliError('not_found', 'no requests wait for your decision');
+  const chosen = await shell.prompts.select(
+    'Which request?',
+    approvals.map(({ id, requester, role, duration, reason }) => ({
+      value: id,
+      label: `${requester.name}: ${role} for ${describeDuration(readDuration(duration) ?? 0)}`,
+      hint: reason,
+    })),
+  );
+  const entry = approvals.find(({ id }) => id === chosen);
+  if (entry === undefined) throw new CliError('not_found', 'the request no longer waits for your decision');
   return entry;
 }

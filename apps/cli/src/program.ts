@@ -30,6 +30,7 @@ import { addLogin } from './commands/login.js';
 import { addLogout } from './commands/logout.js';
 import { addLogs } from './commands/logs.js';
 import { addNotifications } from './commands/notifications.js';
+import { addOpen } from './commands/open.js';
 import { addProviders } from './commands/providers.js';
 import { addRequest } from './commands/request.js';
 import { addRoles } from './commands/roles.js';
@@ -63,6 +64,7 @@ function addCommands(root: Parent): void {
     addProviders,
     addRequest,
     addRun,
+    addOpen,
     addWait,
     addExtend,
     addHistory,

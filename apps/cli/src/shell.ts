@@ -150,7 +150,7 @@ export interface Program {
 
 /** Other programs, and the signals of this process, which are theirs while they run. */
 export interface Programs {
-  /** Starts a program with the input and output of this process. `environment`: more variables. */
+  /** Starts a program with the input and output of this process. `environment`: variables for it, where this process has no others of these names. */
   start(command: string, args: readonly string[], environment: Record<string, string>): Program;
   /** Calls the listener instead of ending this process, until the function that it returns is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;

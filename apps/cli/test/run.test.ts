@@ -41,6 +41,7 @@ beforeAll(async () => {
         ...providers,
         pg: {
           provider: 'postgres',
+          share_connection: true,
           config: { url: serverUrl(), identity: { table: { 'rita@example.test': rita } } },
         },
       },
@@ -194,6 +195,20 @@ describe('belay run, at a real PostgreSQL', () => {
     expect(await holds()).toBe(true);
     expect(await ended).toEqual({ code, signal: null });
     await gone();
+  });
+
+  it('tells the command where the database is and as whom, and no secret', async () => {
+    const variables =
+      'JSON.stringify(Object.fromEntries(Object.entries(process.env).filter(([name]) => /^PG/.test(name))))';
+    const { ended, stderr } = await start(`console.error('env ' + ${variables}); setTimeout(() => {}, 300);`);
+    await ended;
+    const { hostname, port, pathname } = new URL(serverUrl());
+    expect(JSON.parse(/env (.*)/.exec(stderr())?.[1] ?? '{}')).toEqual({
+      PGHOST: hostname,
+      PGPORT: port,
+      PGDATABASE: pathname.slice(1),
+      PGUSER: rita,
+    });
   });
 
   it.each([

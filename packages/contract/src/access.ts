@@ -22,7 +22,22 @@ export type AccessGrant = z.infer<typeof accessGrant>;
 export const accessList = z.object({ access: z.array(accessGrant) });
 export type AccessList = z.infer<typeof accessList>;
 
+export const connections = z.object({
+  connections: z.array(
+    z.object({
+      provider: z.string(),
+      identity: z.string(),
+      variables: z
+        .record(z.string(), z.string())
+        .describe("Environment variables of the system's own tools; no secret"),
+    }),
+  ),
+});
+/** With what a person connects to the systems of their access. */
+export type Connections = z.infer<typeof connections>;
+
 export const accessOperations = {
   list: query({ output: accessList }),
+  connection: query({ input: z.strictObject({ execution_id: name }), output: connections }),
   return: mutation({ input: z.strictObject({ execution_id: name }), output: done }),
 };

@@ -1,4 +1,5 @@
 export { type Claim, claimDue } from './access/claim.js';
+export { readConnections } from './access/connection.js';
 export { type Due, findDue } from './access/due.js';
 export { listAccess } from './access/list.js';
 export { listAllAccess } from './access/list-all.js';

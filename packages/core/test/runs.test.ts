@@ -1,5 +1,14 @@
 import type { RunRequest } from '@belay/contract/runs';
-import { beatRun, endLapsedRuns, endRun, listAccess, noteReachable, requestElevation, startRun } from '@belay/core';
+import {
+  beatRun,
+  endLapsedRuns,
+  endRun,
+  listAccess,
+  noteReachable,
+  readConnections,
+  requestElevation,
+  startRun,
+} from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { access, approve, type Cast, openCast, type Person, second, statusOf, together } from './support/stories.js';
 
@@ -128,6 +137,12 @@ describe('a run', () => {
       'not_found',
     ]);
     expect(await holds()).toBe(true);
+  });
+
+  it('shows where its systems are to its owner alone, and nothing where the configuration does not share it', async () => {
+    const run = await start();
+    expect(await readConnections(cast.ada, run)).toEqual({ connections: [] });
+    await expect(readConnections(cast.mallory, run)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('rejects a lease that is too short or too long', async () => {

@@ -303,6 +303,11 @@ export interface Connector<Config = unknown> {
    * each change of the configuration while something is held there.
    */
   address?(config: Config): Json;
+  /**
+   * Returns the public facts with which the holder of this access connects, as environment variables of the system's own
+   * tools; never a secret. Pure. Shown to the holder alone, and only where the configuration says `share_connection`.
+   */
+  connection?(config: Config, held: { identity: string; access: Access }): Record<string, string>;
   /** Returns how the provider ends this access by itself, or undefined when it does not. Pure. */
   expiry?(config: Config, access: Access): Expiry | undefined;
   /** Returns what may be decided by a button in a message of this provider; nothing where it is absent. Pure. */

@@ -5,6 +5,7 @@ import { type BelayClient, createClient, isBelayError } from '../src/index.js';
 
 /** How each procedure of the router is called through the SDK. */
 const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncGenerator> = {
+  'access.connection': (client) => client.access.connection('id'),
   'access.list': (client) => client.access.list(),
   'access.return': (client) => client.access.return('id'),
   'admin.access': (client) => client.admin.listAccess(),

@@ -1,4 +1,5 @@
 import { addCommand, type Parent } from '../command.js';
+import { findRequest } from '../find-request.js';
 import { printable } from '../output/printable.js';
 
 /** Declares the command `belay access return <execution>`, which gives back the access of a request before it expires. */
@@ -8,8 +9,9 @@ export function addAccessReturn(parent: Parent): void {
     description: 'give back the access that a request granted',
     examples: ['access return 0197…'],
     values: { execution: 'access' },
-    run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
+    run: async ({ args: [given = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
+      const id = await findRequest(client, given, signal);
       const done = await client.access.return(id, { signal });
       output.result({ execution_id: id, ...done }, () => printable(done.message));
       return undefined;

@@ -10,13 +10,13 @@ interface Options {
 }
 
 /**
- * Declares the command `belay approve <id>`, which shows exactly what will be granted, asks, and sends the digest of what it showed, so that a
+ * Declares the command `belay approve [id]`, which shows exactly what will be granted, asks, and sends the digest of what it showed, so that a
  * request that has changed meanwhile is rejected by the server.
  */
 export function addApprove(parent: Parent): void {
   addCommand<Options>(parent, {
-    name: 'approve <id>',
-    description: 'approve a request, by the id of the approval or of its execution',
+    name: 'approve [id]',
+    description: 'approve a request, by its id or the beginning of it; without one, pick on a terminal',
     examples: ['approve 0197…', "approve 0197… --yes --comment 'for the month end'"],
     values: { id: 'approvals' },
     options: (command) =>
@@ -24,9 +24,9 @@ export function addApprove(parent: Parent): void {
         .option('--comment <text>', 'a comment that the requester can read')
         .option('--digest <digest>', 'approve only if the request still has this digest')
         .option('--yes', 'approve without confirmation'),
-    run: async ({ args: [id = ''], options, output, interactive, connect, shell }) => {
+    run: async ({ args: [id], options, output, interactive, connect, shell }) => {
       const { client } = await connect();
-      const entry = await findApproval(client, id, shell.signal);
+      const entry = await findApproval(client, id, { shell, interactive });
       if (options.digest !== undefined && options.digest !== entry.request_digest) {
         throw new CliError(
           'conflict',

@@ -5,20 +5,20 @@ interface Options {
   comment?: string;
 }
 
-/** Declares the command `belay deny <id>`, which denies a request, without confirmation, because a denial grants nothing. */
+/** Declares the command `belay deny [id]`, which denies a request, without confirmation, because a denial grants nothing. */
 export function addDeny(parent: Parent): void {
   addCommand<Options>(parent, {
-    name: 'deny <id>',
-    description: 'deny a request, by the id of the approval or of its execution',
+    name: 'deny [id]',
+    description: 'deny a request, by its id or the beginning of it; without one, pick on a terminal',
     examples: ["deny 0197… --comment 'ask again on Monday'"],
     values: { id: 'approvals' },
     options: (command) => command.option('--comment <text>', 'a comment that the requester can read'),
-    run: async ({ args: [id = ''], options, output, connect, shell: { signal } }) => {
+    run: async ({ args: [id], options, output, interactive, connect, shell }) => {
       const { client } = await connect();
-      const entry = await findApproval(client, id, signal);
+      const entry = await findApproval(client, id, { shell, interactive });
       const decided = await client.approvals.decide(
         { id: entry.id, verdict: 'deny', ...(options.comment && { comment: options.comment }) },
-        { signal },
+        { signal: shell.signal },
       );
       output.result(decided, () => output.fields({ approval: decided.id, status: decided.status }));
       return undefined;

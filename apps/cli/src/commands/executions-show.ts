@@ -1,5 +1,6 @@
 import type { Approvers, BelayClient, Comment, ExecutionDetails } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
+import { findRequest } from '../find-request.js';
 import { describeAccess } from '../output/describe-access.js';
 import { describeState } from '../output/describe-state.js';
 import type { Output } from '../output/output.js';
@@ -95,8 +96,9 @@ export function addExecutionsShow(parent: Parent): void {
     description: 'show one request with its grants, decisions, comments and history',
     examples: ['executions show 0197…'],
     values: { id: 'executions' },
-    run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
+    run: async ({ args: [given = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
+      const id = await findRequest(client, given, signal);
       const execution = await getWhole(client, id, signal);
       output.result(execution, () => render(execution, output));
       return undefined;

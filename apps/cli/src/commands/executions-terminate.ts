@@ -1,4 +1,5 @@
 import { addCommand, type Parent } from '../command.js';
+import { findRequest } from '../find-request.js';
 import { printable } from '../output/printable.js';
 
 /** Declares the command `belay executions terminate <id>`, which terminates a request without clean-up; its access ends at once. */
@@ -8,8 +9,9 @@ export function addExecutionsTerminate(parent: Parent): void {
     description: 'terminate a request without clean-up; its access ends at once',
     examples: ['executions terminate 0197…'],
     values: { id: 'executions' },
-    run: async ({ args: [id = ''], output, connect, shell: { signal } }) => {
+    run: async ({ args: [given = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
+      const id = await findRequest(client, given, signal);
       const done = await client.executions.terminate(id, { signal });
       output.result({ execution_id: id, ...done }, () => printable(done.message));
       return undefined;

@@ -58,6 +58,22 @@ async function end(run: Run, { connect, output, shell }: Invocation<Options & Co
   }
 }
 
+/** Returns the variables with which the command finds the systems; those that differ between two systems are left out. */
+async function readEnvironment(
+  client: BelayClient,
+  run: Run,
+  { output, shell }: Invocation<Options & CommonOptions>,
+): Promise<Record<string, string>> {
+  try {
+    const { connections } = await client.access.connection(run.execution_id, { signal: shell.signal });
+    const pairs = connections.flatMap(({ variables }) => Object.entries(variables));
+    return Object.fromEntries(pairs.filter(([name, value]) => pairs.every(([n, v]) => n !== name || v === value)));
+  } catch {
+    output.notice('belay: the server could not say where the systems are; the command runs without their variables');
+    return {};
+  }
+}
+
 /** Waits for the access, runs the command, and returns its exit code; the signals of this process are the command's. */
 async function use(
   run: Run,
@@ -85,7 +101,8 @@ async function use(
       },
     );
     progress.clear();
-    const program = shell.programs.start(command, args, {});
+    const environment = await readEnvironment(client, run, invocation);
+    const program = shell.programs.start(command, args, environment);
     signalled = (received) => program.signal(received);
     const code = await program.ended;
     if (code === 127) output.notice(`belay: ${command}: command not found`);

@@ -23,7 +23,7 @@ export function createPrograms(
       };
     },
     start(command, args, environment): Program {
-      const child = spawn(command, [...args], { stdio: 'inherit', env: { ...variables, ...environment } });
+      const child = spawn(command, [...args], { stdio: 'inherit', env: { ...environment, ...variables } });
       const ended = new Promise<number>((resolve) => {
         child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 127 : 126));
         child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));

@@ -1,5 +1,5 @@
 import { accessOperations } from '@belay/contract/access';
-import { listAccess, returnAccess } from '@belay/core';
+import { listAccess, readConnections, returnAccess } from '@belay/core';
 import { authenticated } from '../procedures.js';
 import { router } from '../trpc.js';
 
@@ -11,6 +11,18 @@ export const accessRouter = router({
     })
     .output(accessOperations.list.output)
     .query(({ ctx }) => listAccess(ctx.caller)),
+  connection: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/access/{execution_id}/connection',
+        tags: ['access'],
+        summary: 'Show with what you connect to the systems of your access',
+      },
+    })
+    .input(accessOperations.connection.input)
+    .output(accessOperations.connection.output)
+    .query(({ ctx, input }) => readConnections(ctx.caller, input)),
   return: authenticated
     .meta({
       openapi: {

@@ -78,6 +78,8 @@ export const providerSchema = z.strictObject({
   /** Can only take capabilities away (docs/architecture.md, section 11). */
   capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
   max_duration: duration.optional(),
+  /** Whether people who hold access here may see where the system is: its host, port and database. */
+  share_connection: z.boolean().optional(),
   /** When absent, requests must name a role. */
   dynamic: dynamicSchema.optional(),
   /**

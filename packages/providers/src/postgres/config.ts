@@ -58,6 +58,19 @@ export function addressOf(url: string): string {
   return `${protocol.replace('postgresql:', 'postgres:')}//${host}${pathname}${search}`;
 }
 
+/** Returns the variables of libpq for a person: the place of a URL, and nothing of who connects by it. */
+export function connectionOf(url: string, identity: string): Record<string, string> {
+  const { hostname, port, pathname, searchParams } = new URL(url);
+  const sslmode = searchParams.get('sslmode');
+  return {
+    PGHOST: hostname.replace(/^\[|\]$/g, ''),
+    PGPORT: port || '5432',
+    PGDATABASE: decodeURIComponent(pathname.slice(1)),
+    PGUSER: identity,
+    ...(sslmode === null ? {} : { PGSSLMODE: sslmode }),
+  };
+}
+
 function isDatabaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, hostname, pathname } = new URL(text);

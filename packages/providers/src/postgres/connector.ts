@@ -1,6 +1,6 @@
 import type { ReadyConnector } from '../port.js';
 import { createAuthorizer } from './authorizer.js';
-import { addressOf, type PostgresConfig, postgresConfig } from './config.js';
+import { addressOf, connectionOf, type PostgresConfig, postgresConfig } from './config.js';
 import { openDatabase } from './database.js';
 import { createIdentities } from './identities.js';
 import { planMemberships } from './plan.js';
@@ -17,6 +17,7 @@ export const postgresConnector: ReadyConnector<PostgresConfig> = {
   config: postgresConfig,
   plan: planMemberships,
   address: ({ url }) => addressOf(url),
+  connection: ({ url }, { identity }) => connectionOf(url, identity),
   create(config, tools) {
     const database = openDatabase(config);
     return {
