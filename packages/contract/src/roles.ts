@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, name, names, remark, someNames } from './fields.js';
+import { limits } from './limits.js';
 import { query } from './operation.js';
 import { next, paging } from './paging.js';
 
@@ -54,6 +55,19 @@ export const roleList = z.object({
 export type RoleList = z.infer<typeof roleList>;
 
 export const roleOperations = {
-  list: query({ input: z.strictObject({ provider: someNames.optional(), ...paging }), output: roleList }),
+  list: query({
+    input: z.strictObject({
+      provider: someNames.optional(),
+      q: z
+        .string()
+        .max(limits.reason)
+        .optional()
+        .describe(
+          'Words of a name, a description or a system, or a sentence that says what is needed; best match first',
+        ),
+      ...paging,
+    }),
+    output: roleList,
+  }),
   get: query({ input: z.strictObject({ role: name }), output: role }),
 };

@@ -37,7 +37,7 @@ export {
   listProviderRoles,
   listProviders,
 } from './catalog/providers.js';
-export { getRole, listRoles } from './catalog/roles.js';
+export { getRole } from './catalog/roles.js';
 export { type LiveCatalog, openCatalog } from './catalog/source.js';
 export { compareConfigurations, listConfigurations } from './catalog/versions.js';
 export { getWorkflow, listWorkflows } from './catalog/workflows.js';
@@ -154,6 +154,7 @@ export { listSessions } from './sessions/list.js';
 export { refreshSessions } from './sessions/refresh.js';
 export { verifySession } from './sessions/verify.js';
 export { configureSuggester } from './suggestions/configure.js';
+export { searchRoles } from './suggestions/search-roles.js';
 export { readApiConfiguration, readSync } from './system/configuration.js';
 export { readHealth } from './system/health.js';
 export { readMetrics } from './system/metrics.js';

@@ -8,8 +8,8 @@ import {
   can,
   catalogSchema,
   compileCatalog,
-  listRoles,
   openCatalog,
+  searchRoles,
 } from '@belay/core';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
@@ -250,7 +250,7 @@ describe('a page of many roles', () => {
     const names: string[] = [];
     do {
       seen.asked = 0;
-      const { roles, next } = await listRoles(ctx, { limit: 50, cursor });
+      const { roles, next } = await searchRoles(ctx, { limit: 50, cursor });
       // Each is described when it is first shown, which asks again.
       expect(seen.asked).toBeLessThanOrEqual(102);
       names.push(...Object.keys(roles));
@@ -273,7 +273,7 @@ describe('a page of many roles', () => {
       },
     };
     const { turns } = seen;
-    expect(Object.keys((await listRoles(ctx, {})).roles)).toHaveLength(some);
+    expect(Object.keys((await searchRoles(ctx, {})).roles)).toHaveLength(some);
     stop();
     expect(looks).toBeGreaterThanOrEqual(some);
     expect(seen.turns - turns).toBeGreaterThan(some / 20);
@@ -283,7 +283,7 @@ describe('a page of many roles', () => {
     const { seen, catalog } = counted(
       await compiled(manyRoles((index) => ({ permissions: { groups: [`team-${index % 100}`] } }))),
     );
-    const { roles } = await listRoles(contextOf(catalog, 'ada@example.com', ['team-7']), {});
+    const { roles } = await searchRoles(contextOf(catalog, 'ada@example.com', ['team-7']), {});
     expect(Object.keys(roles)).toHaveLength(some / 100);
     expect(seen.asked).toBeLessThanOrEqual((2 * some) / 100);
   });
@@ -318,10 +318,10 @@ describe('a page of many roles', () => {
           const visible = [...catalog.roles.values()]
             .filter((role) => can(ctx.actor, 'view', { role }))
             .map(({ name }) => name);
-          expect(Object.keys((await listRoles(ctx, {})).roles)).toEqual(visible);
+          expect(Object.keys((await searchRoles(ctx, {})).roles)).toEqual(visible);
           const paged: string[] = [];
           for (let cursor: string | null | undefined; cursor !== null; ) {
-            const page = await listRoles(ctx, { limit, cursor });
+            const page = await searchRoles(ctx, { limit, cursor });
             paged.push(...Object.keys(page.roles));
             cursor = page.next;
           }

@@ -1,6 +1,6 @@
 import { metadata } from '@belay/contract/metadata';
 import { roleOperations } from '@belay/contract/roles';
-import { getRole, listRoles } from '@belay/core';
+import { getRole, searchRoles } from '@belay/core';
 import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
 import { router } from '../trpc.js';
@@ -10,7 +10,7 @@ export const rolesRouter = router({
     .meta(metadata.roles.list)
     .input(roleOperations.list.input)
     .output(roleOperations.list.output)
-    .query(async ({ ctx, input }) => linkNext(ctx, await listRoles(ctx.caller, input))),
+    .query(async ({ ctx, input }) => linkNext(ctx, await searchRoles(ctx.caller, input))),
   get: authenticated
     .meta({
       openapi: { method: 'GET', path: '/role/{role}', tags: ['roles'], summary: 'Read one role' },

@@ -1,10 +1,12 @@
 import type { VNode } from 'preact';
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
+import { Empty } from './parts/list.js';
 import { Badge } from './parts/status.js';
-import { TimeLeft, When } from './parts/time.js';
+import { TimeBar, TimeLeft, When } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
 type Held = Outputs['access']['list']['access'][number];
@@ -14,11 +16,14 @@ export function accessPage({ access }: Outputs['access']['list'], view: View): P
   return {
     title: texts.access.title,
     live: { every: 5 },
+    lead: texts.access.lead,
+    actions: (
+      <a class="button" href={at('roles')}>
+        {texts.access.requestAccess}
+      </a>
+    ),
     content: (
       <>
-        <p class="lead">
-          {texts.access.lead} <a href={`${view.basePath}/roles`}>{texts.access.requestAccess}</a>.
-        </p>
         <div id="held" data-region>
           <p class="hidden-text" data-say>
             {access.length === 0 ? texts.access.announceNone : texts.access.announceCount(access.length)}
@@ -34,9 +39,9 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
   const { access, heading: Heading, view } = props;
   if (access.length === 0) {
     return (
-      <div class="empty">
-        <p>{texts.access.empty}</p>
-      </div>
+      <Empty icon="shield-check" title={texts.access.empty}>
+        <p>{texts.access.emptyHint}</p>
+      </Empty>
     );
   }
   return (
@@ -45,7 +50,7 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
         <li key={held.id} class="card">
           <div class="card-head">
             <Heading>
-              <a href={to(view, 'execution', held.execution_id)}>{held.role}</a>
+              <a href={at('requests', held.execution_id)}>{held.role}</a>
             </Heading>
             <Badge status={held.state} />
           </div>
@@ -61,7 +66,15 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
               [texts.access.identity, <code>{held.identity}</code>],
               held.expires_at === null
                 ? [texts.access.timeLeft, texts.access.notStarted]
-                : [texts.access.timeLeft, <TimeLeft until={held.expires_at} view={view} />],
+                : [
+                    texts.access.timeLeft,
+                    <>
+                      <TimeLeft until={held.expires_at} view={view} />
+                      {held.granted_at !== null && (
+                        <TimeBar from={held.granted_at} until={held.expires_at} view={view} />
+                      )}
+                    </>,
+                  ],
               held.expires_at !== null && [texts.access.expires, <When at={held.expires_at} view={view} />],
               [texts.access.revocation, afterwardsInWords(held)],
               held.pending !== null && [texts.accessPart.waiting, held.pending],
@@ -74,10 +87,11 @@ export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: 
   );
 }
 
-export function ReturnForm({ id, role, view }: { id: string; role: string; view: View }): VNode {
+export function ReturnForm(props: { id: string; role: string; view: View; small?: boolean }): VNode {
+  const { id, role, view, small = false } = props;
   return (
     <PostForm action={to(view, 'access', id, 'return')} view={view}>
-      <button type="submit" class="second">
+      <button type="submit" class={small ? 'second small' : 'second'}>
         {texts.access.giveBack}
         <span class="hidden-text">: {role}</span>
       </button>

@@ -16,15 +16,16 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
   const audience = [...users, ...groups.map((group) => texts.role.theGroup(group))];
   return {
     title: role.name,
+    lead: role.description,
+    crumbs: [{ href: at('roles'), text: texts.roles.title }],
     content: (
       <>
-        <p class="lead">{role.description}</p>
         <div class="columns">
           <section aria-labelledby="what">
             <h2 id="what">{texts.role.details}</h2>
             <Facts
               facts={[
-                permitted(role, view),
+                permitted(role),
                 held(role),
                 ...role.workflows.map(
                   (name): Fact => [

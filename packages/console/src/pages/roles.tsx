@@ -1,65 +1,206 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import { whoDecides } from './approvers.js';
 import { AccessWords, ProviderLink } from './parts/access.js';
-import { Facts } from './parts/facts.js';
-import { type Outputs, type Page, to, type View } from './view.js';
+import { Icon } from './parts/icon.js';
+import { Empty, Row, SearchField } from './parts/list.js';
+import { Badge } from './parts/status.js';
+import { Glyph } from './parts/system.js';
+import { TimeLeft } from './parts/time.js';
+import type { Outputs, Page, View } from './view.js';
 import { durationInWords } from './words.js';
 
 export type RoleDetails = Outputs['roles']['get'];
 /** The definitions that the viewer can see, by the name of their workflow. */
 export type Workflows = ReadonlyMap<string, Outputs['workflows']['get']>;
 
-/** Renders the roles that the viewer can request. */
-export function rolesPage(
-  { roles }: Outputs['roles']['list'],
-  { workflows, mayPutTogether }: { workflows: Workflows; mayPutTogether: boolean },
-  view: View,
-): Page {
-  const entries = Object.entries(roles);
+/** What the page of roles says about the viewer beside the roles. */
+export interface AroundRoles {
+  held: Outputs['access']['list']['access'];
+  open: Outputs['executions']['list']['executions'];
+  /** Requests that ended, newest first: their roles come first. */
+  past: Outputs['executions']['list']['executions'];
+  systems: Outputs['providers']['list']['providers'];
+  mayPutTogether: boolean;
+}
+
+/** How many of the roles that were requested lately come first. */
+const mostRecent = 5;
+/** From so many roles on a list of the systems stands beside them. */
+const manySystems = 4;
+
+/** Renders the roles that the viewer can request, by system; with words to search for, the best matches. */
+export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRoles, view: View): Page {
+  const q = typeof view.input.q === 'string' ? view.input.q.trim() : '';
+  const all = Object.values(roles).map(({ role }) => role);
+  const groups = q === '' ? bySystem(all, around) : [{ id: 'found', title: texts.roles.found, roles: all }];
+  const recent = q === '' ? recentOf(all, around) : [];
+  const rows = (of: readonly RoleDetails[], system?: string) =>
+    of.map((role) => <RoleRow key={role.name} role={role} system={system} around={around} view={view} />);
   return {
     title: texts.roles.title,
+    lead: texts.roles.lead,
+    ...(around.mayPutTogether
+      ? {
+          actions: (
+            <a class="button second" href={`${view.basePath}/elevate/dynamic`}>
+              {texts.roles.customRequest}
+            </a>
+          ),
+        }
+      : {}),
     content: (
       <>
-        <p class="lead">{texts.roles.lead}</p>
-        {view.offers('elevation.suggest') && (
-          <p>
-            <a href={`${view.basePath}/elevate/llm`}>{texts.roles.describeNeed}</a>
-            {texts.roles.getSuggestion}
-          </p>
-        )}
-        {mayPutTogether && (
-          <p>
-            {texts.roles.noMatch}
-            <a href={`${view.basePath}/elevate/dynamic`}>{texts.roles.customRequest}</a>.
-          </p>
-        )}
-        {entries.length === 0 ? (
-          <div class="empty">
-            <p>{texts.roles.empty}</p>
-          </div>
-        ) : (
-          <ul class="cards two">
-            {entries.map(([name, { role }]) => (
-              <li key={name} class="card">
-                <h2>
-                  <a href={to(view, 'role', name)}>{name}</a>
-                </h2>
-                {role.description !== '' && <p>{role.description}</p>}
-                <Facts facts={[permitted(role, view), decided(role, workflows), held(role)]} />
-                <a class="button" href={to(view, 'role', name)} aria-label={texts.roles.requestRole(name)}>
-                  {texts.roles.requestAccess}
-                </a>
-              </li>
+        <form class="toolbar" action={at('roles')}>
+          <SearchField name="q" value={q} label={texts.roles.search} placeholder={texts.roles.searchHint} />
+          <button type="submit" class="second">
+            {texts.roles.submit}
+          </button>
+        </form>
+        <div class={groups.length >= manySystems ? 'roles with-index' : 'roles'}>
+          {groups.length >= manySystems && <SystemIndex groups={groups} />}
+          <div>
+            {recent.length > 0 && (
+              <Group id="recent" sign={<Icon name="clock" />} title={texts.roles.recent} count={recent.length}>
+                {rows(recent)}
+              </Group>
+            )}
+            {groups.map((group) => (
+              <Group
+                key={group.id}
+                id={group.id}
+                sign={'type' in group ? <Glyph type={group.type} small /> : <Icon name="search" />}
+                title={group.title}
+                count={group.roles.length}
+              >
+                {rows(group.roles, 'type' in group ? group.system : undefined)}
+              </Group>
             ))}
-          </ul>
+            {all.length === 0 && <NoRoles q={q} view={view} />}
+          </div>
+        </div>
+        {q !== '' && all.length > 0 && view.offers('elevation.suggest') && (
+          <p class="quiet after">
+            {texts.roles.noMatch}
+            <a href={`${view.basePath}/elevate/llm`}>{texts.roles.describeNeed}</a>
+          </p>
         )}
       </>
     ),
   };
 }
 
-export function permitted(role: RoleDetails, view: View): [string, VNode] {
+interface Group {
+  id: string;
+  title: string;
+  roles: readonly RoleDetails[];
+}
+
+interface SystemGroup extends Group {
+  system: string;
+  type: string;
+}
+
+/** Returns the roles of each system, by the system's name; a role of two systems is in both. */
+function bySystem(roles: readonly RoleDetails[], { systems }: AroundRoles): SystemGroup[] {
+  const known = new Map(systems.map(({ _source }) => [_source.id, _source]));
+  const groups = new Map<string, RoleDetails[]>();
+  for (const role of roles) {
+    for (const id of role.providers) groups.set(id, [...(groups.get(id) ?? []), role]);
+  }
+  return [...groups]
+    .map(([system, of]) => ({
+      id: `system-${system}`,
+      system,
+      title: known.get(system)?.name ?? system,
+      type: `${known.get(system)?.provider ?? ''} ${system}`,
+      roles: [...of].sort((one, other) => (one.name < other.name ? -1 : 1)),
+    }))
+    .sort((one, other) => (one.title < other.title ? -1 : 1));
+}
+
+function recentOf(roles: readonly RoleDetails[], { past, open }: AroundRoles): RoleDetails[] {
+  const byName = new Map(roles.map((role) => [role.name, role]));
+  const names = new Set([...open, ...past].map(({ role }) => role));
+  return [...names].flatMap((name) => byName.get(name) ?? []).slice(0, mostRecent);
+}
+
+function SystemIndex({ groups }: { groups: readonly Group[] }): VNode {
+  return (
+    <nav class="index" aria-label={texts.roles.systems}>
+      <p class="side-head">{texts.roles.systems}</p>
+      <ul class="plain">
+        {groups.map(({ id, title, roles }) => (
+          <li key={id}>
+            <a class="side-link" href={`#${id}`}>
+              <span class="truncate">{title}</span>
+              <span class="quiet">{roles.length}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Group(props: { id: string; sign: VNode; title: string; count: number; children: ComponentChildren }): VNode {
+  return (
+    <section aria-labelledby={props.id}>
+      <div class="group-head">
+        {props.sign}
+        <h2 id={props.id}>{props.title}</h2>
+        <span class="quiet">{props.count}</span>
+      </div>
+      <ul class="rows">{props.children}</ul>
+    </section>
+  );
+}
+
+function RoleRow(props: { role: RoleDetails; system?: string | undefined; around: AroundRoles; view: View }): VNode {
+  const { role, system, view, around } = props;
+  const isHere = (provider: string) => system === undefined || provider === system;
+  const held = around.held.find((access) => access.role === role.name && isHere(access.provider));
+  const asked = around.open.find((request) => request.role === role.name && request.providers.some(isHere));
+  return (
+    <Row href={at('roles', role.name)} title={role.name} sub={role.description}>
+      {held !== undefined ? (
+        <>
+          {held.expires_at !== null && <TimeLeft until={held.expires_at} view={view} />}
+          <Badge status={held.state} />
+        </>
+      ) : asked !== undefined ? (
+        <a href={at('requests', asked.workflow_id)} class="badge warn">
+          {texts.roles.requested}
+        </a>
+      ) : (
+        <span>{texts.roles.upTo(durationInWords(role.max_duration))}</span>
+      )}
+      <Icon name="chevron-right" />
+    </Row>
+  );
+}
+
+function NoRoles({ q, view }: { q: string; view: View }): VNode {
+  if (q === '') return <Empty icon="key-round" title={texts.roles.empty} />;
+  return (
+    <Empty icon="search" title={texts.roles.nothingFound(q)}>
+      <p>{texts.roles.nothingFoundHint}</p>
+      <div class="actions">
+        <a class="button second" href={at('roles')}>
+          {texts.roles.allRoles}
+        </a>
+        {view.offers('elevation.suggest') && (
+          <a class="button second" href={`${view.basePath}/elevate/llm`}>
+            {texts.roles.describeNeed}
+          </a>
+        )}
+      </div>
+    </Empty>
+  );
+}
+
+export function permitted(role: RoleDetails): [string, VNode] {
   return [
     texts.roles.access,
     <ul>
@@ -68,7 +209,7 @@ export function permitted(role: RoleDetails, view: View): [string, VNode] {
         <li key={`${provider} ${JSON.stringify(access)}`} class="sentence">
           <AccessWords access={access} />
           {texts.roles.at}
-          <ProviderLink id={provider} view={view} />
+          <ProviderLink id={provider} />
         </li>
       ))}
     </ul>,

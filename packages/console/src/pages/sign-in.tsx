@@ -12,9 +12,9 @@ export function signInPage({ providers }: Outputs['auth']['page'], sessions: Ses
   return {
     title: texts.signIn.signIn,
     narrow: true,
+    lead: texts.signIn.lead,
     content: (
       <>
-        <p class="lead">{texts.signIn.lead}</p>
         {view.viewer !== null && (
           <p>
             {texts.signIn.youAreSignedInAs}

@@ -14,9 +14,10 @@ import { durationInWords, listInWords } from './words.js';
 export function describePage(view: View): Page {
   return {
     title: texts.suggest.title,
+    lead: texts.suggest.lead,
+    crumbs: [{ href: at('roles'), text: texts.roles.title }],
     content: (
       <>
-        <p class="lead">{texts.suggest.lead}</p>
         <div class="card">
           <DescribeForm view={view} text={sent(view, 'reason')} />
         </div>
@@ -74,16 +75,17 @@ export function suggestionPage(
   const { matched = [], alternatives = [] } = output;
   return {
     title: texts.suggest.suggested(role.name),
+    lead: texts.suggest.suggestionLead,
+    crumbs: [{ href: at('roles'), text: texts.roles.title }],
     content: (
       <>
-        <p class="lead">{texts.suggest.suggestionLead}</p>
         <div class="columns">
           <section aria-labelledby="what">
             <h2 id="what">{texts.suggest.details}</h2>
             <p>{role.description}</p>
             <Facts
               facts={[
-                permitted(role, view),
+                permitted(role),
                 decided(role, workflows),
                 matched.length > 0 && [texts.suggest.matchedWords, listInWords(matched)],
               ]}

@@ -13,7 +13,7 @@ import { addressWith } from './parts/list.js';
 import { programPage } from './program.js';
 import { providerPage, providersPage } from './providers.js';
 import { rolePage } from './role.js';
-import { type RoleDetails, rolesPage, type Workflows } from './roles.js';
+import { type AroundRoles, type RoleDetails, rolesPage, type Workflows } from './roles.js';
 import { searchPage } from './search.js';
 import { signedInPage, signedOutPage, signInPage } from './sign-in.js';
 import { describePage, suggestionPage } from './suggest.js';
@@ -99,10 +99,7 @@ const table: Readonly<Record<string, Render>> = {
     page: rolePage(output, await workflowsOf([output], ask), view),
   }),
   'roles.list': async (output: Outputs['roles']['list'], view, ask) => {
-    const roles = Object.values(output.roles).map(({ role }) => role);
-    const dynamic = await ask<Outputs['elevation']['dynamic']>('elevation.dynamic');
-    const found = { workflows: await workflowsOf(roles, ask), mayPutTogether: (dynamic?.bounds.length ?? 0) > 0 };
-    return { page: rolesPage(output, found, view) };
+    return { page: rolesPage(output, await aroundRoles(ask), view) };
   },
   'workflows.get': (output: Outputs['workflows']['get'], view) => ({ page: workflowPage(output, view) }),
   'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
@@ -129,6 +126,26 @@ async function renderInbox(output: Outputs['approvals']['inbox'], view: View, as
     item && ask<Outputs['approvals']['approvers']>('approvals.approvers', { id: item.id }),
   ]);
   return { page: inboxPage(list, { item, comments, approvers }, view) };
+}
+
+/** How many ended requests are looked at for the roles that were requested lately. */
+const lately = 20;
+
+async function aroundRoles(ask: Ask): Promise<AroundRoles> {
+  const [access, open, past, systems, dynamic] = await Promise.all([
+    ask<Outputs['access']['list']>('access.list'),
+    ask<Outputs['executions']['list']>('executions.list', {}),
+    ask<Outputs['executions']['list']>('executions.list', { status: 'past', limit: lately }),
+    ask<Outputs['providers']['list']>('providers.list', {}),
+    ask<Outputs['elevation']['dynamic']>('elevation.dynamic'),
+  ]);
+  return {
+    held: access?.access ?? [],
+    open: open?.executions ?? [],
+    past: past?.executions ?? [],
+    systems: systems?.providers ?? [],
+    mayPutTogether: (dynamic?.bounds.length ?? 0) > 0,
+  };
 }
 
 async function sessionsOf(view: View, ask: Ask): Promise<Outputs['sessions']['list']['sessions']> {

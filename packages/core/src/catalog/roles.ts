@@ -10,18 +10,24 @@ import { versionText } from '../configuration/compile.js';
 import type { ActorStore } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 
+export interface RoleFilter extends PageOf {
+  provider?: string[] | undefined;
+  /** What a search found, in its order; may contain roles that the caller may not see. */
+  found?: { q: string; roles: readonly CompiledRole[] };
+}
+
 /**
  * Returns the enabled roles that the caller may see and request, keyed by name (GET /roles); `next` when there are more.
  * Describes them in slices, because there may be ten thousand.
  */
-export async function listRoles(ctx: ActorStore, { provider, ...asked }: PageOf & { provider?: string[] | undefined }) {
+export async function listRoles(ctx: ActorStore, { provider, found, ...asked }: RoleFilter) {
   const breathe = breatheBy(() => ctx.clock().getTime());
   const catalog = ctx.catalog.current();
   const wanted = provider ?? [];
   const { page, next } = pageOf(
-    rolesConcerning(ctx.actor, catalog),
+    found?.roles ?? rolesConcerning(ctx.actor, catalog),
     asked,
-    ['roles', catalog.version, wanted],
+    ['roles', catalog.version, wanted, ...(found === undefined ? [] : [found.q])],
     (role) =>
       can(ctx.actor, 'view', { role }) && (wanted.length === 0 || wanted.some((id) => role.providers.includes(id))),
   );

@@ -4,8 +4,11 @@ import type { CallOptions, PageOptions, Role, RoleList } from '../types.js';
 
 /** The roles that the caller can see and request. */
 export interface RolesResource {
-  /** With `provider`, only those that can be had at any of the named ones. */
-  list(filter?: { provider?: string[] }, options?: PageOptions): Promise<RoleList>;
+  /**
+   * With `provider`, only those that can be had at any of the named ones; with `q`, those that match words or a
+   * sentence, best first.
+   */
+  list(filter?: { provider?: string[]; q?: string }, options?: PageOptions): Promise<RoleList>;
   get(role: string, options?: CallOptions): Promise<Role>;
 }
 

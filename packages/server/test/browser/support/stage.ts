@@ -80,7 +80,7 @@ async function signInAs(page: Page, url: string, person: PersonName): Promise<vo
 /** Requests the demo's role on its page and ends on the page of the request; returns its path. */
 export async function ask(page: Page, url: string, reason: string): Promise<string> {
   await page.goto(`${url}/api/v1/roles`);
-  await page.getByRole('link', { name: 'Request access: reporting-readonly' }).click();
+  await page.locator('main').getByRole('link', { name: 'reporting-readonly' }).first().click();
   await page.getByLabel('Reason').fill(reason);
   await page.getByRole('button', { name: 'Request reporting-readonly' }).click();
   await page.waitForURL(/\/requests\//);

@@ -1,0 +1,175 @@
+/// <reference lib="dom" />
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findFaults } from './support/axe.js';
+import { hasChromium, launchChromium } from './support/chromium.js';
+import { picture } from './support/pictures.js';
+
+const here = hasChromium();
+let world: World;
+let browser: Browser;
+let page: Page;
+let token: string;
+
+const systems = {
+  'billing-postgres': 'Billing PostgreSQL',
+  'orders-mysql': 'Orders MySQL',
+  'platform-kubernetes': 'Platform Kubernetes',
+  'data-kubernetes': 'Data Kubernetes',
+  'aws-production': 'AWS production',
+  'aws-staging': 'AWS staging',
+  github: 'GitHub',
+  okta: 'Okta',
+  'google-workspace': 'Google Workspace',
+  'support-http': 'Support desk',
+};
+const levels = [
+  ['read', 'Read tables and reports of', 'PT8H'],
+  ['write', 'Change records of', 'PT2H'],
+  ['deploy', 'Deploy and restart', 'PT4H'],
+  ['admin', 'Administer', 'PT1H'],
+  ['debug', 'Open a shell in', 'PT1H'],
+] as const;
+const subjects = [
+  'invoices',
+  'payments',
+  'ledger',
+  'orders',
+  'shipping',
+  'catalogue',
+  'search',
+  'accounts',
+  'sessions',
+  'reports',
+];
+
+/** Five hundred roles of ten systems. */
+function manyRoles() {
+  return Object.fromEntries(
+    Object.entries(systems).flatMap(([provider, name]) =>
+      subjects.flatMap((subject) =>
+        levels.map(([level, does, most]) => [
+          `${provider}-${subject}-${level}`,
+          {
+            description: `${does} ${subject} in ${name}`,
+            providers: [provider],
+            inherits: [`${provider}:read`],
+            workflows: ['approve-and-grant'],
+            permissions: { groups: ['engineers'] },
+            max_duration: most,
+            default_duration: 'PT30M',
+          },
+        ]),
+      ),
+    ),
+  );
+}
+
+beforeAll(async () => {
+  if (!here) return;
+  world = await createWorld({
+    change: (document) => ({
+      ...document,
+      providers: {
+        ...document.providers,
+        ...Object.fromEntries(Object.entries(systems).map(([id, name]) => [id, { name, provider: 'memory' }])),
+      },
+      roles: { ...document.roles, ...manyRoles() },
+    }),
+  });
+  browser = await launchChromium();
+  token = await world.token('requester');
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  await context.addCookies([{ name: 'belay', value: token, url: world.url, httpOnly: true, sameSite: 'Lax' }]);
+  page = await context.newPage();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await world?.[Symbol.asyncDispose]();
+});
+
+describe.runIf(here)('500 roles', () => {
+  it('are one page, by system, made in less than 300 ms', async () => {
+    const visit = async () => {
+      const begun = performance.now();
+      const { body, status } = await send(`${world.url}/roles`, {
+        headers: { cookie: `belay=${token}`, accept: 'text/html' },
+      });
+      expect(status).toBe(200);
+      return { body, took: performance.now() - begun };
+    };
+    const visits = [await visit(), await visit(), await visit(), await visit(), await visit()];
+    expect(visits[0]?.body.match(/<li class="row"/g)?.length).toBe(501);
+    const times = visits.map(({ took }) => took).sort((one, other) => one - other);
+    console.info(`500 roles: ${times.map((time) => time.toFixed(0)).join(', ')} ms, ${visits[0]?.body.length} bytes`);
+    expect(times[2]).toBeLessThan(300);
+  });
+
+  it('are found by a name, a system and a sentence, best first, without what the person may not see', async () => {
+    const names = async (q: string) => {
+      const answer = await send(`${world.url}/api/v1/roles?${new URLSearchParams({ q })}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      return Object.keys((JSON.parse(answer.body) as { roles: object }).roles);
+    };
+    expect((await names('github-ledger-deploy'))[0]).toBe('github-ledger-deploy');
+    expect(await names('ledger okta')).toHaveLength(5);
+    expect((await names('I have to read the invoices in billing postgres for an hour'))[0]).toBe(
+      'billing-postgres-invoices-read',
+    );
+    expect(await names('secret')).toEqual([]);
+    expect(await names('no such thing at all')).toEqual([]);
+  });
+
+  it('are searched and opened with the keyboard, and by the palette', async () => {
+    await page.goto(`${world.url}/roles`);
+    await page.keyboard.press('/');
+    await page.keyboard.type('ledger okta');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/roles\?q=ledger/);
+    expect(await page.locator('.row').count()).toBe(5);
+    await picture(page, 'roles-found');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('github payments admin');
+    await page.locator('dialog a', { hasText: 'github-payments-admin' }).waitFor();
+    await picture(page, 'palette');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/roles\/github-payments-admin$/);
+    expect(await page.locator('h1').textContent()).toBe('github-payments-admin');
+  });
+
+  it('have nothing that axe finds, light, dark and on a phone, and nothing is wider than the screen', async () => {
+    const found: string[] = [];
+    for (const path of ['/roles', '/', '/search?q=ledger', '/roles?q=nothing', '/roles/okta-ledger-read']) {
+      const name = { '/roles': 'roles', '/': 'start' }[path];
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.goto(`${world.url}${path}`);
+      found.push(...(await findFaults(page)).map((fault) => `${path} ${fault}`));
+      if (name !== undefined) await picture(page, name);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      found.push(...(await findFaults(page, 'colours')).map((fault) => `${path} dark ${fault}`));
+      if (name !== undefined) await picture(page, `${name}-dark`);
+      await page.emulateMedia({ colorScheme: 'light' });
+      for (const width of [360, 390, 768, 1024, 1920]) {
+        await page.setViewportSize({ width, height: 800 });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (wide > width) found.push(`${path} is ${wide} wide at ${width}`);
+        if (width === 390) found.push(...(await findFaults(page)).map((fault) => `${path} phone ${fault}`));
+        if (width === 390 && name !== undefined) await picture(page, `phone-${name}`);
+        if (width === 1920 && name === 'roles') await picture(page, 'roles-wide');
+      }
+    }
+    expect(found).toEqual([]);
+  }, 120_000);
+
+  it('have a menu on a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(`${world.url}/roles`);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await picture(page, 'phone-menu');
+    await page.locator('#menu').getByRole('link', { name: 'Requests' }).click();
+    await page.waitForURL(/\/requests$/);
+  });
+});
