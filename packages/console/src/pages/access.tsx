@@ -35,7 +35,7 @@ export function accessPage({ access }: Outputs['access']['list'], view: View): P
   };
 }
 
-export function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: View }): VNode {
+function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: View }): VNode {
   const { access, heading: Heading, view } = props;
   if (access.length === 0) {
     return (

@@ -33,7 +33,7 @@ export function executionsPage({ executions, next }: Outputs['executions']['list
   };
 }
 
-export function ExecutionList(props: { executions: ExecutionSummary[]; heading: 'h2' | 'h3'; view: View }): VNode {
+function ExecutionList(props: { executions: ExecutionSummary[]; heading: 'h2' | 'h3'; view: View }): VNode {
   const { executions, heading: Heading, view } = props;
   if (executions.length === 0) {
     return (
