@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { type ActorContext, applyCatalog, breatheBy, listRoles, openCatalog, suggestElevation } from '@belay/core';
+import { type ActorContext, applyCatalog, breatheBy, openCatalog, searchRoles, suggestElevation } from '@belay/core';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { catalogDocument } from './belay/catalog.js';
@@ -47,8 +47,8 @@ export async function measureLargeCatalog(roles: number): Promise<Held[]> {
     );
     const groups = Array.from({ length: 100 }, (_, index) => `team-${index}`);
     const ctx: ActorContext = { ...person, catalog, actor: { ...person.actor, groups } };
-    await measure('The first page of 50', () => listRoles(ctx, { limit: 50 }));
-    await measure('Another page of 50', () => listRoles(ctx, { limit: 50 }));
+    await measure('The first page of 50', () => searchRoles(ctx, { limit: 50 }));
+    await measure('Another page of 50', () => searchRoles(ctx, { limit: 50 }));
     const one: ActorContext = { ...ctx, actor: { ...person.actor, groups: ['team-7'] } };
     await measure('The first suggestion', () => suggestElevation(one, { reason: 'role number 77 of team 7' }));
     await measure('Another suggestion', () => suggestElevation(one, { reason: 'role number 77 of team 7' }));
