@@ -2,10 +2,10 @@ import {
   getExecution,
   listAccess,
   listProviders,
-  listRoles,
   listWorkflows,
   requestDynamicElevation,
   requestElevation,
+  searchRoles,
   suggestElevation,
 } from '@belay/core';
 import { approvalCatalog } from '@belay/testkit/house';
@@ -43,7 +43,7 @@ describe('lists of a stored catalog', () => {
     }
     await using cast = await openCast({ catalog });
     const sorted = (more: string[]) => [...names, ...more].sort();
-    expect(Object.keys((await listRoles(cast.ada, {})).roles)).toEqual(sorted(['reader']));
+    expect(Object.keys((await searchRoles(cast.ada, {})).roles)).toEqual(sorted(['reader']));
     expect(Object.keys(listWorkflows(cast.ada).workflows)).toEqual(sorted(['approved', 'automatic']));
     expect(listProviders(cast.ada, {}).providers.map(({ _id }) => _id)).toEqual(sorted(['login', 'memory']));
   });

@@ -3,8 +3,8 @@ import {
   listExecutions,
   listProviderIdentities,
   listProviderRoles,
-  listRoles,
   requestElevation,
+  searchRoles,
 } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SearchMemory, searchList } from '../src/catalog/search.js';
@@ -125,18 +125,18 @@ describe('pages', () => {
 
   it('of roles go on with the same configuration only', async () => {
     const { alan, house } = cast;
-    const reader = (await listRoles(alan, {})).roles.reader;
-    expect(await listRoles(alan, { limit: 1 })).toMatchObject({ roles: { reader }, next: null });
+    const reader = (await searchRoles(alan, {})).roles.reader;
+    expect(await searchRoles(alan, { limit: 1 })).toMatchObject({ roles: { reader }, next: null });
     const catalog = catalogWith({}, {}) as { roles: { reader: object } };
     const grown = { ...catalog, roles: { ...catalog.roles, writer: catalog.roles.reader } };
     await house.applyCatalog(grown);
-    const first = await listRoles(alan, { limit: 1 });
-    const second = await listRoles(alan, { limit: 1, cursor: first.next ?? '' });
+    const first = await searchRoles(alan, { limit: 1 });
+    const second = await searchRoles(alan, { limit: 1, cursor: first.next ?? '' });
     expect([...Object.keys(first.roles), ...Object.keys(second.roles)].sort()).toEqual(['reader', 'writer']);
     expect(second.next).toBe(null);
-    await expect(listRoles(alan, { limit: 1, cursor: first.next ?? '', provider: ['memory'] })).rejects.toThrow();
+    await expect(searchRoles(alan, { limit: 1, cursor: first.next ?? '', provider: ['memory'] })).rejects.toThrow();
     await house.applyCatalog({ ...grown, server: { max_duration: 'PT9H' } });
-    await expect(listRoles(alan, { limit: 1, cursor: first.next ?? '' })).rejects.toThrow();
+    await expect(searchRoles(alan, { limit: 1, cursor: first.next ?? '' })).rejects.toThrow();
   });
 
   it('of executions go on where the last ended, although one of them has ended meanwhile', async () => {
