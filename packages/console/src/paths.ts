@@ -4,6 +4,7 @@
  */
 const places: Readonly<Record<string, { list: string; one: string }>> = {
   access: { list: '/access', one: '/access' },
+  admin: { list: '/admin/access', one: '/admin' },
   audit: { list: '/logs', one: '/logs' },
   inbox: { list: '/approvals', one: '/approvals' },
   requests: { list: '/executions', one: '/execution' },
@@ -12,7 +13,7 @@ const places: Readonly<Record<string, { list: string; one: string }>> = {
   workflows: { list: '/workflows', one: '/workflow' },
 };
 
-export type Place = 'access' | 'audit' | 'inbox' | 'requests' | 'roles' | 'systems' | 'workflows';
+export type Place = 'access' | 'admin' | 'audit' | 'inbox' | 'requests' | 'roles' | 'systems' | 'workflows';
 
 /** Returns the short address of a place or of one thing in it, with each part escaped: `/requests`, `/requests/…/cancel`. */
 export function at(place: Place, ...parts: string[]): string {

@@ -11,6 +11,7 @@ const view: View = {
   now: new Date('2026-01-02T03:04:05.678Z'),
   viewer: { name: 'Rita', email: 'rita@example.test' },
   waiting: 0,
+  oversight: null,
   offers: () => true,
   csrf: () => 'token',
   once: () => 'good-once',

@@ -21,6 +21,7 @@ const view: View = {
   now: new Date('2026-01-02T03:04:05.678Z'),
   viewer: { name: '<b>Rita</b>', email: 'rita@example.test' },
   waiting: 0,
+  oversight: null,
   offers: () => true,
   csrf: (action) => `token for ${action}`,
   once: () => 'good-once',

@@ -30,6 +30,7 @@ export const adminRouter = router({
   access: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/access', tags, summary: 'List the access that people hold now' },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.access.input)
     .output(adminOperations.access.output)
@@ -51,6 +52,7 @@ export const adminRouter = router({
   overdue: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/overdue', tags, summary: 'List the revocations that are overdue' },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.overdue.input)
     .output(adminOperations.overdue.output)
@@ -72,6 +74,7 @@ export const adminRouter = router({
   logs: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/logs', tags, summary: 'Search the whole audit log' },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.logs.input)
     .output(adminOperations.logs.output)
@@ -92,6 +95,7 @@ export const adminRouter = router({
   configurations: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/configuration', tags, summary: 'List the versions of the configuration' },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.configurations.input)
     .output(adminOperations.configurations.output)
@@ -104,6 +108,7 @@ export const adminRouter = router({
         tags,
         summary: 'Compare a version of the configuration with another',
       },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.configuration.input)
     .output(adminOperations.configuration.output)
@@ -111,6 +116,7 @@ export const adminRouter = router({
   people: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/people', tags, summary: 'List the people who have signed in' },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.people.input)
     .output(adminOperations.people.output)
@@ -123,6 +129,7 @@ export const adminRouter = router({
         tags,
         summary: 'Read a person with their logins, access and open requests',
       },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.person.input)
     .output(adminOperations.person.output)
@@ -158,6 +165,7 @@ export const adminRouter = router({
   agents: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/agents', tags, summary: 'List the agents that are enrolled' },
+      rest: { html: 'offered' },
     })
     .input(adminOperations.agents.input)
     .output(adminOperations.agents.output)

@@ -1,6 +1,12 @@
 import type { Suggestion } from '@belay/contract/suggestions';
 import { at } from '../paths.js';
 import { accessPage } from './access.js';
+import { adminAccessPage } from './admin/access.js';
+import { adminAgentsPage } from './admin/agents.js';
+import { adminConfigurationPage, adminConfigurationsPage } from './admin/configuration.js';
+import { adminLogsPage } from './admin/logs.js';
+import { adminOverduePage } from './admin/overdue.js';
+import { adminPeoplePage, adminPersonPage } from './admin/people.js';
 import { confirmPage, donePage } from './confirm.js';
 import { deviceDonePage, devicePage } from './device.js';
 import { dynamicPage } from './dynamic.js';
@@ -37,12 +43,32 @@ const requested: Render = (output: Outputs['elevation']['request'], _view) => ({
 const toExecution: Render = (_output: object, view) => ({
   redirect: at('requests', String(view.input.execution_id ?? view.input.id)),
 });
+const toAdmin =
+  (page: string): Render =>
+  () => ({ redirect: at('admin', page) });
 const signedOut: Render = (output: { message: string }, view) => ({ page: signedOutPage(output, view) });
 
 /** Pages by procedure. A page is a pure function of outputs; procedures without a page return JSON. */
 const table: Readonly<Record<string, Render>> = {
   'access.list': (output: Outputs['access']['list'], view) => ({ page: accessPage(output, view) }),
   'access.return': toExecution,
+  'admin.access': (output: Outputs['admin']['access'], view) => ({ page: adminAccessPage(output, view) }),
+  'admin.agents': (output: Outputs['admin']['agents'], view) => ({ page: adminAgentsPage(output, view) }),
+  'admin.configuration': (output: Outputs['admin']['configuration'], view) => ({
+    page: adminConfigurationPage(output, view),
+  }),
+  'admin.configurations': (output: Outputs['admin']['configurations'], view) => ({
+    page: adminConfigurationsPage(output, view),
+  }),
+  'admin.endLogin': toAdmin('people'),
+  'admin.logs': (output: Outputs['admin']['logs'], view) => ({ page: adminLogsPage(output, view) }),
+  'admin.overdue': (output: Outputs['admin']['overdue'], view) => ({ page: adminOverduePage(output, view) }),
+  'admin.people': (output: Outputs['admin']['people'], view) => ({ page: adminPeoplePage(output, view) }),
+  'admin.person': (output: Outputs['admin']['person'], view) => ({ page: adminPersonPage(output, view) }),
+  'admin.removeAgent': toAdmin('agents'),
+  'admin.retry': toAdmin('overdue'),
+  'admin.revoke': toAdmin('access'),
+  'admin.stop': toAdmin('people'),
   'approvals.decide': (output: Outputs['approvals']['decide'], view) => ({
     redirect: typeof view.input.next === 'string' ? inInbox(view.input.next) : at('requests', output.execution_id),
   }),

@@ -21,6 +21,8 @@ export interface Frame {
   viewer: Viewer | null;
   /** How many requests wait for the viewer's decision. */
   waiting: number;
+  /** Whether the viewer oversees everyone's requests; only an administrator acts. */
+  oversight: 'administrator' | 'auditor' | null;
   /** Returns the CSRF token of a form that posts to this address, bound to the session and the address. */
   csrf(action: string): string;
 }

@@ -62,7 +62,7 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
 
 /** Returns the frame of a page for a caller who is not signed in. */
 export function anonymous(basePath: string): Frame {
-  return { basePath, path: '', viewer: null, waiting: 0, csrf: () => '' };
+  return { basePath, path: '', viewer: null, waiting: 0, oversight: null, csrf: () => '' };
 }
 
 /** Calls procedures for a page with the caller's rights; the page leaves out what fails. */
@@ -96,6 +96,7 @@ function frameOf(context: RequestContext, basePath: string): Frame {
     path: request.path,
     viewer: actor?.kind === 'user' ? { name: actor.name, email: actor.email } : null,
     waiting: 0,
+    oversight: null,
     csrf: (action) => confirmationToken(token ?? '', action),
   };
 }
@@ -107,13 +108,20 @@ async function createView(
 ): Promise<View> {
   const { router, basePath, context, input } = shown;
   const frame = frameOf(context, basePath);
-  const inbox = frame.viewer === null ? undefined : await ask<{ total: number }>('approvals.inbox', { limit: 1 });
+  const [inbox, whoami] =
+    frame.viewer === null
+      ? []
+      : await Promise.all([
+          ask<{ total: number }>('approvals.inbox', { limit: 1 }),
+          ask<{ oversight?: 'administrator' | 'auditor' }>('auth.whoami'),
+        ]);
   return {
     ...frame,
     input,
     now: context.core.clock(),
     once: () => context.core.newId(),
     waiting: inbox?.total ?? 0,
+    oversight: whoami?.oversight ?? null,
     offers: (procedure) => procedure in router._def.procedures,
   };
 }

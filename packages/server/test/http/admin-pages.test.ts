@@ -1,0 +1,90 @@
+import { send } from '@belay/testkit/serve';
+import { createWorld, type World } from '@belay/testkit/world';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let world: World;
+const tokens = { administrator: '', auditor: '', plain: '' };
+beforeAll(async () => {
+  world = await createWorld({
+    change: (document) => ({
+      ...document,
+      access: { administrators: { groups: ['approvers'] }, auditors: { users: ['bo@example.test'] } },
+    }),
+  });
+  tokens.administrator = await world.token('approver');
+  tokens.auditor = await world.token('bystander');
+  tokens.plain = await world.token('requester');
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const pages = [
+  '/admin/access',
+  '/admin/overdue',
+  '/admin/logs',
+  '/admin/people',
+  '/admin/people/rita@example.test',
+  '/admin/configuration',
+  '/admin/configuration/1.0.1',
+  '/admin/agents',
+];
+
+type Who = keyof typeof tokens;
+
+/** Opens a page, or posts a form of it, as the browser of a person does. */
+function visit(who: Who, path: string, fields?: Record<string, string>) {
+  return send(`${world.url}${path}`, {
+    method: fields === undefined ? 'GET' : 'POST',
+    headers: {
+      cookie: `belay=${tokens[who]}`,
+      accept: 'text/html',
+      'sec-fetch-site': 'same-origin',
+      ...(fields === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    },
+    ...(fields === undefined ? {} : { body: new URLSearchParams(fields).toString() }),
+  });
+}
+
+/** Returns the token of the form that posts to an address. */
+function tokenOf(page: string, action: string): string {
+  return (
+    new RegExp(`action="${action}"[^>]*><input type="hidden" name="csrf_token" value="([^"]+)"`).exec(page)?.[1] ?? ''
+  );
+}
+
+describe('the pages of administration', () => {
+  it('are for administrators and auditors; an auditor sees no form that acts', async () => {
+    for (const path of pages) {
+      const [mine, theirs, none] = await Promise.all([
+        visit('administrator', path),
+        visit('auditor', path),
+        visit('plain', path),
+      ]);
+      expect([path, mine.status, theirs.status, none.status]).toEqual([path, 200, 200, 403]);
+      expect(mine.headers['content-type']).toContain('text/html');
+      expect(theirs.body).not.toMatch(/action="\/api\/v1\/admin\//);
+      for (const { body } of [mine, theirs]) {
+        for (const token of Object.values(tokens)) expect(body).not.toContain(token);
+      }
+    }
+  });
+
+  it('are in the navigation of those who oversee, and of no one else', async () => {
+    expect((await visit('administrator', '/')).body).toContain('href="/admin/access"');
+    expect((await visit('auditor', '/')).body).toContain('href="/admin/access"');
+    expect((await visit('plain', '/')).body).not.toContain('/admin/');
+  });
+
+  it('stop a person with a reason, on a form of their own only', async () => {
+    const path = '/admin/people/rita@example.test';
+    const page = await visit('administrator', path);
+    const action = `/api/v1${path.replace('@', '%40')}/stop`;
+    const csrf_token = tokenOf(page.body, action);
+    expect(csrf_token).not.toBe('');
+    expect((await visit('administrator', action, { reason: 'left' })).status).toBe(403);
+    expect((await visit('plain', action, { reason: 'left', csrf_token })).status).toBe(403);
+    const done = await visit('administrator', action, { reason: 'left the company', csrf_token });
+    expect([done.status, done.headers.location]).toEqual([303, '/admin/people']);
+    const log = await visit('administrator', '/admin/logs?user=rita%40example.test');
+    expect(log.body).toContain('left the company');
+  });
+});
