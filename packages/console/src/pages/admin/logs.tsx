@@ -10,6 +10,14 @@ import { AdminPaging, AdminTabs, FilterField, filtersOf, given } from './frame.j
 
 const fields = ['user', 'role', 'provider', 'type', 'level', 'execution_id', 'since', 'until'];
 const levels = ['info', 'warning', 'error'];
+const columns = [
+  texts.logs.time,
+  texts.logs.event,
+  texts.logs.actor,
+  texts.admin.person,
+  texts.logs.level,
+  texts.logs.request,
+];
 
 /** Renders the audit log with its filters, and links to the filtered set as files. */
 export function adminLogsPage({ logs, next }: Outputs['admin']['logs'], view: View): Page {
@@ -77,12 +85,11 @@ function Entries({ logs }: { logs: Outputs['admin']['logs']['logs'] }): VNode {
       <table class="stacks">
         <thead>
           <tr>
-            <th scope="col">{texts.logs.time}</th>
-            <th scope="col">{texts.logs.event}</th>
-            <th scope="col">{texts.logs.actor}</th>
-            <th scope="col">{texts.admin.person}</th>
-            <th scope="col">{texts.logs.level}</th>
-            <th scope="col">{texts.logs.request}</th>
+            {columns.map((column) => (
+              <th scope="col" key={column}>
+                {column}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
