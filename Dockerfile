@@ -1,0 +1,28 @@
+# The image of Belay's server, worker and command (docs/guides/deploy.md). The last stage has no npm and no compiler, and
+# nothing that its user can write. A release names both base images by digest:
+#   docker build --build-arg NODE_IMAGE=node@sha256:… --build-arg BASE_IMAGE=debian@sha256:… .
+ARG NODE_IMAGE=node:20.20.2-bookworm-slim
+ARG BASE_IMAGE=debian:12.12-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /src
+COPY . .
+RUN npm install --no-audit --no-fund
+RUN npm run build
+RUN node build/image.mjs /image
+
+FROM ${BASE_IMAGE}
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
+COPY --from=build /image /app
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PORT=8080 \
+    BELAY_CONFIG=/etc/belay \
+    BELAY_DATA=/data
+WORKDIR /app
+# An account of its own number, so that Kubernetes can see that it is not root (runAsNonRoot).
+USER 10001:10001
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "/app/health.mjs"]
+ENTRYPOINT ["node", "/app/apps/server/bundle/main.js"]
