@@ -6,6 +6,7 @@ import { mutation, query } from './operation.js';
 export const noticeKinds = [
   'request.waiting',
   'request.decided',
+  'request.comment',
   'access.active',
   'access.ending',
   'access.ended',

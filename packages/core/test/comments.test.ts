@@ -1,4 +1,5 @@
 import { addComment, cancelExecution, getExecution, listComments, listInbox, listLogs } from '@belay/core';
+import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { approve, ask, type Cast, deny, minute, openCast, type Person, staged, together } from './support/stories.js';
 
@@ -149,5 +150,37 @@ describe('comments on a request', () => {
       ...Array.from({ length: 4 }, () => say(ada, id)),
     ]);
     expect(new Set(done)).toEqual(new Set(['ok']));
+  });
+});
+
+describe('the other side of a request', () => {
+  it('is told of a question, of its answer and of nothing that it wrote itself', async () => {
+    await using cast = await openCast({
+      catalog: { ...approvalCatalog(), messages: { channels: ['memory'], kinds: ['request.comment'] } },
+    });
+    const { house, ada, grace } = cast;
+    const id = await ask(house, ada);
+    await say(ada, id, 'It is urgent');
+    await say(grace, id, 'Which ticket?', 'question');
+    // A worker turns notices into messages, and delivers them.
+    await house.pass(minute);
+    await say(ada, id, 'T-1');
+    await house.pass(minute);
+    expect(house.provider.messages.map(({ to, text }) => [to, text])).toEqual([
+      ['ada@example.com', 'grace asks: Which ticket?'],
+      ['grace@example.com', 'ada answered: T-1'],
+    ]);
+    expect(house.provider.messages[0]).toMatchObject({
+      kind: 'request.comment',
+      title: 'A comment on reader',
+      actions: [{ kind: 'link', url: `http://127.0.0.1:8080/api/v1/execution/${id}` }],
+    });
+  });
+
+  it('is not told where the configuration names no channel: no notice is written', async () => {
+    await using cast = await openCast();
+    const id = await ask(cast.house, cast.ada);
+    await say(cast.grace, id, 'Which ticket?', 'question');
+    expect(await cast.house.database.sql`select 1 from notices`).toEqual([]);
   });
 });

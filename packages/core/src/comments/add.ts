@@ -1,13 +1,14 @@
 import type { Comment, CommentKind, NewComment } from '@belay/contract/comments';
 import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { comments, executions, type Transaction } from '@belay/db';
+import { approvals, comments, decisions, executions, type Transaction } from '@belay/db';
 import { retryDeadlock } from '@belay/engine';
 import { eq, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { requireLive } from '../approvals/decide.js';
 import type { ActorStore, UserActor } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { noticeComment } from '../messages/queue.js';
 import { requireText } from '../text.js';
 import { type Conversation, findConversation, hasOpenQuestion, kindsFor } from './conversation.js';
 import { toComment } from './list.js';
@@ -102,5 +103,21 @@ async function write(
       data: { comment: id },
     },
   ]);
+  const to = await listOthers(tx, user, conversation);
+  if (to.length > 0) await noticeComment(tx, { commentId: id, executionId, to });
   return toComment({ id, kind, text, author: { email: user.email, name: user.name }, createdAt: made.createdAt });
+}
+
+/**
+ * Returns the users on the other side: the requester for an approver; for the requester, the approvers who have written or
+ * decided. Approvers who have done neither find the comment in their inbox.
+ */
+async function listOthers(tx: Transaction, user: UserActor, { executionId, ownerId, side }: Conversation) {
+  if (side === 'approver') return [ownerId];
+  const rows = await tx.execute<{ id: string }>(sql`
+    select ${comments.authorId} as id from ${comments} where ${comments.executionId} = ${executionId} and ${comments.kind} <> 'answer'
+    union
+    select ${decisions.approverId} from ${decisions} join ${approvals} on ${approvals.id} = ${decisions.approvalId}
+      where ${approvals.executionId} = ${executionId}`);
+  return rows.map(({ id }) => id).filter((id) => id !== user.id);
 }

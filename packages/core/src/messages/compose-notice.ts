@@ -38,6 +38,11 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     return { title, text: title, action: { label: 'Open inbox', path: '/api/v1/approvals' } };
   }
   const { role, reason } = await readRequest(ctx, notice);
+  if (notice.kind === 'request.comment') {
+    const path = `/api/v1/execution/${notice.executionId}`;
+    const facts = [{ name: 'Role', value: role }];
+    return { title: `A comment on ${role}`, text: row.text ?? '', facts, action: { label: 'Open request', path } };
+  }
   const facts = [
     { name: 'Role', value: role },
     { name: 'Reason', value: reason },

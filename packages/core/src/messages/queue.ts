@@ -1,4 +1,4 @@
-import { approvals, messages, type Transaction } from '@belay/db';
+import { approvals, messages, notices, type Transaction, toldKinds } from '@belay/db';
 import { sql } from 'drizzle-orm';
 
 /** A message about an approval: to whom, and in the workflow's own words when it has some. */
@@ -18,4 +18,25 @@ export function queueMessage(tx: Transaction, { id, key, approvalId, provider, t
     insert into ${messages} (id, key, approval_id, provider, recipient, text)
     select ${id}::uuid, ${key}, id, ${provider}, ${to}, ${text ?? null} from ${approvals} where id = ${approvalId}::uuid
     on conflict do nothing`);
+}
+
+/**
+ * Writes that some people are to be told of a comment, in the transaction that writes it; nothing where the configuration does not
+ * tell of comments.
+ */
+export function noticeComment(
+  tx: Transaction,
+  { commentId, executionId, to }: { commentId: string; executionId: string; to: readonly string[] },
+) {
+  return tx.execute(sql`
+    insert into ${notices} (key, kind, execution_id, user_id)
+    select kind || ':' || ${commentId}::text || ':' || reader, kind, ${executionId}::uuid, reader::uuid
+    from ${toldKinds}, jsonb_array_elements_text(${JSON.stringify(to)}::text::jsonb) reader
+    where kind = 'request.comment'
+    on conflict do nothing`);
+}
+
+/** Returns the id of the comment that a notice is about, from the notice's key. */
+export function commentOf(key: string): string {
+  return key.split(':')[1] ?? '';
 }

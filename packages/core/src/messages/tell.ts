@@ -1,4 +1,14 @@
-import { approvals, executions, grants, messages, notices, notificationPreferences, type Transaction } from '@belay/db';
+import {
+  approvals,
+  comments,
+  executions,
+  grants,
+  messages,
+  notices,
+  notificationPreferences,
+  type Transaction,
+  users,
+} from '@belay/db';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import type { MessagesDefinition } from '../configuration/schema.js';
@@ -6,6 +16,7 @@ import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
 import { type Addressee, type FindApprovers, readApprovers } from './approvers.js';
+import { commentOf } from './queue.js';
 import { untilQuietEnds } from './quiet-hours.js';
 
 /** How many notices one pass turns into messages. */
@@ -111,6 +122,7 @@ async function tellingsOf(
     const important = ctx.catalog.current().roles.get(role)?.definition.urgent ?? false;
     return (await approvers())(approval).map((to) => ({ to, urgent: important }));
   }
+  if (kind === 'request.comment') return tellComment(tx, notice);
   // A reminder is of no use after the end.
   if (endsAt && endsAt <= now) return [];
   const [owner] = await tx
@@ -118,6 +130,22 @@ async function tellingsOf(
     .from(executions)
     .where(eq(executions.id, executionId ?? ''));
   return owner ? [{ to: owner, urgent }] : [];
+}
+
+/** What was written, to the one person whom the notice is for. */
+async function tellComment(tx: Transaction, { key, userId }: Notice): Promise<Telling[]> {
+  const [written] = await tx
+    .select({ kind: comments.kind, text: comments.text, name: users.name })
+    .from(comments)
+    .innerJoin(users, eq(users.id, comments.authorId))
+    .where(eq(comments.id, commentOf(key)));
+  const [reader] = await tx
+    .select({ address: users.email })
+    .from(users)
+    .where(eq(users.id, userId ?? ''));
+  if (!written || !reader) return [];
+  const verb = { comment: 'commented', question: 'asks', answer: 'answered' }[written.kind];
+  return [{ to: { userId, ...reader }, urgent: false, text: `${written.name} ${verb}: ${written.text}` }];
 }
 
 /** How many requests wait for each person. */

@@ -8,6 +8,7 @@ import { users } from './people.js';
 export type NoticeKind =
   | 'request.waiting'
   | 'request.decided'
+  | 'request.comment'
   | 'access.active'
   | 'access.ending'
   | 'access.ended'
