@@ -70,14 +70,18 @@ describe('a moment in a page', () => {
     const execution = {
       workflow_id: 'x',
       status: 'waiting',
+      user: 'rita@example.test',
       role: 'reader',
       providers: ['store'],
       reason: '',
       start_time: '2026-01-02T03:00:00.000Z',
+      requested_at: '2026-01-02T03:00:00.000Z',
+      ended_at: null,
+      decided_by: [],
       waiting_for: ['the end of the access at 2026-01-02T03:04:05.678Z'],
     } as unknown as ExecutionSummary;
-    const list = renderPage(executionsPage({ executions: [execution], next: null }, view), view);
-    expect(list).toContain('Waiting for the end of the access at 2 Jan 2026, 03:04:05 UTC.');
+    const list = renderPage(executionsPage({ executions: [execution], next: null }, { oversees: false }, view), view);
+    expect(list).toContain('Waiting for the end of the access at 2 Jan 2026, 03:04:05 UTC');
     const request = {
       user_code: 'FCZL-GBTP',
       label: 'build-3',

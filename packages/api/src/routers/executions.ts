@@ -55,7 +55,9 @@ export const executionsRouter = router({
         path: '/execution/{id}/extend',
         tags,
         summary: 'Request the access that one of your executions holds for longer',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
+      rest: { redirect: { status: 303, always: false } },
     })
     .input(executionOperations.extend.input)
     .output(executionOperations.extend.output)

@@ -87,8 +87,13 @@ function held({ grants }: Execution): string {
   return grants.length === 0 ? texts.executionState.nothingWasGranted : texts.executionState.allRevoked;
 }
 
+/** Returns why access ended, in words. */
+export function endReasonInWords(reason: string): string {
+  return reasons[reason] ?? reason;
+}
+
 /** Describes why the access ended; an expiry has no recorded reason. */
 function why({ grants }: Execution): string {
   const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null) ?? 'expired';
-  return texts.executionState.reason(reasons[reason] ?? reason);
+  return texts.executionState.reason(endReasonInWords(reason));
 }

@@ -1,69 +1,54 @@
+import { parseDuration } from '@belay/contract/durations';
 import type { VNode } from 'preact';
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import { ReturnForm } from './access.js';
 import { DecideForm, type InboxItem, Request } from './approvals.js';
 import { approversInWords, type Execution, stateOf } from './execution-state.js';
 import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
+import { PostForm } from './parts/form.js';
+import { Person } from './parts/people.js';
 import { Badge } from './parts/status.js';
-import { TimeLeft, When } from './parts/time.js';
-import { readable } from './readable.js';
-import { type Page, to, type View } from './view.js';
+import { TimeBar, TimeLeft, When } from './parts/time.js';
+import { AskForm } from './role.js';
+import type { RoleDetails, Workflows } from './roles.js';
+import { Timeline } from './timeline.js';
+import { type Outputs, type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
-/** Renders one request with its state, details, grants and history. `item`: the approval that waits for the viewer's decision. */
-export function executionPage(execution: Execution, item: InboxItem | undefined, view: View): Page {
+/** What the page of a request shows beside it, where the viewer may see it. */
+export interface Beside {
+  /** The approval that waits for the viewer's decision. */
+  item?: InboxItem | undefined;
+  /** Who can decide on the open approval. */
+  approvers?: Outputs['approvals']['approvers'] | undefined;
+  /** The role of the viewer's own request as it is now, and its enabled workflows. */
+  role?: RoleDetails | undefined;
+  workflows?: Workflows;
+}
+
+/** Renders one request: its state, what happened, what was requested, and its grants. */
+export function executionPage(execution: Execution, beside: Beside, view: View): Page {
+  const { item, role } = beside;
   const state = stateOf(execution);
-  const own = execution.user === view.viewer?.email;
-  const active = execution.grants.filter((grant) => grant.state === 'active' && grant.expires_at !== null);
+  const own = isOwn(execution, view);
   const id = execution.workflow_id;
   return {
     title: texts.execution.for(execution.role, own ? 'you' : execution.user),
+    crumbs: [{ href: at('requests'), text: texts.page.requests }],
+    lead: texts.execution.lead(listInWords(execution.providers), durationInWords(execution.duration)),
     ...(state.over ? {} : { live: { watch: id } }),
     content: (
       <>
-        <p class="lead">
-          {texts.execution.at}
-          {listInWords(execution.providers)}
-          {texts.execution.for2}
-          {durationInWords(execution.duration)}
-        </p>
         <div id="state" data-region>
           <section class={`state ${state.tone}`} aria-labelledby="now">
             <h2 id="now" data-say>
               {state.text}
             </h2>
-            {active.map(({ provider, identity, expires_at }) => (
-              <p key={`${provider} ${identity}`}>
-                <TimeLeft until={expires_at ?? ''} view={view} />
-                {texts.execution.at2}
-                {provider}
-                {texts.execution.until} <When at={expires_at ?? ''} view={view} />
-              </p>
-            ))}
+            <Remaining execution={execution} view={view} />
             {state.next !== '' && <p>{state.next}</p>}
-            {own && (!state.over || !isDynamic(execution)) && (
-              <div class="actions">
-                {state.over && (
-                  <a class="button second" href={to(view, 'role', execution.role)}>
-                    {texts.execution.requestAgain}
-                  </a>
-                )}
-                {execution.grants.some((grant) => grant.state === 'active' || grant.state === 'granting') && (
-                  <ReturnForm id={id} role={execution.role} view={view} />
-                )}
-                {execution.end_time === null && (
-                  <>
-                    <a class="button danger" id="cancel" href={to(view, 'execution', id, 'cancel')}>
-                      {texts.execution.cancelRequest}
-                    </a>
-                    <a class="quiet" id="terminate" href={to(view, 'execution', id, 'terminate')}>
-                      {texts.execution.terminateRequest}
-                    </a>
-                  </>
-                )}
-              </div>
-            )}
+            {own && <Actions execution={execution} role={role} over={state.over} view={view} />}
           </section>
         </div>
         <div id="decide" data-region>
@@ -78,32 +63,49 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
           )}
         </div>
         <div class="columns">
+          <div>
+            <section aria-labelledby="happened">
+              <h2 id="happened">{texts.execution.history}</h2>
+              <div id="history" data-region>
+                <Timeline execution={execution} view={view} />
+              </div>
+            </section>
+            {own && state.over && role !== undefined && (
+              <section aria-labelledby="again" class="card">
+                <h2 id="again">{texts.execution.requestAgain}</h2>
+                <AskForm
+                  role={role}
+                  workflows={beside.workflows ?? new Map()}
+                  preset={presetOf(execution)}
+                  view={view}
+                />
+              </section>
+            )}
+          </div>
           <section aria-labelledby="asked">
             <h2 id="asked">{texts.execution.details}</h2>
             <Facts
               facts={[
-                [texts.execution.role, isDynamic(execution) ? texts.execution.noRole : roleLink(execution, view)],
+                [texts.execution.role, isDynamic(execution) ? texts.execution.noRole : roleLink(execution)],
                 [texts.execution.systems, listInWords(execution.providers)],
                 [texts.execution.requester, own ? 'you' : execution.user],
                 [texts.execution.reason, execution.reason === '' ? texts.execution.noneGiven : execution.reason],
                 [texts.execution.duration, durationInWords(execution.duration)],
                 [texts.execution.requested, <When at={execution.start_time} view={view} />],
+                execution.extends !== null && [
+                  texts.execution.extends,
+                  <a href={at('requests', execution.extends)}>{texts.execution.earlierRequest}</a>,
+                ],
                 [
                   texts.execution.workflow,
-                  <a href={to(view, 'workflow', execution.workflow_type.name)}>{execution.workflow_type.name}</a>,
+                  <a href={at('workflows', execution.workflow_type.name)}>{execution.workflow_type.name}</a>,
                 ],
                 [texts.execution.requestId, <code>{id}</code>],
               ]}
             />
             <div id="found" data-region>
-              <Approvals execution={execution} own={own} view={view} />
+              <Approvals execution={execution} approvers={beside.approvers} own={own} view={view} />
               <Grants execution={execution} view={view} />
-            </div>
-          </section>
-          <section aria-labelledby="happened">
-            <h2 id="happened">{texts.execution.history}</h2>
-            <div id="history" data-region>
-              <Timeline execution={execution} view={view} />
             </div>
           </section>
         </div>
@@ -112,16 +114,156 @@ export function executionPage(execution: Execution, item: InboxItem | undefined,
   };
 }
 
+/** Returns whether the viewer made the request. */
+export function isOwn({ user }: { user: string }, view: View): boolean {
+  return user === view.viewer?.email;
+}
+
+/** Renders the time left of active access, as words and as a bar, and a warning before its end. */
+function Remaining({ execution, view }: { execution: Execution; view: View }): VNode {
+  const active = execution.grants.flatMap(({ state, expires_at, granted_at, provider, identity }) =>
+    state === 'active' && expires_at !== null && granted_at !== null
+      ? [{ provider, identity, from: granted_at, until: expires_at }]
+      : [],
+  );
+  const ends = active.map(({ until }) => until).sort()[0];
+  return (
+    <>
+      {active.map(({ provider, identity, from, until }) => (
+        <div key={`${provider} ${identity}`}>
+          <p>
+            <TimeLeft until={until} view={view} />
+            {texts.execution.at2}
+            {provider}
+            {texts.execution.until} <When at={until} view={view} />
+          </p>
+          <TimeBar from={from} until={until} view={view} />
+        </div>
+      ))}
+      {ends !== undefined && <Warning ends={ends} view={view} />}
+    </>
+  );
+}
+
+/** How long before the end of access its page warns, in minutes; static/live.js reads them from the markup. */
+const warnings = [5, 15] as const;
+
+function Warning({ ends, view }: { ends: string; view: View }): VNode {
+  const left = Date.parse(ends) - view.now.getTime();
+  const due = warnings.find((minutes) => left > 0 && left <= minutes * 60_000);
+  const said = Object.fromEntries(
+    warnings.map((minutes) => [`data-within-${minutes}`, texts.execution.endsWithin(minutes)]),
+  );
+  return (
+    <p class="ends-soon" data-ends={ends} {...said} hidden={due === undefined}>
+      {due === undefined ? '' : texts.execution.endsWithin(due)}
+    </p>
+  );
+}
+
+interface ActionsProps {
+  execution: Execution;
+  role: RoleDetails | undefined;
+  over: boolean;
+  view: View;
+}
+
+function Actions({ execution, role, over, view }: ActionsProps): VNode {
+  const id = execution.workflow_id;
+  const held = execution.grants.filter(({ state }) => state === 'active' || state === 'granting');
+  const mayExtend = held.length > 0 && held.every(({ state }) => state === 'active');
+  return (
+    <div class="actions">
+      {over && role !== undefined && (
+        <a class="button second" href="#again">
+          {texts.execution.requestAgain}
+        </a>
+      )}
+      {mayExtend && <ExtendForm execution={execution} role={role} view={view} />}
+      {held.length > 0 && <ReturnForm id={id} role={execution.role} view={view} />}
+      {execution.end_time === null && (
+        <>
+          <a class="button danger" id="cancel" href={at('requests', id, 'cancel')}>
+            {texts.execution.cancelRequest}
+          </a>
+          <a class="quiet" id="terminate" href={at('requests', id, 'terminate')}>
+            {texts.execution.terminateRequest}
+          </a>
+        </>
+      )}
+    </div>
+  );
+}
+
+const offered = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H', 'PT12H', 'P1D'];
+
+/** Returns the durations that would end later than the access does, within what the role allows. */
+function longerThan(execution: Execution, role: RoleDetails | undefined, view: View): string[] {
+  const left = Math.max(
+    0,
+    ...execution.grants.map(({ expires_at }) => Date.parse(expires_at ?? '') - view.now.getTime() || 0),
+  );
+  const most = role === undefined ? parseDuration(execution.duration) : parseDuration(role.max_duration);
+  const all = new Map(
+    [...offered, role?.max_duration ?? execution.duration, execution.duration].map((each) => [
+      parseDuration(each),
+      each,
+    ]),
+  );
+  return [...all]
+    .filter(([length]) => length > left && length <= most)
+    .sort(([one], [other]) => one - other)
+    .map(([, text]) => text);
+}
+
+function ExtendForm({ execution, role, view }: Omit<ActionsProps, 'over'>): VNode | null {
+  const durations = longerThan(execution, role, view);
+  if (durations.length === 0) return null;
+  const usual = durations.includes(execution.duration) ? execution.duration : durations[0];
+  return (
+    <PostForm
+      action={to(view, 'execution', execution.workflow_id, 'extend')}
+      view={view}
+      once={view.once()}
+      class="extend"
+    >
+      <label class="hidden-text" for="extend-for">
+        {texts.execution.extendFor}
+      </label>
+      <select id="extend-for" name="duration">
+        {durations.map((each) => (
+          <option key={each} value={each} selected={each === usual}>
+            {texts.execution.fromNow(durationInWords(each))}
+          </option>
+        ))}
+      </select>
+      <button type="submit">{texts.execution.extend}</button>
+    </PostForm>
+  );
+}
+
+/** Returns the terms of a request, for a form that requests the same again. */
+function presetOf({ reason, duration, providers, workflow_type }: Execution) {
+  return { reason, duration, providers, workflow: workflow_type.name };
+}
+
 /** Returns whether it is a custom request, whose role has no page. */
-function isDynamic({ input }: Execution): boolean {
+export function isDynamic({ input }: Execution): boolean {
   return typeof input === 'object' && input !== null && 'dynamic' in input;
 }
 
-function roleLink({ role }: Execution, view: View): VNode {
-  return <a href={to(view, 'role', role)}>{role}</a>;
+function roleLink({ role }: Execution): VNode {
+  return <a href={at('roles', role)}>{role}</a>;
 }
 
-function Approvals({ execution, own, view }: { execution: Execution; own: boolean; view: View }): VNode | null {
+interface ApprovalsProps {
+  execution: Execution;
+  approvers: Beside['approvers'];
+  own: boolean;
+  view: View;
+}
+
+function Approvals({ execution, approvers, own, view }: ApprovalsProps): VNode | null {
   if (execution.approvals.length === 0) return null;
   return (
     <>
@@ -149,6 +291,16 @@ function Approvals({ execution, own, view }: { execution: Execution; own: boolea
                   {decision.comment !== null && decision.comment !== '' && <q class="remark">{decision.comment}</q>}
                 </p>
               ))}
+              {open && approvers !== undefined && approvers.people.length > 0 && (
+                <ul class="approvers" aria-label={texts.execution.canDecide}>
+                  {approvers.people.map(({ email, name }) => (
+                    <li key={email}>
+                      <Person name={name} /> <span class="quiet">{email}</span>
+                    </li>
+                  ))}
+                  {approvers.more && <li class="quiet">{texts.execution.andOthers}</li>}
+                </ul>
+              )}
               {open && (
                 <p class="quiet">
                   {texts.execution.decisionDue}
@@ -196,58 +348,5 @@ function Grants({ execution, view }: { execution: Execution; view: View }): VNod
         ))}
       </ul>
     </>
-  );
-}
-
-const tones: readonly [RegExp, string][] = [
-  [/^approval\.(approved)$|^entitlement\.granted$/, 'good'],
-  [/^approval\.(denied|expired)$|\.faulted\.|^execution\.terminated$/, 'bad'],
-  [/^approval\.opened$|^grant\.(ended|expired)$/, 'warn'],
-];
-
-/** Renders the history, with every step of the workflow folded beneath it. */
-function Timeline({ execution, view }: { execution: Execution; view: View }): VNode {
-  const all = execution.history.map((entry, index) => ({ ...entry, key: `${index}` }));
-  const story = all.filter(({ event_type }) => !isStep(event_type));
-  return (
-    <>
-      <Entries entries={story} view={view} />
-      <details id="steps">
-        <summary>
-          {texts.execution.allSteps}
-          {all.length})
-        </summary>
-        <Entries entries={all} view={view} />
-        {execution.next !== null && (
-          <p>
-            <a
-              href={`${to(view, 'execution', execution.workflow_id)}?${new URLSearchParams({ cursor: execution.next })}`}
-            >
-              {texts.execution.olderEvents}
-            </a>
-          </p>
-        )}
-      </details>
-    </>
-  );
-}
-
-/** Returns whether an event only reports the progress of a task or workflow. */
-function isStep(type: string): boolean {
-  return /\.(task|workflow)\.(created|started|completed|suspended|resumed)\.v1$/.test(type);
-}
-
-function Entries(props: { entries: (Execution['history'][number] & { key: string })[]; view: View }): VNode {
-  return (
-    <ol class="timeline">
-      {props.entries.map((entry) => (
-        <li key={entry.key} class={tones.find(([type]) => type.test(entry.event_type))?.[1]}>
-          <p>{readable(entry.message)}</p>
-          <p class="quiet">
-            <When at={entry.timestamp} view={props.view} />
-          </p>
-        </li>
-      ))}
-    </ol>
   );
 }

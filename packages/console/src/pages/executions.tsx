@@ -1,70 +1,186 @@
 import type { VNode } from 'preact';
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
+import { addressWith, Empty, Paging, Row, SearchField, type Tab, Tabs } from './parts/list.js';
+import { Person } from './parts/people.js';
 import { StateBadge } from './parts/status.js';
-import { When } from './parts/time.js';
+import { Glyph } from './parts/system.js';
+import { Ago } from './parts/time.js';
 import { readable } from './readable.js';
-import { type Outputs, type Page, to, type View } from './view.js';
+import type { Outputs, Page, View } from './view.js';
 import { listInWords } from './words.js';
 
 export type ExecutionSummary = Outputs['executions']['list']['executions'][number];
 
-/** Renders the viewer's open requests. */
-export function executionsPage({ executions, next }: Outputs['executions']['list'], view: View): Page {
+/** How many requests a page has. */
+const pageSize = '25';
+
+const filters = ['status', 'decided_by', 'person', 'role', 'provider', 'q', 'from', 'to'] as const;
+type Filter = Partial<Record<(typeof filters)[number], string>>;
+
+function filterOf(view: View): Filter {
+  return Object.fromEntries(
+    filters.flatMap((name) => {
+      const value = view.input[name];
+      return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+    }),
+  );
+}
+
+/** Returns the address of requests; without a filter it is the list of those in progress. */
+function listAt(filter: Filter, cursor?: string): string {
+  const empty = Object.values(filter).every((value) => value === undefined || value === '');
+  return addressWith(at('requests'), { ...filter, ...(empty ? {} : { limit: pageSize }), cursor });
+}
+
+/** Renders requests: the tab and the filters are in the address. `oversees`: the viewer sees those of everyone. */
+export function executionsPage(
+  { executions, next }: Outputs['executions']['list'],
+  { oversees }: { oversees: boolean },
+  view: View,
+): Page {
+  const filter = filterOf(view);
   return {
     title: texts.executions.title,
-    live: { every: 5 },
+    lead: texts.executions.lead,
+    ...(filter.status === undefined || filter.status === 'open' || filter.status === 'active'
+      ? { live: { every: 5 } }
+      : {}),
     content: (
       <>
-        <p class="lead">
-          {texts.executions.lead} <a href={`${view.basePath}/logs`}>{texts.executions.auditLog}</a>.
-        </p>
+        <Tabs label={texts.executions.tabs} tabs={tabsOf(filter, oversees)} />
+        <Filters filter={filter} />
         <div id="requests" data-region>
-          <ExecutionList executions={executions} heading="h2" view={view} />
+          <ExecutionRows executions={executions} view={view} more={next !== null} />
         </div>
-        {next !== null && (
-          <p>
-            <a href={`${view.basePath}/executions?${new URLSearchParams({ cursor: next })}`}>
-              {texts.executions.olderRequests}
-            </a>
-          </p>
-        )}
+        <Paging older={next === null ? undefined : listAt(filter, next)} />
       </>
     ),
   };
 }
 
-function ExecutionList(props: { executions: ExecutionSummary[]; heading: 'h2' | 'h3'; view: View }): VNode {
-  const { executions, heading: Heading, view } = props;
+function tabsOf(filter: Filter, oversees: boolean): Tab[] {
+  const { status, decided_by, person } = filter;
+  const others = decided_by !== undefined || person === 'anyone';
+  const tab = (text: string, to: Filter, current: boolean): Tab => ({ href: listAt(to), text, current });
+  return [
+    tab(texts.executions.inProgress, {}, !others && Object.keys(filter).length === 0),
+    tab(texts.executions.open, { status: 'open' }, !others && status === 'open'),
+    tab(texts.executions.active, { status: 'active' }, !others && status === 'active'),
+    tab(texts.executions.past, { status: 'past' }, !others && status === 'past'),
+    tab(texts.executions.decidedByMe, { decided_by: 'me' }, decided_by !== undefined),
+    ...(oversees
+      ? [tab(texts.executions.everyone, { person: 'anyone' }, decided_by === undefined && person === 'anyone')]
+      : []),
+  ];
+}
+
+/** Renders the search and the filters; a submitted form goes to an address with all of them. */
+function Filters({ filter }: { filter: Filter }): VNode {
+  const { status, decided_by, q, role, provider, person, from, to } = filter;
+  const text = (name: string, label: string, value: string | undefined) => (
+    <div>
+      <label for={`filter-${name}`}>{label}</label>
+      <input id={`filter-${name}`} name={name} value={value ?? ''} autocomplete="off" />
+    </div>
+  );
+  const day = (name: string, label: string, value: string | undefined) => (
+    <div>
+      <label for={`filter-${name}`}>{label}</label>
+      <input id={`filter-${name}`} name={name} type="date" value={value?.slice(0, 10) ?? ''} />
+    </div>
+  );
+  const more = [role, provider, person, from, to].some((value) => value !== undefined && value !== 'anyone');
+  return (
+    <form class="request-filters" action={at('requests')}>
+      {decided_by !== undefined && <input type="hidden" name="decided_by" value={decided_by} />}
+      <input type="hidden" name="limit" value={pageSize} />
+      <div class="toolbar">
+        <SearchField name="q" value={q ?? ''} label={texts.executions.search} />
+        <div>
+          <label for="filter-status">{texts.executions.status}</label>
+          <select id="filter-status" name="status">
+            {statuses.map(([value, text]) => (
+              <option key={value} value={value} selected={value === (status ?? 'all')}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </div>
+        <button type="submit" class="second">
+          {texts.executions.submit}
+        </button>
+      </div>
+      <details id="filters" open={more}>
+        <summary>{texts.executions.moreFilters}</summary>
+        <div class="filters">
+          {text('role', texts.executions.role, role)}
+          {text('provider', texts.executions.system, provider)}
+          {text('person', texts.executions.person, person)}
+          {day('from', texts.executions.from, from)}
+          {day('to', texts.executions.to, to)}
+        </div>
+      </details>
+    </form>
+  );
+}
+
+const statuses: readonly [string, string][] = [
+  ['all', texts.executions.all],
+  ['open', texts.executions.open],
+  ['active', texts.executions.active],
+  ['past', texts.executions.past],
+  ['completed', texts.executions.completed],
+  ['cancelled', texts.executions.cancelled],
+  ['terminated', texts.executions.terminated],
+  ['faulted', texts.executions.faulted],
+];
+
+const over = new Set(['ended', 'denied', 'cancelled', 'terminated', 'failed']);
+
+function ExecutionRows(props: { executions: ExecutionSummary[]; more: boolean; view: View }): VNode {
+  const { executions, more, view } = props;
   if (executions.length === 0) {
     return (
-      <div class="empty">
-        <p>{texts.executions.empty}</p>
-      </div>
+      <Empty icon="clock" title={more ? texts.executions.noneHere : texts.executions.empty}>
+        <p>{more ? texts.executions.goOn : <a href={at('roles')}>{texts.executions.requestAccess}</a>}</p>
+      </Empty>
     );
   }
   return (
-    <ul class="cards">
+    <ul class="rows">
       {executions.map((execution) => (
-        <li key={execution.workflow_id} class="card">
-          <div class="card-head">
-            <Heading>
-              <a href={to(view, 'execution', execution.workflow_id)}>
-                {execution.role}
-                {texts.executions.at}
-                {listInWords(execution.providers)}
-              </a>
-            </Heading>
-            <StateBadge state={execution.state} />
-          </div>
-          {execution.reason !== '' && <p>{execution.reason}</p>}
-          <p class="quiet">
-            {execution.waiting_for.length > 0 &&
-              `${execution.state === 'active' ? texts.executions.until : texts.executions.waitingFor} ${readable(listInWords(execution.waiting_for))}. `}
-            {texts.executions.requested}
-            <When at={execution.start_time} view={view} />
-          </p>
-        </li>
+        <Row
+          key={execution.workflow_id}
+          href={at('requests', execution.workflow_id)}
+          sign={<Glyph type={execution.providers[0] ?? ''} />}
+          title={texts.executions.roleAt(execution.role, listInWords(execution.providers))}
+          sub={subOf(execution)}
+        >
+          {execution.user !== view.viewer?.email && <Person name={execution.user} />}
+          <StateBadge state={execution.state} />
+          <Ago at={execution.ended_at ?? execution.requested_at} view={view} />
+          {execution.user === view.viewer?.email && over.has(execution.state) && (
+            <a class="button second small" href={`${at('requests', execution.workflow_id)}#again`}>
+              {texts.executions.requestAgain}
+              <span class="hidden-text">: {execution.role}</span>
+            </a>
+          )}
+        </Row>
       ))}
     </ul>
   );
+}
+
+/** Returns the reason, what the request waits for, and who decided. */
+function subOf({ reason, waiting_for, state, decided_by }: ExecutionSummary): string {
+  const waits = readable(listInWords(waiting_for));
+  const by = [...new Set(decided_by.map(({ approver }) => approver))];
+  return [
+    reason,
+    waits !== '' && state !== 'active' ? texts.executions.waits(waits) : '',
+    by.length > 0 ? texts.executions.decidedBy(listInWords(by)) : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
 }

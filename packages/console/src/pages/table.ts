@@ -10,7 +10,7 @@ import { adminPeoplePage, adminPersonPage } from './admin/people.js';
 import { confirmPage, donePage } from './confirm.js';
 import { deviceDonePage, devicePage } from './device.js';
 import { dynamicPage } from './dynamic.js';
-import { executionPage } from './execution.js';
+import { executionPage, isDynamic, isOwn } from './execution.js';
 import { executionsPage } from './executions.js';
 import { homePage } from './home.js';
 import { bulkPage, inboxPage, inboxPageSize } from './inbox.js';
@@ -103,11 +103,22 @@ const table: Readonly<Record<string, Render>> = {
   'elevation.suggestForm': (_output: unknown, view) => ({ page: describePage(view) }),
   'executions.cancel': toExecution,
   'executions.get': async (output: Outputs['executions']['get'], view, ask) => {
-    const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox', { id: output.workflow_id });
-    const item = inbox?.approvals.find(({ execution_id }) => execution_id === output.workflow_id);
-    return { page: executionPage(output, item, view) };
+    const id = output.workflow_id;
+    const open = output.approvals.some(({ status }) => status === 'open');
+    const [inbox, approvers, role] = await Promise.all([
+      ask<Outputs['approvals']['inbox']>('approvals.inbox', { id }),
+      open ? ask<Outputs['approvals']['approvers']>('approvals.approvers', { id }) : undefined,
+      isOwn(output, view) && !isDynamic(output) ? ask<RoleDetails>('roles.get', { role: output.role }) : undefined,
+    ]);
+    const item = inbox?.approvals.find(({ execution_id }) => execution_id === id);
+    const workflows = await workflowsOf(role === undefined ? [] : [role], ask);
+    return { page: executionPage(output, { item, approvers, role, workflows }, view) };
   },
-  'executions.list': (output: Outputs['executions']['list'], view) => ({ page: executionsPage(output, view) }),
+  'executions.extend': requested,
+  'executions.list': async (output: Outputs['executions']['list'], view, ask) => {
+    const me = await ask<Outputs['auth']['whoami']>('auth.whoami');
+    return { page: executionsPage(output, { oversees: (me?.oversight ?? null) !== null }, view) };
+  },
   'executions.signal': (output: { message: string }, view) => ({
     page: donePage(output, at('requests', String(view.input.id))),
   }),

@@ -23,6 +23,18 @@ function tick() {
   for (const element of document.querySelectorAll('[data-relative]')) {
     write(element, relativeInWords(Date.parse(element.getAttribute('data-relative') ?? '') - now));
   }
+  for (const element of document.querySelectorAll('[data-ends]')) warn(element, now);
+}
+
+/** Shows, and says, that access ends soon: 15 and 5 minutes before. @param {Element} element @param {number} now */
+function warn(element, now) {
+  const left = Date.parse(element.getAttribute('data-ends') ?? '') - now;
+  const minutes = [5, 15].find((each) => left > 0 && left <= each * 60_000);
+  const text = minutes === undefined ? '' : (element.getAttribute(`data-within-${minutes}`) ?? '');
+  if (element.textContent === text) return;
+  element.textContent = text;
+  element.toggleAttribute('hidden', text === '');
+  if (text !== '') announce(text);
 }
 
 /** @param {Element} element @param {string} text */

@@ -251,6 +251,11 @@ describe.runIf(here)('every page', () => {
       return ((await answer.json()) as { access: { execution_id: string }[] }).access[0]?.execution_id ?? '';
     });
     expect(held).not.toBe('');
+    const over = await rita.page.evaluate(async () => {
+      const answer = await fetch('/api/v1/executions?status=past', { headers: { accept: 'application/json' } });
+      const { executions } = (await answer.json()) as { executions: { workflow_id: string }[] };
+      return `/requests/${executions[0]?.workflow_id}`;
+    });
     const tour: [Visitor, string][] = [
       [anybody, '/api/v1/auth'],
       [anybody, '/api/v1/reference'],
@@ -263,6 +268,8 @@ describe.runIf(here)('every page', () => {
       [rita, waiting],
       [rita, `/api/v1/execution/${held}`],
       [rita, '/api/v1/executions'],
+      [rita, '/requests?status=past&limit=25'],
+      [rita, over],
       [rita, '/api/v1/access'],
       [rita, '/api/v1/workflows'],
       [rita, '/api/v1/workflow/approve-and-grant'],
@@ -273,6 +280,7 @@ describe.runIf(here)('every page', () => {
       [rita, '/api/v1/role/no-such-role'],
       [adam, '/api/v1/approvals'],
       [adam, waiting],
+      [adam, '/requests?decided_by=me&limit=25'],
       [bea, '/api/v1/home'],
       [bea, '/api/v1/elevate/dynamic'],
     ];
