@@ -62,9 +62,9 @@ export function HeldRows({ access, view }: { access: readonly Held[]; view: View
     <ul class="rows">
       {access.map((held) => (
         <Row
-          key={held.id}
-          href={at('requests', held.execution_id)}
           title={`${held.role} · ${held.user.name}`}
+          href={at('requests', held.execution_id)}
+          key={held.id}
           sub={
             <>
               {held.provider}: <AccessWords access={held.access} /> ({held.identity})
