@@ -6,6 +6,7 @@ import { ReturnForm } from './access.js';
 import { DecideForm, type InboxItem, Request } from './approvals.js';
 import { approversInWords, type Execution, stateOf } from './execution-state.js';
 import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
+import { Comments } from './parts/comments.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { Person } from './parts/people.js';
@@ -21,6 +22,7 @@ import { durationInWords, listInWords } from './words.js';
 export interface Beside {
   /** The approval that waits for the viewer's decision. */
   item?: InboxItem | undefined;
+  comments?: Outputs['comments']['list'] | undefined;
   /** Who can decide on the open approval. */
   approvers?: Outputs['approvals']['approvers'] | undefined;
   /** The role of the viewer's own request as it is now, and its enabled workflows. */
@@ -70,6 +72,9 @@ export function executionPage(execution: Execution, beside: Beside, view: View):
                 <Timeline execution={execution} view={view} />
               </div>
             </section>
+            <div id="comments" data-region>
+              {beside.comments !== undefined && <Comments list={beside.comments} id={id} view={view} />}
+            </div>
             {own && state.over && role !== undefined && (
               <section aria-labelledby="again" class="card">
                 <h2 id="again">{texts.execution.requestAgain}</h2>

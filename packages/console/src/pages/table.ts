@@ -105,14 +105,15 @@ const table: Readonly<Record<string, Render>> = {
   'executions.get': async (output: Outputs['executions']['get'], view, ask) => {
     const id = output.workflow_id;
     const open = output.approvals.some(({ status }) => status === 'open');
-    const [inbox, approvers, role] = await Promise.all([
+    const [inbox, comments, approvers, role] = await Promise.all([
       ask<Outputs['approvals']['inbox']>('approvals.inbox', { id }),
+      ask<Outputs['comments']['list']>('comments.list', { id }),
       open ? ask<Outputs['approvals']['approvers']>('approvals.approvers', { id }) : undefined,
       isOwn(output, view) && !isDynamic(output) ? ask<RoleDetails>('roles.get', { role: output.role }) : undefined,
     ]);
     const item = inbox?.approvals.find(({ execution_id }) => execution_id === id);
     const workflows = await workflowsOf(role === undefined ? [] : [role], ask);
-    return { page: executionPage(output, { item, approvers, role, workflows }, view) };
+    return { page: executionPage(output, { item, comments, approvers, role, workflows }, view) };
   },
   'executions.extend': requested,
   'executions.list': async (output: Outputs['executions']['list'], view, ask) => {

@@ -89,9 +89,20 @@ describe('the inbox as a queue, without a script', () => {
       ['kind', 'question'],
     ]);
     expect([asked.status, asked.headers.location]).toEqual([303, `/inbox?id=${approval}`]);
+    // The requester answers on the page of the request, where the question is.
+    const own = await open(rita, `/requests/${id}`);
+    expect(own).toContain('&lt;b>Which&lt;/b> ticket?');
+    expect(own).toContain('Send answer');
+    const answer = `/api/v1/execution/${id}/comments`;
+    const answered = await post(rita, answer, [
+      ['csrf_token', tokenFor(own, answer)],
+      ['text', 'T-0'],
+      ['kind', 'answer'],
+    ]);
+    expect([answered.status, answered.headers.location]).toEqual([303, `/requests/${id}`]);
     const body = { text: 'T-1 \u202Egnp' };
     expect((await callRest(world.url, 'POST', `/execution/${id}/comments`, { token: rita, body })).json).toMatchObject({
-      kind: 'answer',
+      kind: 'comment',
     });
     const shown = await open(adam, `/inbox?id=${approval}`);
     expect(shown).toContain('&lt;b>Which&lt;/b> ticket?');
