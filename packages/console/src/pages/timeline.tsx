@@ -10,7 +10,7 @@ import { durationInWords, listInWords } from './words.js';
 type Entry = Execution['history'][number];
 
 /** One thing that happened, for people. */
-export interface Told {
+interface Told {
   at: string;
   text: string;
   tone?: 'good' | 'warn' | 'bad';
@@ -69,7 +69,7 @@ const tellings: Readonly<Record<string, Tell>> = {
 };
 
 /** Returns what happened to a request in words for people, oldest first; what only Belay does for itself is left out. */
-export function storyOf(execution: Execution): Told[] {
+function storyOf(execution: Execution): Told[] {
   const seen = new Map<string, number>();
   return execution.history.flatMap((entry): Told[] => {
     const type = entry.event_type;
