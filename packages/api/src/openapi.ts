@@ -237,7 +237,7 @@ function parameters(operation: Operation, method: string, path: string, rest: Re
     const names = rest.query ?? [];
     operation.parameters = names.map((name) => ({ in: 'query', name, schema: { type: 'string' } }));
   }
-  if (method === 'POST' && ['/elevate', '/execution'].includes(path)) idempotency(operation);
+  if (method === 'POST' && ['/elevate', '/elevations', '/execution'].includes(path)) idempotency(operation);
   if (method === 'GET' && path === '/elevate') idempotency(operation);
 }
 

@@ -3,6 +3,13 @@ export { errorPage } from './pages/error.js';
 export { renderPage } from './pages/page.js';
 export { referencePage } from './pages/reference.js';
 export type { Ask } from './pages/table.js';
-export { renderConfirmation, renderHome, renderOutput, renderRefused, renderSearch } from './pages/table.js';
+export {
+  renderCart,
+  renderConfirmation,
+  renderHome,
+  renderOutput,
+  renderRefused,
+  renderSearch,
+} from './pages/table.js';
 export type { Frame, View } from './pages/view.js';
 export { documentedPath } from './paths.js';

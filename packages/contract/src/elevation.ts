@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, json, name, names, opaque, reason, someNames, verdict } from './fields.js';
+import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
 import { roleBody } from './roles.js';
 import { suggestionOperations } from './suggestions.js';
@@ -118,7 +119,34 @@ export type ResumeRequest =
 
 const sealedState = z.strictObject({ state: opaque });
 
+export const manyElevations = z.strictObject({
+  roles: names
+    .min(1, 'must name at least one')
+    .max(limits.roles)
+    .describe('Names of roles, or <provider>:<role> for a role at one of its providers'),
+  reason: reason.optional().describe('Given with each request'),
+  duration: duration.optional().describe('Of each request; default: the default duration of each role'),
+});
+/** Several roles on the same terms: a request each. */
+export type ManyElevations = z.input<typeof manyElevations>;
+
+export const manyRequested = z.object({
+  results: z
+    .array(
+      z.object({
+        role: z.string(),
+        execution_id: z.string().nullable().describe('Null when the request was rejected'),
+        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+      }),
+    )
+    .describe('In the order of `roles`; each is a request of its own'),
+  requested: z.number().int().describe('How many requests were accepted'),
+  rejected: z.number().int().describe('How many were not'),
+});
+export type ManyRequested = z.infer<typeof manyRequested>;
+
 export const elevationOperations = {
+  requestMany: mutation({ input: manyElevations, output: manyRequested }),
   requestLink: mutation({
     input: z.strictObject({
       role: name,

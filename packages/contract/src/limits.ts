@@ -16,6 +16,8 @@ export const limits = {
   commentsPerMinute: 10,
   /** Approvals that one bulk decision names. */
   bulk: 100,
+  /** Roles that one call requests. */
+  roles: 20,
   /** People whom `approvers` names. */
   approvers: 50,
   /** Why an operator ends access or stops a person. */

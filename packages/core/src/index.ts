@@ -67,6 +67,7 @@ export { listDynamicBounds } from './elevation/dynamic-bounds.js';
 export { extendElevation } from './elevation/extend.js';
 export { requestElevation } from './elevation/request.js';
 export { type DynamicRequest, requestDynamicElevation } from './elevation/request-dynamic.js';
+export { requestManyElevations } from './elevation/request-many.js';
 export { resolveRole } from './elevation/resolve-role.js';
 export { suggestElevation } from './elevation/suggest.js';
 export { cancelExecution } from './executions/cancel.js';

@@ -63,6 +63,8 @@ export type {
   DynamicElevationRequest,
   Elevation,
   ElevationRequest,
+  ManyElevations,
+  ManyRequested,
   NameRules,
   ResumeRequest,
   Resumption,

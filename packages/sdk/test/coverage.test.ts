@@ -46,6 +46,7 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
   'elevation.dynamic': (client) => client.elevation.dynamicBounds(),
   'elevation.prepareResume': (client) => client.elevation.prepareResume({ execution_id: 'id', event: { type: 't' } }),
   'elevation.request': (client) => client.elevation.request({ role: 'r', idempotencyKey: 'k' }),
+  'elevation.requestMany': (client) => client.elevation.requestMany({ roles: ['r'] }),
   'elevation.resume': (client) => client.elevation.resume('state'),
   'elevation.suggest': (client) => client.elevation.suggest({ reason: 'words' }),
   'executions.cancel': (client) => client.executions.cancel('id'),

@@ -7,6 +7,7 @@ import {
   listDynamicBounds,
   requestDynamicElevation,
   requestElevation,
+  requestManyElevations,
   resolveRole,
   resumeExecution,
   suggestElevation,
@@ -56,6 +57,22 @@ export const elevationRouter = router({
         ? requestDynamicElevation(ctx.caller, { ...terms, permissions, resources, groups, users, idempotencyKey })
         : requestElevation(ctx.caller, { ...terms, role: resolveRole(ctx.caller, role), idempotencyKey });
     }),
+  requestMany: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/elevations',
+        tags,
+        summary: 'Request several roles on the same terms, each as a request of its own',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
+      },
+      rest: { html: 'offered' },
+    })
+    .input(elevationOperations.requestMany.input)
+    .output(elevationOperations.requestMany.output)
+    .mutation(({ ctx, input }) =>
+      requestManyElevations(ctx.caller, { ...input, idempotencyKey: ctx.request.idempotencyKey }),
+    ),
   dynamic: authenticated
     .meta({
       openapi: {

@@ -86,27 +86,22 @@ function Waiting({ inbox, view }: { inbox: Found['inbox']; view: View }): VNode 
 
 function Held({ access, view }: { access: Found['access']['access']; view: View }): VNode {
   if (access.length === 0) return <Empty icon="shield-check" title={texts.access.empty} />;
+  return <ul class="rows">{access.map((held) => HeldRow({ held, view }))}</ul>;
+}
+
+function HeldRow({ held, view }: { held: Found['access']['access'][number]; view: View }): VNode {
+  const { id, execution_id, role, provider, granted_at, expires_at, state } = held;
   return (
-    <ul class="rows">
-      {access.map((held) => (
-        <Row
-          key={held.id}
-          href={at('requests', held.execution_id)}
-          sign={<Glyph type={held.provider} />}
-          title={held.role}
-          sub={held.provider}
-        >
-          {held.expires_at !== null && (
-            <span class="time-left">
-              <TimeLeft until={held.expires_at} view={view} />
-              {held.granted_at !== null && <TimeBar from={held.granted_at} until={held.expires_at} view={view} />}
-            </span>
-          )}
-          <Badge status={held.state} />
-          <ReturnForm id={held.execution_id} role={held.role} view={view} small />
-        </Row>
-      ))}
-    </ul>
+    <Row key={id} href={at('requests', execution_id)} sign={<Glyph type={provider} />} title={role} sub={provider}>
+      {expires_at !== null && (
+        <span class="time-left">
+          <TimeLeft until={expires_at} view={view} />
+          {granted_at !== null && <TimeBar from={granted_at} until={expires_at} view={view} />}
+        </span>
+      )}
+      <Badge status={state} />
+      <ReturnForm id={execution_id} role={role} view={view} small />
+    </Row>
   );
 }
 

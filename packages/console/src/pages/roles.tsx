@@ -78,6 +78,10 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
               </Group>
             ))}
             {all.length === 0 && <NoRoles q={q} view={view} />}
+            <form id="cart" class="cart" action="/request">
+              <span class="cart-count" />
+              <button type="submit">{texts.roles.requestSelected}</button>
+            </form>
           </div>
         </div>
         {q !== '' && all.length > 0 && view.offers('elevation.suggest') && (
@@ -159,11 +163,18 @@ function Group(props: { id: string; sign: VNode; title: string; count: number; c
 
 function RoleRow(props: { role: RoleDetails; system?: string | undefined; around: AroundRoles; view: View }): VNode {
   const { role, system, view, around } = props;
+  // Where a role is had at several systems, the list by systems says which one is meant.
+  const pick = system ?? (role.providers.length === 1 ? role.providers[0] : undefined);
   const isHere = (provider: string) => system === undefined || provider === system;
   const held = around.held.find((access) => access.role === role.name && isHere(access.provider));
   const asked = around.open.find((request) => request.role === role.name && request.providers.some(isHere));
   return (
-    <Row href={at('roles', role.name)} title={role.name} sub={role.description}>
+    <Row
+      href={at('roles', role.name)}
+      title={role.name}
+      sub={role.description}
+      sign={pick !== undefined && <Select role={role.name} provider={pick} />}
+    >
       {held !== undefined ? (
         <>
           {held.expires_at !== null && <TimeLeft until={held.expires_at} view={view} />}
@@ -178,6 +189,19 @@ function RoleRow(props: { role: RoleDetails; system?: string | undefined; around
       )}
       <Icon name="chevron-right" />
     </Row>
+  );
+}
+
+/** Renders the checkbox that puts a role into the request of several. */
+function Select({ role, provider }: { role: string; provider: string }): VNode {
+  return (
+    <input
+      type="checkbox"
+      form="cart"
+      name="roles"
+      value={`${provider}:${role}`}
+      aria-label={texts.roles.select(role, provider)}
+    />
   );
 }
 

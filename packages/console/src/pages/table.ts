@@ -7,6 +7,7 @@ import { adminConfigurationPage, adminConfigurationsPage } from './admin/configu
 import { adminLogsPage } from './admin/logs.js';
 import { adminOverduePage } from './admin/overdue.js';
 import { adminPeoplePage, adminPersonPage } from './admin/people.js';
+import { cartPage, readPicked, requestedPage } from './cart.js';
 import { confirmPage, donePage } from './confirm.js';
 import { deviceDonePage, devicePage } from './device.js';
 import { dynamicPage } from './dynamic.js';
@@ -94,6 +95,7 @@ const table: Readonly<Record<string, Render>> = {
   'device.page': (output: Outputs['device']['page'], view) => ({ page: devicePage(output, view) }),
   'elevation.request': requested,
   'elevation.requestLink': requested,
+  'elevation.requestMany': (output: Outputs['elevation']['requestMany'], _view) => ({ page: requestedPage(output) }),
   'elevation.suggest': async (output: Suggestion, view, ask) => {
     const name = output.output.suggested_role;
     const role = name === '' ? undefined : await ask<RoleDetails>('roles.get', { role: name });
@@ -217,6 +219,7 @@ export async function renderOutput(
  */
 export async function renderRefused(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
   if (procedure === 'elevation.suggest') return describePage(view);
+  if (procedure === 'elevation.requestMany') return renderCart(view, ask);
   if (procedure !== 'elevation.request') return undefined;
   const name = view.input.role;
   if (name === undefined) {
@@ -266,4 +269,10 @@ export async function renderSearch(view: View, ask: Ask): Promise<Page> {
     ask<Outputs['executions']['list']>('executions.list', {}),
   ]);
   return searchPage({ roles: roles?.roles ?? {}, executions: executions?.executions ?? [] }, view);
+}
+
+/** Renders the form for several roles, whose names are in the address. */
+export async function renderCart(view: View, ask: Ask): Promise<Page> {
+  const found = await ask<Outputs['roles']['list']>('roles.list', {});
+  return cartPage(readPicked(view, found?.roles ?? {}), view);
 }

@@ -6,6 +6,8 @@ import type {
   Elevation,
   ElevationRequest,
   Idempotent,
+  ManyElevations,
+  ManyRequested,
   ResumeRequest,
   Resumption,
   Suggestion,
@@ -15,6 +17,11 @@ import type {
 export interface ElevationResource {
   /** Starts an execution that decides about the request. Tried again after a failure only with an `idempotencyKey`. */
   request(request: ElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
+  /**
+   * Requests several roles on the same terms, each as a request of its own: `results` says what came of each. Tried again
+   * after a failure only with an `idempotencyKey`.
+   */
+  requestMany(request: ManyElevations & Idempotent, options?: CallOptions): Promise<ManyRequested>;
   /** Requests access without a role, where the configuration allows it (`dynamicBounds`). */
   requestDynamic(request: DynamicElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
   /** Returns the bounds within which the caller can request access without a role; empty in most configurations. */
@@ -34,6 +41,8 @@ export function createElevation(transport: Transport): ElevationResource {
   return {
     request: ({ idempotencyKey, ...request }, options) =>
       transport.mutate('elevation.request', request, { ...options, idempotencyKey }),
+    requestMany: ({ idempotencyKey, ...request }, options) =>
+      transport.mutate('elevation.requestMany', request, { ...options, idempotencyKey }),
     requestDynamic: ({ idempotencyKey, ...request }, options) =>
       transport.mutate('elevation.request', request, { ...options, idempotencyKey }),
     dynamicBounds: (options) => transport.query('elevation.dynamic', undefined, options),

@@ -3,10 +3,13 @@ import { applyCookies, negotiate, refuse, sendHtml, sendOptions, sendRedirect } 
 import { identify, type Site } from './identify.js';
 import type { Pages } from './render.js';
 
+export type OwnPage = 'home' | 'search' | 'cart';
+
 /** Returns the page without a procedure, and so without a JSON form, that is at this path. */
-export function ownPage(path: string, basePath: string): 'home' | 'search' | undefined {
+export function ownPage(path: string, basePath: string): OwnPage | undefined {
   if (path === '/' || path === `${basePath}/home`) return 'home';
-  return path === '/search' ? 'search' : undefined;
+  if (path === '/search') return 'search';
+  return path === '/request' ? 'cart' : undefined;
 }
 
 /** Sends a page without a procedure. Throws 405 and 406. */
@@ -14,7 +17,7 @@ export async function answerOwnPage(
   site: Site & { basePath: string; pages: Pages },
   request: IncomingMessage,
   response: ServerResponse,
-  name: 'home' | 'search',
+  name: OwnPage,
 ): Promise<void> {
   const allow = 'GET, HEAD, OPTIONS';
   if (request.method === 'OPTIONS') return sendOptions(response, allow);
@@ -25,7 +28,13 @@ export async function answerOwnPage(
     throw refuse(406, 'This path serves an HTML page only');
   if (context.actor === null) return sendRedirect(response, 302, signInFor(site, request.url ?? '/'));
   applyCookies(response, site.cookies, context.reply.cookies);
-  const fields = Object.fromEntries(new URL(request.url ?? '/', site.baseUrl).searchParams);
+  const { searchParams } = new URL(request.url ?? '/', site.baseUrl);
+  const fields = Object.fromEntries(
+    [...new Set(searchParams.keys())].map((key) => {
+      const values = searchParams.getAll(key);
+      return [key, values.length > 1 ? values : (values[0] ?? '')];
+    }),
+  );
   sendHtml(response, 200, await site.pages[name](context, fields));
 }
 

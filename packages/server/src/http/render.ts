@@ -3,6 +3,7 @@ import {
   type Ask,
   errorPage,
   type Frame,
+  renderCart,
   renderConfirmation,
   renderHome,
   renderOutput,
@@ -15,10 +16,14 @@ import { confirmationToken, isForeseen, type Renderer, type Shown } from '@belay
 import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
 import type { Site } from './identify.js';
 
+/** The fields of an address; those that occur several times have a list. */
+type Fields = Readonly<Record<string, string | string[]>>;
+
 export interface Pages extends Renderer<RequestContext> {
   /** Render the pages without a procedure. */
-  home(context: RequestContext, fields: Readonly<Record<string, string>>): Promise<string>;
-  search(context: RequestContext, fields: Readonly<Record<string, string>>): Promise<string>;
+  home(context: RequestContext, fields: Fields): Promise<string>;
+  search(context: RequestContext, fields: Fields): Promise<string>;
+  cart(context: RequestContext, fields: Fields): Promise<string>;
 }
 
 /** Creates the renderer of the console's pages from the outputs of a router's procedures. */
@@ -52,6 +57,10 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
     async home(context, fields) {
       const { ask, view } = await open(context, fields);
       return renderPage(await renderHome(view, ask), view);
+    },
+    async cart(context, fields) {
+      const { ask, view } = await open(context, fields);
+      return renderPage(await renderCart(view, ask), view);
     },
     async search(context, fields) {
       const { ask, view } = await open(context, fields);
