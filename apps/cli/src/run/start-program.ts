@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Program, Programs } from '../shell.js';
 
@@ -23,6 +22,8 @@ export function createPrograms(
       };
     },
     start(command, args, environment): Program {
+      // Loaded on demand: help and completion start faster without child processes.
+      const { spawn } = process.getBuiltinModule('node:child_process');
       const child = spawn(command, [...args], { stdio: 'inherit', env: { ...environment, ...variables } });
       const ended = new Promise<number>((resolve) => {
         child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 127 : 126));

@@ -8,6 +8,7 @@ import {
   createOpenStreams,
   createRest,
   isStream,
+  negotiate,
   type OpenStreams,
   Refusal,
   type Rest,
@@ -145,7 +146,7 @@ export function createApp(options: AppOptions): App {
     const asked = pathOf(request.url);
     const own = ownPage(asked, basePath);
     if (own !== undefined) return answerOwnPage({ ...site, basePath, pages }, request, response, own);
-    const documented = documentedPath(asked);
+    const documented = readsPage(request) ? documentedPath(asked) : undefined;
     if (documented !== undefined) {
       stateOf(request).address = request.url;
       request.url = `${basePath}${documented}${request.url.slice(asked.length)}`;
@@ -267,4 +268,10 @@ function lastResort(context: Context, rest: Rest): ErrorRequestHandler {
     if (!(error instanceof Refusal || error instanceof TRPCError)) logFailure(context, request, error);
     rest.fail(request, response, error);
   };
+}
+
+/** Whether a browser reads a page: only for it there are short addresses; programs use the documented paths. */
+function readsPage({ method, headers }: IncomingMessage): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  return negotiate(headers.accept, ['application/json', 'text/html']) === 'text/html';
 }
