@@ -35,11 +35,12 @@ const long = [
   'packages/core/test/crash/crash.test.ts',
   'packages/core/test/{invariants,suggest-injections}.test.ts',
   'packages/db/test/{lost-connections,silence}.test.ts',
-  'packages/server/test/cluster/cluster.test.ts',
+  'packages/server/test/cluster/{cluster,rolling}.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
   'packages/server/test/start/lost-connections.test.ts',
   'packages/worker/test/{bulkheads,healing,silence}.test.ts',
   'packages/workflow/test/{fuzz,property}.test.ts',
+  'test/deploy/stages.test.ts',
 ];
 
 function findLong(): string[] {

@@ -1,5 +1,6 @@
-import { parseVariables, portVariable } from '@belay/program';
+import { parseVariables, portVariable, StartError } from '@belay/program';
 import { z } from 'zod';
+import { readSecretFile } from './secret-file.js';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -23,6 +24,8 @@ export interface Environment {
   dataDirectory: string;
   worker: 'inline' | 'off' | 'only';
   logLevel: (typeof logLevels)[number];
+  /** `BELAY_DRAIN_SECONDS`: how long a server that is told to stop goes on serving while /ready says 503. */
+  drainSeconds: number;
   /** `BELAY_TRUST_PROXY`: the proxies whose word on the client's address is trusted; none when undefined. */
   trustProxy: number | string | undefined;
 }
@@ -95,19 +98,47 @@ const schema = z.object({
     })
     .transform((value) => (/^\d{1,2}$/.test(value) ? Number(value) : value))
     .optional(),
+  BELAY_DRAIN_SECONDS: z
+    .string()
+    .default('0')
+    .refine((value) => /^\d{1,2}$/.test(value) && Number(value) <= 60, {
+      error: 'use a number of seconds from 0 to 60',
+    })
+    .transform(Number),
   LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).default('info'),
 });
 
 /** These may hold a password, so a message about them must not repeat their value. */
 const secrets = ['BELAY_SECRET', 'BELAY_SECRET_PREVIOUS', 'DATABASE_URL', 'REDIS_URL'];
 
+/** Returns the variables with those secrets that are in a file: `BELAY_SECRET_FILE` names the file of `BELAY_SECRET`. */
+function withFiles(
+  env: Record<string, string | undefined>,
+  read: (path: string) => string,
+): Record<string, string | undefined> {
+  const found = { ...env };
+  for (const name of secrets) {
+    const path = env[`${name}_FILE`];
+    if (!path) continue;
+    if (env[name]) throw new StartError(`${name} and ${name}_FILE are both set: unset one of them`);
+    try {
+      found[name] = read(path);
+    } catch (cause) {
+      const code = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+      throw new StartError(`${name}_FILE cannot be read (${code}): name a file that this account may read`, { cause });
+    }
+    if (found[name] === '') throw new StartError(`${name}_FILE names an empty file: write the value into it`);
+  }
+  return found;
+}
+
 /**
- * Parses the environment variables (docs/architecture.md, section 11). Pure; a variable that is set to nothing counts
+ * Parses the environment variables (docs/architecture.md, section 11). Reads nothing but the files of secrets; a variable that is set to nothing counts
  * as not set. Throws `StartError` with one line that names every wrong variable and its cure, never the value of a
  * secret one.
  */
-export function parseEnvironment(env: Record<string, string | undefined>): Environment {
-  const values = parseVariables(schema, env, secrets);
+export function parseEnvironment(env: Record<string, string | undefined>, read = readSecretFile): Environment {
+  const values = parseVariables(schema, withFiles(env, read), secrets);
   return {
     mode: values.BELAY_MODE,
     configuration: values.BELAY_CONFIG,
@@ -121,6 +152,7 @@ export function parseEnvironment(env: Record<string, string | undefined>): Envir
     dataDirectory: values.BELAY_DATA,
     worker: values.BELAY_WORKER,
     logLevel: values.LOG_LEVEL,
+    drainSeconds: values.BELAY_DRAIN_SECONDS,
     trustProxy: values.BELAY_TRUST_PROXY,
   };
 }

@@ -27,6 +27,7 @@ describe('the environment', () => {
       dataDirectory: '.belay',
       worker: 'inline',
       logLevel: 'info',
+      drainSeconds: 0,
     });
   });
 
@@ -63,6 +64,7 @@ describe('the environment', () => {
       dataDirectory: '/var/lib/belay',
       worker: 'off',
       logLevel: 'debug',
+      drainSeconds: 0,
     });
   });
 
@@ -87,6 +89,7 @@ describe('the environment', () => {
     ['BELAY_SECRET_PREVIOUS', `${'y'.repeat(32)},short`, 'use the secrets that were in BELAY_SECRET before'],
     ['BELAY_WORKER', 'on', 'use inline, off or only'],
     ['LOG_LEVEL', 'loud', 'use one of trace, debug'],
+    ['BELAY_DRAIN_SECONDS', '61', 'use a number of seconds from 0 to 60'],
     ['BELAY_TRUST_PROXY', 'everybody', 'use the number of proxies in front of Belay'],
   ])('rejects %s=%s on one line that names the variable and the cure', (name, value, cure) => {
     const line = refusal({ [name]: value });
@@ -114,6 +117,30 @@ describe('the environment', () => {
     expect(parseEnvironment({}).trustProxy).toBeUndefined();
     expect(parseEnvironment({ BELAY_TRUST_PROXY: '2' }).trustProxy).toBe(2);
     expect(parseEnvironment({ BELAY_TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy).toBe('10.0.0.0/8, ::1');
+  });
+
+  it('reads each secret from the file that its _FILE variable names', () => {
+    const files: Record<string, string> = {
+      '/run/url': 'postgres://db/belay\n',
+      '/run/secret': `${'x'.repeat(32)}\r\n`,
+      '/run/empty': '\n',
+    };
+    const read = (path: string) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error('absent'), { code: 'ENOENT' });
+      return text.replace(/\r?\n$/, '');
+    };
+    expect(parseEnvironment({ DATABASE_URL_FILE: '/run/url', BELAY_SECRET_FILE: '/run/secret' }, read)).toMatchObject({
+      databaseUrl: 'postgres://db/belay',
+      secret: 'x'.repeat(32),
+    });
+    expect(() => parseEnvironment({ BELAY_SECRET_FILE: '/run/none' }, read)).toThrow(
+      'BELAY_SECRET_FILE cannot be read (ENOENT)',
+    );
+    expect(() => parseEnvironment({ BELAY_SECRET_FILE: '/run/empty' }, read)).toThrow('names an empty file');
+    expect(() => parseEnvironment({ REDIS_URL: 'redis://a', REDIS_URL_FILE: '/run/url' }, read)).toThrow(
+      'are both set',
+    );
   });
 
   it('names every wrong variable at once', () => {

@@ -4,16 +4,17 @@ import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { describeServer } from './banner.js';
 import type { RunningServer, StartOptions } from './modes/server.js';
 
-/** The time limit of a stop, in milliseconds. */
+/** The time limit of a stop, in milliseconds, after the time in which a server goes on serving. */
 const longestStop = 10_000;
 
 /**
  * Runs server mode until a signal ends it. A start that fails says why on one line of stderr and exits with 1. The first
- * SIGINT or SIGTERM stops gracefully within ten seconds, the second at once; SIGHUP reads the configuration again.
+ * SIGINT or SIGTERM stops gracefully within ten seconds and `BELAY_DRAIN_SECONDS`, the second at once; SIGHUP reads the configuration again.
  */
 export async function runServerMode(host: ProcessLike, openDemo: StartOptions['openDemo']): Promise<void> {
   let server: RunningServer | undefined;
   let stopping = false;
+  let drainSeconds = 0;
   // Registered before the start: a signal during the start must not leave parts of it running.
   const stop = () => {
     if (stopping) host.exit(1);
@@ -21,7 +22,10 @@ export async function runServerMode(host: ProcessLike, openDemo: StartOptions['o
     if (server) void finish(server);
   };
   async function finish(running: RunningServer): Promise<void> {
-    const outcome = await Promise.race([running.stop().then(() => 0), delay(longestStop).then(() => 1)]);
+    const outcome = await Promise.race([
+      running.stop().then(() => 0),
+      delay(longestStop + drainSeconds * 1_000).then(() => 1),
+    ]);
     host.exit(outcome);
   }
   host.on('SIGINT', stop);
@@ -29,6 +33,7 @@ export async function runServerMode(host: ProcessLike, openDemo: StartOptions['o
   host.on('SIGHUP', () => void server?.reload());
   try {
     const environment = parseEnvironment(host.env);
+    drainSeconds = environment.drainSeconds;
     const log = createLogger({
       level: environment.logLevel,
       readable: host.stdout.isTTY === true,

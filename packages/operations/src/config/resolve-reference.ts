@@ -1,6 +1,7 @@
 import { findReferences, type ResolveReference, resolveReferences } from '@belay/core';
 import { oneLine, StartError } from '@belay/program';
 import { Retryable, Terminal, type VaultService } from '@belay/providers';
+import { readSecretFile } from '../secret-file.js';
 
 /** How long all secrets of a configuration together may take to read, in milliseconds. */
 const patience = 20_000;
@@ -106,13 +107,27 @@ export function createReferences(options: ReferencesOptions): References {
 
 const noVault = 'has no value: no vault is configured (services.vault)';
 
-/** `env:NAME` from the given variables only; one that is set to nothing counts as not set. */
+/**
+ * `env:NAME` from the given variables only, or from the file that `NAME_FILE` names; one that is set to nothing counts as not set, and
+ * so does one whose file cannot be read.
+ */
 function createEnvironmentResolver(variables: Record<string, string | undefined>) {
   return (reference: string): string | undefined => {
     const name = /^env:(.+)$/.exec(reference)?.[1];
-    if (name === undefined || !Object.hasOwn(variables, name)) return undefined;
-    return variables[name] || undefined;
+    if (name === undefined) return undefined;
+    const given = (each: string) => (Object.hasOwn(variables, each) ? variables[each] : undefined) || undefined;
+    return given(name) ?? readText(given(`${name}_FILE`));
   };
+}
+
+/** Returns the secret of a file, or undefined when there is none. */
+function readText(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readSecretFile(path) || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function readAll(vault: VaultService, references: readonly string[]): Promise<Values> {

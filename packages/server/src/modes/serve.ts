@@ -34,8 +34,13 @@ export async function serve(options: ServeOptions): Promise<void> {
   // Together: both stop accepting work at the same moment, and both get time to finish work in progress.
   closing.add('The HTTP server and the worker', async () => {
     http?.drain();
-    await Promise.all([http && stopListening(http.server, context.delay), worker?.stop()]);
+    await Promise.all([http && stopServing(http.server), worker?.stop()]);
   });
+  // Balancers need a moment to see that /ready says 503, and send requests until then.
+  const stopServing = async (server: Server) => {
+    await context.delay(environment.drainSeconds * 1_000);
+    await stopListening(server, context.delay);
+  };
   if (address !== undefined) {
     const { app, drain } = createApp({
       context,

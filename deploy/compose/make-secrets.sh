@@ -1,0 +1,14 @@
+#!/bin/sh
+# Writes the secrets of compose.yaml, each once: a secret that exists is kept. The image's account reads them (10001).
+set -eu
+cd "$(dirname "$0")"
+mkdir -p secrets
+chmod 711 secrets
+random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
+[ -s secrets/postgres_password ] || random >secrets/postgres_password
+[ -s secrets/belay_secret ] || random >secrets/belay_secret
+[ -s secrets/database_url ] ||
+  printf 'postgres://belay:%s@postgres:5432/belay' "$(cat secrets/postgres_password)" >secrets/database_url
+# Compose mounts them as they are: the number of the account in the image may read its own two, and nobody else.
+chmod 400 secrets/*
+[ "$(id -u)" -ne 0 ] || chown 10001:10001 secrets/database_url secrets/belay_secret

@@ -1,0 +1,167 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { root } from './dockerfile.js';
+
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const known = new Set(
+  [...read('packages/operations/src/environment.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name = '']) => name),
+);
+
+/** Returns the names that no program reads; a secret can be in a file. */
+function unknown(names: readonly string[]): string[] {
+  return names.filter((name) => !known.has(name.replace(/_FILE$/, '')));
+}
+
+interface Service {
+  image: string;
+  user?: string;
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
+  ports?: string[];
+  networks: string[];
+  secrets?: string[];
+  environment?: Record<string, string>;
+  depends_on?: Record<string, { condition: string }>;
+}
+
+describe('compose.yaml', () => {
+  const compose = parse(read('compose.yaml'), { merge: true }) as {
+    services: Record<string, Service>;
+    secrets: Record<string, { file: string }>;
+  };
+  const ours = Object.entries(compose.services).filter(([name]) => /^(server|worker)-/.test(name));
+
+  it('runs two servers and two workers, without a right that they do not need', () => {
+    expect(ours.map(([name]) => name)).toEqual(['server-1', 'server-2', 'worker-1', 'worker-2']);
+    for (const [name, { environment = {}, ...service }] of ours) {
+      expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+      expect(unknown(Object.keys(environment))).toEqual([]);
+      expect(environment.BELAY_WORKER).toBe(name.startsWith('server') ? 'off' : 'only');
+      expect(service.ports).toBeUndefined();
+    }
+  });
+
+  it('publishes the proxy only, and lets one server migrate before the others start', () => {
+    const published = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
+    expect(published.map(([name]) => name)).toEqual(['proxy']);
+    expect(compose.services.postgres?.networks).toEqual(['back']);
+    const [, ...later] = ours;
+    for (const [, { depends_on }] of later)
+      expect(depends_on).toEqual({ 'server-1': { condition: 'service_healthy' } });
+  });
+
+  it('pins each image and has each secret in a file', () => {
+    for (const { image } of Object.values(compose.services)) expect(image).toMatch(/:\$?\{?[\w.:-]*\d+\.\d+/);
+    const used = new Set(Object.values(compose.services).flatMap(({ secrets = [] }) => secrets));
+    expect([...used].sort()).toEqual(Object.keys(compose.secrets).sort());
+    expect(read('compose.yaml')).not.toMatch(/:\/\/[^\s/]+:[^\s/]+@/);
+  });
+});
+
+describe.each(['server', 'worker'])('the systemd unit of a %s', (kind) => {
+  const unit = read(`deploy/systemd/belay-${kind}@.service`);
+  const set = [...unit.matchAll(/^Environment=(.+)$/gm)].flatMap(([, line = '']) => line.split(' '));
+
+  it('sets variables that Belay reads, and takes every right that it does not need', () => {
+    expect(unknown(set.map((each) => each.split('=')[0] ?? '').filter((name) => name !== 'NODE_ENV'))).toEqual([]);
+    expect(set).toContain(`BELAY_WORKER=${kind === 'server' ? 'off' : 'only'}`);
+    for (const each of [
+      'NoNewPrivileges=true',
+      'ProtectSystem=strict',
+      'ProtectHome=true',
+      'PrivateTmp=true',
+      'User=belay',
+    ])
+      expect(unit.split('\n')).toContain(each);
+    expect(unit).toMatch(/^CapabilityBoundingSet=$/m);
+  });
+
+  it('is understood by systemd, where systemd is here', () => {
+    const path = fileURLToPath(new URL(`deploy/systemd/belay-${kind}@.service`, root));
+    const { error, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', path], { encoding: 'utf8' });
+    if (error !== undefined) return console.warn('not tested, since not installed: systemd-analyze');
+    const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('belay-'));
+    // What is not installed here: the account and the program.
+    expect(said.filter((line) => !/is not executable|Command .* not found/.test(line))).toEqual([]);
+  });
+});
+
+describe('the Helm chart', () => {
+  const templates = readdirSync(new URL('deploy/helm/belay/templates', root)).map((name) =>
+    read(`deploy/helm/belay/templates/${name}`),
+  );
+
+  it('sets variables that Belay reads, and takes every right that it does not need', () => {
+    const names = templates.flatMap((text) =>
+      [...text.matchAll(/\{ name: ([A-Z_]+), value/g)].map(([, name = '']) => name),
+    );
+    expect(names.length).toBeGreaterThan(8);
+    expect(unknown(names)).toEqual([]);
+    const all = templates.join('\n');
+    for (const each of [
+      'runAsNonRoot: true',
+      'readOnlyRootFilesystem: true',
+      'allowPrivilegeEscalation: false',
+      'drop: [ALL]',
+      'automountServiceAccountToken: false',
+    ])
+      expect(all).toContain(each);
+  });
+
+  it('has defaults that its schema takes, and rejects zero workers, the tag latest and an address without TLS', () => {
+    const takes = new Ajv({ strict: false }).compile(
+      JSON.parse(read('deploy/helm/belay/values.schema.json')) as object,
+    );
+    const values = parse(read('deploy/helm/belay/values.yaml')) as Record<string, Record<string, unknown>>;
+    expect([takes(values), takes.errors]).toEqual([true, null]);
+    expect(takes({ ...values, worker: { ...values.worker, replicas: 0 } })).toBe(false);
+    expect(takes({ ...values, image: { ...values.image, tag: 'latest' } })).toBe(false);
+    expect(takes({ ...values, baseUrl: 'http://belay.example.com' })).toBe(false);
+    expect(takes({ ...values, misspelt: true })).toBe(false);
+  });
+
+  it('makes what Kubernetes needs, where helm is here', () => {
+    const chart = fileURLToPath(new URL('deploy/helm/belay', root));
+    const set = [
+      'ingress.enabled=true',
+      'externalSecret.enabled=true',
+      'externalSecret.store=vault',
+      'worker.autoscaling.enabled=true',
+      'worker.autoscaling.metric=depth',
+      'worker.autoscaling.target=5',
+    ];
+    const args = ['template', 'belay', chart, '--kube-version', '1.31.0', ...set.flatMap((each) => ['--set', each])];
+    const { error, status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' });
+    if (error !== undefined) return console.warn('not tested, since not installed: helm');
+    expect([status, stderr]).toEqual([0, '']);
+    const made = parseAllDocuments(stdout).map((each) => each.toJS() as { kind: string } | null);
+    const kinds = new Set(made.flatMap((each) => each?.kind ?? []));
+    expect([...kinds].sort()).toEqual([
+      'ConfigMap',
+      'Deployment',
+      'ExternalSecret',
+      'HorizontalPodAutoscaler',
+      'Ingress',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Service',
+      'ServiceAccount',
+    ]);
+  });
+});
+
+describe('the guides of operators', () => {
+  it('name files that exist', () => {
+    for (const guide of ['docs/guides/deploy.md', 'docs/guides/scale.md']) {
+      const named = [...read(guide).matchAll(/\bdeploy\/[\w./@-]*\w/g)].map(([path]) => path);
+      expect(named.length).toBeGreaterThan(0);
+      expect(named.filter((path) => path !== 'deploy/compose/secrets' && !existsSync(new URL(path, root)))).toEqual([]);
+    }
+    expect(readdirSync(new URL('deploy', root))).toContain('compose');
+  });
+});
