@@ -1,4 +1,5 @@
 import { parseDuration } from '@belay/contract/durations';
+import { printable } from '@belay/sdk';
 import type { VNode } from 'preact';
 import { at } from '../paths.js';
 import { texts } from '../texts.js';
@@ -247,9 +248,9 @@ function ExtendForm({ execution, role, view }: Omit<ActionsProps, 'over'>): VNod
   );
 }
 
-/** Returns the terms of a request, for a form that requests the same again. */
+/** Returns the terms of a request, for a form that requests the same again. What a field is filled with is as visible as any text. */
 function presetOf({ reason, duration, providers, workflow_type }: Execution) {
-  return { reason, duration, providers, workflow: workflow_type.name };
+  return { reason: printable(reason), duration, providers, workflow: workflow_type.name };
 }
 
 /** Returns whether it is a custom request, whose role has no page. */

@@ -210,7 +210,8 @@ describe.runIf(here)('a page of another site', () => {
   it('changes nothing by links, images, prefetches or forms, though the person is signed in', async () => {
     const path = await ask(rita.page, stage.url, 'To be left alone');
     await state(rita.page, 'The request waits for approval');
-    const status = async () => (await call(rita.page, path)).json.status;
+    const documented = path.replace('/requests/', '/api/v1/execution/');
+    const status = async () => (await call(rita.page, documented)).json.status;
     const cancel = `${stage.url}${path}/cancel`;
     await rita.context.route(`http://${elsewhere}/**`, (route) =>
       route.fulfill({

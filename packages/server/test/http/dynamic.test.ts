@@ -129,7 +129,7 @@ describe('the forms that ask, in a browser without a script', () => {
     expect(page.body).toMatch(/<code>logs\.\*<\/code>.*but never.*<code>logs\.delete<\/code>/s);
     expect((await open(rita, '/api/v1/roles')).body).toContain('/elevate/dynamic');
     const asked = await submit(rita, { ...hidden(page.body), permissions: 'logs.read', reason: 'An incident' });
-    expect([asked.status, asked.headers.location]).toEqual([303, expect.stringContaining('/execution/')]);
+    expect([asked.status, asked.headers.location]).toEqual([303, expect.stringContaining('/requests/')]);
     const followed = await open(rita, String(asked.headers.location));
     expect(followed.status).toBe(200);
     expect(followed.body).not.toContain('/role/dynamic');
