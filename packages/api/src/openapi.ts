@@ -132,8 +132,9 @@ function correct(operation: Operation, { method, path, rest }: DeclaredOperation
   if (rest.public !== true) statuses.push(401, 403);
   if (path.includes('{')) statuses.push(404);
   // 403: the request of a browser from another origin, even where no sign-in is required.
-  if (method === 'POST') statuses.push(403, 413, 415);
-  if (/^\/(elevate|execution|approvals|access\/|auth\/device|auth\/program)/.test(path)) statuses.push(404, 409);
+  if (method === 'POST' || method === 'PUT') statuses.push(403, 413, 415);
+  if (/^\/(elevate|elevations|execution|runs|admin\/|approvals|access\/|auth\/device|auth\/program)/.test(path))
+    statuses.push(404, 409);
   if (/^\/(auth|provider)\b/.test(path)) statuses.push(501);
   if (path.startsWith('/auth/callback') || rest.confirm !== undefined) statuses.push(403);
   operation.responses = Object.fromEntries(kept) as Responses;
