@@ -10,7 +10,7 @@ import { readOperations, type Schema } from './document.js';
 import { arbitraryRequest, type Credential, type FuzzRequest } from './requests.js';
 
 // BELAY_TEST_REQUESTS sets a higher number (the long form: 20000), BELAY_TEST_SEED for others.
-const requests = Number(process.env.BELAY_TEST_REQUESTS ?? 2000);
+const requests = Number(process.env.BELAY_TEST_REQUESTS ?? 3000);
 const seed = Number(process.env.BELAY_TEST_SEED ?? 20261121);
 
 const document = describeApi(serverRouter, { baseUrl: 'http://127.0.0.1:8080', basePath: '/api/v1', version: '0.1.0' });
