@@ -121,7 +121,9 @@ export function hostileHolder<S extends Seat>(
           const errors = await revoke(held);
           if (foothold.cleanUp) {
             expect(errors).toHaveLength(mostCalls);
-            for (const error of errors) expect(error).toMatchObject({ name: 'Retryable' });
+            // By name: an error can come from another copy of the package.
+            for (const error of errors)
+              expect(error).toMatchObject({ name: expect.stringMatching(/^(Retryable|Pending)$/) });
           } else expect(errors.length).toBeLessThan(mostCalls);
           for (let turn = 0; turn < tries; turn++) {
             expect(await foothold.reaches()).toBe(false);

@@ -118,7 +118,9 @@ describe('an unsigned update of itself', () => {
   it('cannot happen: nothing installs, and no code comes from anywhere but the package', async () => {
     const code = await readSources();
     expect(code.length).toBeGreaterThan(300);
-    const starting = code.filter(({ text }) => /(?:from |getBuiltinModule\()'node:child_process'/.test(text)).map(({ name }) => name);
+    const starting = code
+      .filter(({ text }) => /(?:from |getBuiltinModule\()'node:child_process'/.test(text))
+      .map(({ name }) => name);
     // The embedded database's own programs, the browser of the person at the terminal, and what they run with their access.
     expect(starting.sort()).toEqual(['open-browser.ts', 'run-program.ts', 'start-program.ts']);
     for (const { name, text } of code) {
