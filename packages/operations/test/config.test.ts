@@ -139,13 +139,27 @@ describe('reading a configuration', () => {
 });
 
 describe('references', () => {
+  const openVault = () => Promise.reject(new Error('There is no vault here'));
+
   it('resolve from the given variables only; unset, empty, inherited and foreign ones do not resolve', () => {
-    const openVault = () => Promise.reject(new Error('There is no vault here'));
     const { resolve } = createReferences({ variables: { A: 'a', EMPTY: '' }, openVault });
     expect(resolve('env:A')).toBe('a');
     for (const reference of ['env:B', 'env:EMPTY', 'env:constructor', 'env:', 'vault:a#b', 'A']) {
       expect(resolve(reference)).toBeUndefined();
     }
+  });
+
+  it('takes what a variable names from the file of NAME_FILE, and nothing from a file that cannot be read', async () => {
+    const path = await write('secret', 'from a file\n');
+    const variables = { A_FILE: path, B: 'given', B_FILE: path, C_FILE: join(folder, 'gone'), D_FILE: folder };
+    const { resolve } = createReferences({ variables, openVault });
+    expect(['env:A', 'env:B', 'env:C', 'env:D', 'env:E'].map((each) => resolve(each))).toEqual([
+      'from a file',
+      'given',
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 
