@@ -146,7 +146,7 @@ export function createApp(options: AppOptions): App {
     const asked = pathOf(request.url);
     const own = ownPage(asked, basePath);
     if (own !== undefined) return answerOwnPage({ ...site, basePath, pages }, request, response, own);
-    const documented = readsPage(request) ? documentedPath(asked) : undefined;
+    const documented = wantsPage(request) ? documentedPath(asked) : undefined;
     if (documented !== undefined) {
       stateOf(request).address = request.url;
       request.url = `${basePath}${documented}${request.url.slice(asked.length)}`;
@@ -270,8 +270,7 @@ function lastResort(context: Context, rest: Rest): ErrorRequestHandler {
   };
 }
 
-/** Whether a browser reads a page: only for it there are short addresses; programs use the documented paths. */
-function readsPage({ method, headers }: IncomingMessage): boolean {
-  if (method !== 'GET' && method !== 'HEAD') return false;
+/** Whether a browser asks for a page: only for it there are short addresses; programs use the documented paths. */
+function wantsPage({ headers }: IncomingMessage): boolean {
   return negotiate(headers.accept, ['application/json', 'text/html']) === 'text/html';
 }
