@@ -4,7 +4,7 @@ import { deliverMessages, readMetrics, returnAccess } from '@belay/core';
 import { type Connector, webhookConnector } from '@belay/providers';
 import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
-import { approve, ask, type Cast, day, deny, hour, minute, openCast } from './support/stories.js';
+import { access, approve, ask, type Cast, day, deny, hour, minute, openCast } from './support/stories.js';
 
 const everything = ['request.waiting', 'request.decided', 'access.active', 'access.ending', 'access.ended'];
 
@@ -65,6 +65,29 @@ describe('people are told', () => {
     expect(told?.actions).toEqual([
       { kind: 'link', label: 'Open request', url: `http://127.0.0.1:8080/api/v1/execution/${id}` },
     ]);
+  });
+
+  it('and a notice that cannot be written, or is being told, stops no approval, no grant and no revocation', async () => {
+    const { house, ada, grace } = await open();
+    const { sql } = house.database;
+    const id = await ask(house, ada, { duration: 'PT1H' });
+    await sql`alter table notices add constraint full_disk check (kind = 'request.waiting') not valid`;
+    await approve(grace, id);
+    await house.work();
+    expect(house.provider.holds('ada@example.com', access)).toBe(true);
+    await sql`alter table notices drop constraint full_disk`;
+    // A worker that stands still while it tells of the end holds up nobody who records it.
+    await sql`insert into notices (key, kind, execution_id) values (${`access.ended:${id}`}, 'access.ended', ${id})`;
+    const teller = await sql.reserve();
+    await teller`begin`;
+    await teller`select 1 from notices where kind = 'access.ended' for update`;
+    await returnAccess(ada, { execution_id: id });
+    await house.work();
+    expect(house.provider.holds('ada@example.com', access)).toBe(false);
+    const [grant] = await sql`select gone_at from grants`;
+    expect(grant?.gone_at).not.toBeNull();
+    await teller`rollback`;
+    teller.release();
   });
 
   it('nothing while the configuration names no channel: nothing is written either', async () => {
