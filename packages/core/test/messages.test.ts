@@ -109,9 +109,11 @@ describe('a message about a request', () => {
   it('survives the process that queued it', async () => {
     const { house, ada } = await open();
     house.provider.inject('deliver', { kind: 'hang' });
-    house.ctx.timing = { ...house.ctx.timing, callTimeout: 20 };
+    const usual = house.ctx.timing;
+    house.ctx.timing = { ...usual, callTimeout: 20 };
     await ask(house, ada);
     expect(message()).toBeUndefined();
+    house.ctx.timing = usual;
     await house.pass(minute);
     expect(message()).toBeDefined();
   });
