@@ -121,7 +121,7 @@ describe('changes of the configuration', () => {
 
   it('show no secret, under whatever key of a provider, a service or a workflow it stands', async () => {
     const { sql } = cast.house.database;
-    const secrets = ['hunter2', 'plain-in-odd-key', 'Bearer abc', 'p4ss', 'in-a-list'];
+    const secrets = ['hunter2', 'plain-in-odd-key', 'Bearer abc', 'p4ss', 'in-a-list', 'T0KEN'];
     const store = (version: number, suffix: string) => sql`
       insert into catalogs (version, document, digest, source) values (${version}, ${sql.json({
         providers: {
@@ -137,6 +137,9 @@ describe('changes of the configuration', () => {
               reference: suffix ? '${env:B}' : '${env:A}',
             },
           },
+          // Everyone who knows such an address can post there.
+          hook: { provider: 'webhook', config: { url: `https://hooks.example.com/services/T0KEN${suffix}` } },
+          okta: { provider: 'okta', config: { url: `https://okta${suffix}.example.com` } },
         },
         services: { llm: { key: `hunter2${suffix}` } },
         workflows: {
@@ -154,7 +157,8 @@ describe('changes of the configuration', () => {
     expect(of('providers.db.config.password')).toMatchObject({ change: 'changed', hidden: true, before: null });
     expect(of('providers.db.config.host')).toMatchObject({ before: '"db.example"', after: '"db-new.example"' });
     expect(of('providers.db.config.reference')).toMatchObject({ after: '"${env:B}"', hidden: false });
-    expect(changes).toHaveLength(9);
+    expect(of('providers.okta.config.url')).toMatchObject({ after: '"https://okta-new.example.com"', hidden: false });
+    expect(changes).toHaveLength(11);
     await sql`delete from catalogs where version >= 100`;
   });
 

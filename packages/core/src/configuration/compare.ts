@@ -21,6 +21,9 @@ const shown = new Set(
 );
 /** Parts of a workflow's document that carry credentials. */
 const carriers = new Set(['authentication', 'authorization', 'headers', 'environment', 'env']);
+/** Keys of addresses, and the ones without a path: the path of a webhook lets everyone post who knows it. */
+const addresses = new Set(['base_url', 'url']);
+const withoutPath = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]*\/?$/i;
 /** Matches a text that consists of one reference, which names a secret and does not have it. */
 const onlyReference = /^\$\{(?:env|vault):[^}]+\}$/;
 
@@ -67,7 +70,7 @@ function isHidden(path: Path, value: unknown): boolean {
   const key = String(path.findLast((part) => typeof part === 'string') ?? '');
   const [section, , part] = path;
   if (section === 'services' || section === 'events' || (section === 'providers' && part === 'config')) {
-    return !shown.has(key) || /[@?]/.test(value);
+    return !shown.has(key) || /[@?]/.test(value) || (addresses.has(key) && !withoutPath.test(value));
   }
   return isLiteralSecret(key, value) || path.some((each) => carriers.has(String(each).toLowerCase()));
 }
