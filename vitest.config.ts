@@ -14,6 +14,7 @@ const options = {
   // Bounds for a machine that is busy with something else; nothing waits for them.
   testTimeout: 180_000,
   hookTimeout: 240_000,
+  expect: { poll: { timeout: 30_000 } },
   unstubEnvs: true,
 };
 
@@ -32,15 +33,19 @@ function findLeftOut(): string[] {
 /** Fuzz, injections, models and series of faults: minutes of work, which `npm run verify` and CI do and `npm test` names. */
 const long = [
   'packages/core/test/access.{model,overlap}.test.ts',
-  'packages/core/test/crash/crash.test.ts',
-  'packages/core/test/{invariants,suggest-injections}.test.ts',
+  'packages/core/test/crash/*.test.ts',
+  'packages/core/test/{invariants,outage,suggest-injections}.test.ts',
   'packages/db/test/{lost-connections,silence}.test.ts',
+  'packages/server/test/browser/tour.test.ts',
+  'packages/embedded-postgres/test/crash.test.ts',
+  'packages/providers/test/aws/faults.on-moto.test.ts',
   'packages/server/test/cluster/{cluster,rolling}.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
-  'packages/server/test/start/lost-connections.test.ts',
+  'packages/server/test/start/{lost-connections,warnings.series}.test.ts',
   'packages/worker/test/{bulkheads,healing,silence}.test.ts',
   'packages/workflow/test/{fuzz,property}.test.ts',
   'test/deploy/stages.test.ts',
+  'test/published.test.ts',
 ];
 
 function findLong(): string[] {
@@ -99,7 +104,13 @@ export default defineConfig({
       },
       {
         ...sources,
-        test: { ...options, name: 'targets', isolate: false, include: [onTargets], exclude: findLeftOut() },
+        test: {
+          ...options,
+          name: 'targets',
+          isolate: false,
+          include: [onTargets],
+          exclude: [...findLeftOut(), ...leftToVerify],
+        },
       },
     ],
   },

@@ -415,18 +415,18 @@ describe('each rule can fail', () => {
       expect(cited(wrong), wrong).toHaveLength(1);
   });
 
-  it('decisions: a gap, a number that is used and listed as not used, a wrong title, a replacement that is not listed', () => {
+  it('decisions: a number that is there twice, a wrong title, a replacement that is not listed', () => {
     const fault = broken({
-      'docs/decisions/README.md':
-        'Numbers not used: 0002, 0003.\n\n- [0001](0001-a.md) A\n- [0003](0003-c.md) C\n- [0005](0005-e.md) F\n',
+      'docs/decisions/README.md': '- [0001](0001-a.md) A\n- [0003](0003-c.md) C\n- [0005](0005-e.md) F\n',
       'docs/decisions/0001-a.md': '# 0001 · A\n\n*Replaced by [0005](0005-e.md).*\n',
       'docs/decisions/0003-c.md': '# 0003 · C\n',
+      'docs/decisions/0003-d.md': '# 0003 · D\n',
       'docs/decisions/0005-e.md': '# 0005 · E\n',
     });
     expect(checkDecisions(fault)).toEqual([
-      'decision 0003 is there twice, or is a note and listed as not used',
-      'decision 0004 is neither a note nor listed as not used',
+      'decision 0003 is there twice',
       '0001-a.md and the list of decisions do not agree by what it is replaced',
+      'the list of decisions lacks "[0003](0003-d.md) D"',
       'the list of decisions lacks "[0005](0005-e.md) E"',
     ]);
   });

@@ -28,7 +28,7 @@ interface Manifest {
   dependencies?: Record<string, string>;
 }
 
-describe.each(published)('$folder, packed', (which) => {
+describe.each(published.filter(({ beside }) => beside === undefined))('$folder, packed', (which) => {
   let folder: string;
   let project: string;
   let tarball: string;
@@ -76,7 +76,17 @@ describe.each(published)('$folder, packed', (which) => {
       .join('\n');
     await writeFile(path.join(project, 'package.json'), JSON.stringify({ name: 'empty', type: 'module' }));
     await writeFile(path.join(project, 'doors.ts'), program);
-    const strict = ['--strict', '--skipLibCheck', 'false', '--target', 'es2023', '--module', 'nodenext', '--types', ''];
+    // The declarations of tRPC, which @belay/sdk/trpc takes, name Disposable.
+    const strict = [
+      '--strict',
+      '--skipLibCheck',
+      'false',
+      '--target',
+      'es2023',
+      '--lib',
+      'es2023,dom,dom.asynciterable,esnext.disposable',
+    ];
+    strict.push('--module', 'nodenext', '--types', '');
     expect(await complaintsOf(compiler, [...strict, 'doors.ts'], project)).toBe('');
     await exec(process.execPath, ['doors.js'], { cwd: project });
   });

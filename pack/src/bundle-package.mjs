@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
@@ -6,11 +6,12 @@ import { expandTypes } from './expand-types.mjs';
 
 /**
  * Bundles what the compiler made of a package, with what it takes from packages of ours, into `index.js` and `index.d.ts`.
- * Everything else that it imports stays outside.
+ * Everything else that it imports stays outside. A further door has types only, and finds those of the module in the bundle.
  *
- * @param {{ root: string, from: string, types: string, into: string }} options `types`: the module of types to write out
+ * @param {{ root: string, from: string, types: string, into: string, doors: readonly string[] }} options `types`: the module
+ *   of types to write out; `doors`: names of further entries
  */
-export async function bundlePackage({ root, from, types, into }) {
+export async function bundlePackage({ root, from, types, into, doors }) {
   const build = path.join(from, 'dist');
   const declarations = await mkdtemp(path.join(into, 'types-'));
   try {
@@ -21,6 +22,11 @@ export async function bundlePackage({ root, from, types, into }) {
       ours(root, '.d.ts'),
       dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false }),
     ]);
+    for (const door of doors) {
+      const text = await readFile(path.join(build, `${door}.d.ts`), 'utf8');
+      await writeFile(path.join(into, `${door}.d.ts`), text.replaceAll(`'./${types}.js'`, "'./index.js'"));
+      await cp(path.join(build, `${door}.js`), path.join(into, `${door}.js`));
+    }
   } finally {
     await rm(declarations, { recursive: true, force: true });
   }

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { bundlePackage } from './bundle-package.mjs';
+import { stageProgram } from './stage-program.mjs';
 
 const exec = promisify(execFile);
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -13,27 +14,17 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
  * Packs a package as it is published: what the compiler made of it, its README, and a package.json that declares what
  * it needs at run time. Resolves to the tarball and the files in it. Needs no network.
  *
- * @param {{ folder: string, types?: string }} which a row of published.mjs
+ * @param {{ folder: string, types?: string, beside?: readonly string[] }} which a row of published.mjs
  * @param {string} into an existing folder
  * @returns {Promise<{ tarball: string, files: string[] }>}
  */
-export async function packPackage({ folder, types }, into) {
+export async function packPackage({ folder, types, beside }, into) {
   const from = path.join(root, folder);
-  const compiler = path.join(
-    path.dirname(createRequire(path.join(root, 'package.json')).resolve('typescript/package.json')),
-    'bin/tsc',
-  );
-  await exec(process.execPath, [compiler, '-b', from], { cwd: root });
   const staging = await mkdtemp(path.join(into, 'staging-'));
   try {
-    await mkdir(path.join(staging, 'dist'));
-    if (types === undefined) {
-      const kept = (/** @type {string} */ file) => !/(\.tsbuildinfo|\.map)$/.test(file);
-      await cp(path.join(from, 'dist'), path.join(staging, 'dist'), { recursive: true, filter: kept });
-    } else await bundlePackage({ root, from, types, into: path.join(staging, 'dist') });
+    if (beside === undefined) await stageLibrary({ from, types, into: staging });
+    else await stageProgram({ root, from, beside, into: staging });
     await cp(path.join(from, 'README.md'), path.join(staging, 'README.md'));
-    const manifest = await publishedManifest(from, types !== undefined);
-    await writeFile(path.join(staging, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     const options = ['pack', '--offline', '--json', '--ignore-scripts', '--pack-destination', into];
     const { stdout } = await exec('npm', options, { cwd: staging });
     const [report] = JSON.parse(stdout);
@@ -44,6 +35,30 @@ export async function packPackage({ folder, types }, into) {
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
+}
+
+/**
+ * Compiles a library and fills a folder with it.
+ *
+ * @param {{ from: string, types: string | undefined, into: string }} options
+ */
+async function stageLibrary({ from, types, into }) {
+  const compiler = path.join(
+    path.dirname(createRequire(path.join(root, 'package.json')).resolve('typescript/package.json')),
+    'bin/tsc',
+  );
+  await exec(process.execPath, [compiler, '-b', from], { cwd: root });
+  await mkdir(path.join(into, 'dist'));
+  if (types === undefined) {
+    const kept = (/** @type {string} */ file) => !/(\.tsbuildinfo|\.map)$/.test(file);
+    await cp(path.join(from, 'dist'), path.join(into, 'dist'), { recursive: true, filter: kept });
+  } else {
+    const { exports } = JSON.parse(await readFile(path.join(from, 'package.json'), 'utf8'));
+    const doors = Object.keys(exports).flatMap((door) => (door === '.' ? [] : [door.slice(2)]));
+    await bundlePackage({ root, from, types, into: path.join(into, 'dist'), doors });
+  }
+  const manifest = await publishedManifest(from, types !== undefined);
+  await writeFile(path.join(into, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** @param {string} from @param {boolean} bundled */

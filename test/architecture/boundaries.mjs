@@ -15,6 +15,7 @@ const contract = [
   'elevation',
   'errors',
   'events',
+  'examples',
   'executions',
   'fields',
   'hooks',
@@ -25,9 +26,11 @@ const contract = [
   'outage',
   'paging',
   'preferences',
+  'printable',
   'providers',
   'roles',
   'runs',
+  'schemas',
   'sessions',
   'suggestions',
   'system',
@@ -189,9 +192,11 @@ export const boundaries = {
       'logins',
       'suggestions',
       'elevation',
+      'rehearsal',
       'executions',
       'runs',
       'logs',
+      'retention',
       'agents',
       'users',
       'provisioning',
@@ -262,6 +267,7 @@ export const boundaries = {
   'packages/operations': {
     workspace: [
       'contract/back-off',
+      'contract/durations',
       'contract/errors',
       'contract/outage',
       'core',
@@ -270,6 +276,7 @@ export const boundaries = {
       'host',
       'program',
       'providers',
+      'workflow',
     ],
     outside: ['chokidar', 'postgres', 'yaml', 'zod', 'node:*'],
     why: 'operators’ commands work without a server: no HTTP, no queue, no procedures',
@@ -348,7 +355,7 @@ export const boundaries = {
   },
   'apps/cli': {
     workspace: ['contract/durations', 'host', 'sdk'],
-    outside: ['commander', '@clack/prompts', 'fast-string-width', 'fast-wrap-ansi', 'picocolors', 'node:*'],
+    outside: ['commander', '@clack/prompts', 'fast-string-width', 'fast-wrap-ansi', 'jq-web', 'picocolors', 'node:*'],
     why: 'a command does nothing that the REST client could not',
     files: [
       {
@@ -375,7 +382,7 @@ export const boundaries = {
   },
   pack: {
     workspace: [],
-    outside: ['rolldown', 'rolldown-plugin-dts', 'typescript', 'node:*'],
+    outside: ['openapi-typescript', 'rolldown', 'rolldown-plugin-dts', 'typescript', 'node:*'],
     why: 'it reads what was built, and is part of nothing',
   },
   chaos: {

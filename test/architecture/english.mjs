@@ -33,10 +33,11 @@ const acrossLines = (pattern) => new RegExp(pattern.source.replaceAll(' ', '\\s+
 const docstringFault = (word) =>
   `the docstring of an exported function starts with "${word}"; start with a verb in the third person: "Returns …"`;
 
-const pageFault = (text) => `${text.trim()} is a text of a page; put it into packages/console/src/texts.ts`;
+const pageFault = (text) =>
+  `${text.trim()} is a text of a page; put it into the file of its page in packages/console/src/texts`;
 
 /** Lint of Biome sees the texts between tags; this sees those that are strings. */
-const isPage = (path) => /^packages\/console\/src\/.*\.(ts|tsx|js)$/.test(path) && !path.endsWith('/texts.ts');
+const isPage = (path) => /^packages\/console\/src\/.*\.(ts|tsx|js)$/.test(path) && !path.includes('/src/texts/');
 const isSentence = (text) => /^['"`]?\s*[A-Z][a-z]* [a-z]/.test(text);
 
 // A bundle is made of sources that are read themselves.

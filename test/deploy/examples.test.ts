@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { root } from './dockerfile.js';
 
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -123,35 +123,6 @@ describe('the Helm chart', () => {
     expect(takes({ ...values, image: { ...values.image, tag: 'latest' } })).toBe(false);
     expect(takes({ ...values, baseUrl: 'http://belay.example.com' })).toBe(false);
     expect(takes({ ...values, misspelt: true })).toBe(false);
-  });
-
-  it('makes what Kubernetes needs, where helm is here', () => {
-    const chart = fileURLToPath(new URL('deploy/helm/belay', root));
-    const set = [
-      'ingress.enabled=true',
-      'externalSecret.enabled=true',
-      'externalSecret.store=vault',
-      'worker.autoscaling.enabled=true',
-      'worker.autoscaling.metric=depth',
-      'worker.autoscaling.target=5',
-    ];
-    const args = ['template', 'belay', chart, '--kube-version', '1.31.0', ...set.flatMap((each) => ['--set', each])];
-    const { error, status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' });
-    if (error !== undefined) return console.warn('not tested, since not installed: helm');
-    expect([status, stderr]).toEqual([0, '']);
-    const made = parseAllDocuments(stdout).map((each) => each.toJS() as { kind: string } | null);
-    const kinds = new Set(made.flatMap((each) => each?.kind ?? []));
-    expect([...kinds].sort()).toEqual([
-      'ConfigMap',
-      'Deployment',
-      'ExternalSecret',
-      'HorizontalPodAutoscaler',
-      'Ingress',
-      'NetworkPolicy',
-      'PodDisruptionBudget',
-      'Service',
-      'ServiceAccount',
-    ]);
   });
 });
 

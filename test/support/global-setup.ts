@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import postgres from 'postgres';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/index.js';
 import { makeMemoryFolder } from './memory-folder.js';
 
 /**
  * One real PostgreSQL for the whole run: the embedded one, in a folder that goes away, or the server that
- * BELAY_TEST_DATABASE_URL names. Test files make their own databases in it. Temporary folders are in memory where they can be.
+ * BELAY_TEST_DATABASE_URL names. Test files make databases in it, named after the run. Temporary folders are in memory where
+ * they can be.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const folder = makeMemoryFolder();
@@ -16,11 +19,27 @@ export default async function setup(): Promise<() => Promise<void>> {
     else process.env.TMPDIR = before;
     await rm(folder, { recursive: true, force: true });
   };
-  if (process.env.BELAY_TEST_DATABASE_URL) return removeFolder;
+  process.env.BELAY_TEST_RUN = randomBytes(4).toString('hex');
+  if (process.env.BELAY_TEST_DATABASE_URL) {
+    return async () => {
+      await dropDatabases();
+      await removeFolder();
+    };
+  }
   const server = await startTemporaryPostgres({ name: 'belay', settings: { max_connections: '300' } });
   process.env.BELAY_TEST_DATABASE_URL = server.url('postgres');
   return async () => {
     await server.stop();
     await removeFolder();
   };
+}
+
+/** Drops what the processes of this run kept for their next test, on a server that outlives the run. */
+async function dropDatabases(): Promise<void> {
+  const sql = postgres(process.env.BELAY_TEST_DATABASE_URL ?? '', { max: 1, onnotice: () => {} });
+  const own = `belay_test_${process.env.BELAY_TEST_RUN}_%`;
+  for (const { datname } of await sql`select datname from pg_database where datname like ${own}`) {
+    await sql.unsafe(`drop database if exists ${datname} with (force)`);
+  }
+  await sql.end();
 }

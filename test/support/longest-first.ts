@@ -1,9 +1,18 @@
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
-/** What takes longest: it starts browsers, servers, or dozens of processes. */
-const LONGEST =
-  /\/(browser\/pages|cluster\/cluster|crash\/crash|start\/(refused|running|killed)|embedded\/(start|crash|accounts)|agent\/process|test\/(story|agent-story|wizard|suggest-injections|access\.model|invariants))\.test\.ts$/;
+/** What takes 15 seconds and more on a quiet machine: it starts browsers, servers, or dozens of processes, or goes through series of faults. */
+const LONGEST = [
+  /\/server\/test\/(browser\/(pages|many-roles|tour)|cluster\/cluster|start\/(refused|running|killed|warnings.series))\.test/,
+  /\/server\/test\/(attacks\/demo|http\/(contract|outage))\.test/,
+  /\/cli\/test\/(wizard|story|run|agent-story)\.test/,
+  /\/agent\/test\/(follow|process|hostile)\.test/,
+  /\/core\/test\/(crash\/crash|access\.model|approval-lifetime|growth|invariants|messages|outage|plans|sessions|suggest-injections)\.test/,
+  /\/providers\/test\/((postgres|okta|github)\/conformance|(aws|entra|github)\/faults|ldap\/conformance\.on-samba)/,
+  /\/embedded-postgres\/test\/(start|crash|accounts)\.test/,
+  /\/workflow\/test\/(pool|schema)\.test/,
+  /\/test\/published\.test/,
+];
 
 /**
  * Starts the longest files of each project first, so that none of them runs alone at the end. Vitest knows by itself only
@@ -15,7 +24,7 @@ export class LongestFirst extends BaseSequencer {
     const projects = [...new Set(sorted.map(({ project }) => project))];
     return projects.flatMap((project) => {
       const own = sorted.filter((file) => file.project === project);
-      const isLong = ({ moduleId }: TestSpecification) => LONGEST.test(moduleId);
+      const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((one) => one.test(moduleId));
       return [...own.filter(isLong), ...own.filter((file) => !isLong(file))];
     });
   }

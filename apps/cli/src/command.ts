@@ -3,6 +3,7 @@ import { CliError, usage } from './cli-error.js';
 import { declareValueSources, type ValueSources } from './completion/value-sources.js';
 import type { Connection, Origin, Reach } from './connect.js';
 import { exitCodes } from './exit-codes.js';
+import type { Items } from './output/format.js';
 import type { Output } from './output/output.js';
 import type { Shell } from './shell.js';
 
@@ -14,7 +15,7 @@ export interface Invocation<Options> {
   options: Options;
   output: Output;
   shell: Shell;
-  /** Whether the command can prompt: on a terminal, without `--json`. */
+  /** Whether the command can prompt: on a terminal, without `--json`, `--jq` and `--template`. */
   interactive: boolean;
   /** Connects to a server, or with `any` to an agent as well. Default: `server`. */
   connect(reach?: Reach): Promise<Connection>;
@@ -22,7 +23,9 @@ export interface Invocation<Options> {
 
 /** The options that every command has. */
 export interface CommonOptions {
-  json?: boolean;
+  json?: string;
+  jq?: string;
+  template?: string;
   server?: string;
 }
 
@@ -32,7 +35,12 @@ export interface CommandDefinition<Options> {
   description: string;
   /** Example command lines, without the leading `belay`. */
   examples: readonly string[];
-  /** Adds options other than `--json` and `--url`. */
+  /**
+   * What the fields of `--json a,b` are fields of, for a command that only reads: the items of its list, or undefined for
+   * the document itself. An unknown field is then an error.
+   */
+  items?: Items;
+  /** Adds options other than `--json`, `--jq`, `--template` and `--url`. */
   options?(command: Command): Command;
   /** The sources of argument and option values for completion, by name. */
   values?: ValueSources;
@@ -68,20 +76,29 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
   const command = parent.command
     .command(definition.name, { isDefault: definition.isDefault ?? false })
     .description(definition.description)
-    .option('--json', 'print only JSON')
+    .option('--json [fields]', 'print only JSON: all of it, or these fields, with commas between')
+    .option('-q, --jq <program>', 'print what a jq program makes of the JSON')
+    .option('-t, --template <template>', 'print the JSON by a template, as in gh: {{range .…}}')
     .addOption(addressOption(definition.here === true))
     .addHelpText('after', describeExamples(definition.examples));
   definition.options?.(command);
   if (definition.values !== undefined) declareValueSources(command, definition.values);
   command.action(async () => {
     // Loaded when a command runs: help and completion start faster without them.
-    const [{ createOutput }, { connect }] = await Promise.all([import('./output/output.js'), import('./connect.js')]);
+    const [{ createOutput }, { readFormat }, { connect }] = await Promise.all([
+      import('./output/output.js'),
+      import('./output/format.js'),
+      import('./connect.js'),
+    ]);
     const options = command.opts<Options & CommonOptions>();
-    const json = options.json === true;
     if (definition.here === true && options.server !== undefined) {
       throw usage('--url: this command works on this machine only and connects to no server');
     }
-    const output = createOutput({ stdout: shell.stdout, stderr: shell.stderr, json, colour: shell.colour });
+    const { stdout, stderr, colour, clock } = shell;
+    const terminal = stdout.isTTY === true;
+    const around = { items: definition.items, terminal, colour, clock, loadJq: shell.loadJq };
+    const format = await readFormat(options, around);
+    const output = createOutput({ stdout, stderr, format, clock, colour });
     let origin: Origin | undefined;
     const invocation: Invocation<Options & CommonOptions> = {
       args: command.args,
@@ -89,7 +106,7 @@ export function addCommand<Options>(parent: Parent, definition: CommandDefinitio
       options,
       output,
       shell,
-      interactive: shell.interactive && !json,
+      interactive: shell.interactive && format === undefined,
       connect: async (reach = 'server') => {
         const connection = await connect(shell, options.server, reach);
         origin = connection.origin;

@@ -37,6 +37,15 @@ export function describeDuration(milliseconds: number): string {
   return parts.slice(0, 2).join(' ') || '0s';
 }
 
+/** Returns an ISO 8601 instant as people say it, in its largest unit: `3h ago`, `in 5m`, `now`; undefined for other text. */
+export function describeAgo(instant: string | null | undefined, now: Date): string | undefined {
+  const milliseconds = Date.parse(instant ?? '') - now.getTime();
+  if (Number.isNaN(milliseconds)) return undefined;
+  const [largest = ''] = describeDuration(Math.abs(milliseconds)).split(' ');
+  if (largest === '0s') return 'now';
+  return milliseconds < 0 ? `${largest} ago` : `in ${largest}`;
+}
+
 /** Returns the time left until an ISO 8601 instant; undefined when there is no end. */
 export function describeTimeLeft(until: string | null | undefined, now: Date): string | undefined {
   const end = Date.parse(until ?? '');

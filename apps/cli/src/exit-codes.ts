@@ -10,6 +10,8 @@ export const exitCodes = {
   unavailable: 7,
   /** A watched request ended without access. */
   endedWithoutAccess: 8,
+  /** A change of the configuration changes something for people. */
+  changes: 9,
   /** Ctrl-C, as shells have it. */
   interrupted: 130,
 } as const;

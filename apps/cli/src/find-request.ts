@@ -3,10 +3,24 @@ import { usage } from './cli-error.js';
 
 /** The length of a whole id; anything shorter may be its beginning. */
 const whole = 36;
+/** How far the clocks may be apart that an id and its request were given by, in milliseconds. */
+const drift = 60_000;
 
 /**
- * Returns the id of the request that begins with a text, among those that are the caller's own, hold access, or wait for
- * the caller's decision. Throws `usage` when several do; a text that begins none is returned for the server to reject.
+ * Returns the times between which ids were made that begin with a text: the first 48 bits of an id are milliseconds
+ * (RFC 9562, section 5.7). Undefined for a text that says little of its time.
+ */
+function timesOf(text: string): { from: string; to: string } | undefined {
+  const digits = text.replaceAll('-', '').slice(0, 12);
+  if (digits.length < 7 || !/^[0-9a-f]+$/.test(digits)) return undefined;
+  const [first, last] = ['0', 'f'].map((digit) => Number.parseInt(digits.padEnd(12, digit), 16)) as [number, number];
+  return { from: new Date(first - drift).toISOString(), to: new Date(last + drift).toISOString() };
+}
+
+/**
+ * Returns the id of the request that begins with a text, among those that are or were the caller's own, hold access, or
+ * wait for the caller's decision or had it; the beginning of an approval's id stands for its request. Throws `usage` when
+ * there are several; a text that begins none is returned for the server to reject.
  */
 export async function findRequest(client: BelayClient, text: string, signal: AbortSignal): Promise<string> {
   if (text.length >= whole || text === '') return text;
@@ -15,18 +29,38 @@ export async function findRequest(client: BelayClient, text: string, signal: Abo
     client.access.list({ signal }),
     client.approvals.list({}, { signal, limit: 100 }),
   ]);
-  const ids = [
-    ...own.executions.map(({ workflow_id }) => workflow_id),
-    ...held.access.map(({ execution_id }) => execution_id),
-    ...waiting.approvals.map(({ execution_id }) => execution_id),
-  ];
-  return chooseId(text, ids) ?? text;
+  const requests = new Map([
+    ...own.executions.map(({ workflow_id }) => [workflow_id, workflow_id] as const),
+    ...held.access.map(({ execution_id }) => [execution_id, execution_id] as const),
+    ...waiting.approvals.map(({ id, execution_id }) => [id, execution_id] as const),
+    ...waiting.approvals.map(({ execution_id }) => [execution_id, execution_id] as const),
+  ]);
+  if (requests.has(text)) return text;
+  const begins = [...requests].flatMap(([id, request]) => (id.startsWith(text) ? [request] : []));
+  return only(text, begins) ?? (await findEnded(client, text, signal)) ?? text;
+}
+
+/** Returns the request of any state that begins with a text: of the time that the text says, else of the latest. */
+async function findEnded(client: BelayClient, text: string, signal: AbortSignal): Promise<string | undefined> {
+  const which = { status: 'all' as const, limit: 500, ...timesOf(text), signal };
+  const lists = await Promise.all([
+    client.executions.list(which),
+    client.executions.list({ ...which, decided_by: 'me' }),
+  ]);
+  return chooseId(
+    text,
+    lists.flatMap(({ executions }) => executions.map(({ workflow_id }) => workflow_id)),
+  );
 }
 
 /** Returns the one id that begins with a text. Throws `usage` when there are several, and names them. */
 export function chooseId(text: string, ids: readonly string[]): string | undefined {
   const found = [...new Set(ids)].filter((id) => id.startsWith(text));
-  if (found.includes(text)) return text;
-  if (found.length > 1) throw usage(`${text} is ambiguous: ${found.slice(0, 5).join(', ')}`);
-  return found[0];
+  return found.includes(text) ? text : only(text, found);
+}
+
+function only(text: string, found: readonly string[]): string | undefined {
+  const different = [...new Set(found)];
+  if (different.length > 1) throw usage(`${text} is ambiguous: ${different.slice(0, 5).join(', ')}`);
+  return different[0];
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { CliError, usage } from './cli-error.js';
 import type { Operator } from './shell.js';
 
@@ -19,6 +20,9 @@ function translate(error: unknown, program: Program, operations: Operations): un
   }
   return error instanceof program.StartError ? new CliError('failed', error.message, { cause: error }) : error;
 }
+
+/** How many requests of the past `belay plan` rehearses. */
+const mostReplayed = 5_000;
 
 /**
  * Returns the operator's commands. What they share with the server is loaded when one of them runs and not before: the other
@@ -59,6 +63,12 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
       }
     });
 
+  function findSource(operations: Operations, path: string | undefined): string {
+    const source = operations.findConfiguration(path ?? host.env.BELAY_CONFIG, host.cwd());
+    if (source !== undefined) return source;
+    throw usage('neither belay.yaml nor config/ exists here; pass the path of the configuration');
+  }
+
   const vault = (operations: Operations) => ({
     environment: operations.parseEnvironment(host.env),
     directory: host.cwd(),
@@ -71,18 +81,53 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
     },
     validate: (path) =>
       load(async ({ operations }) => {
-        const source = operations.findConfiguration(path ?? host.env.BELAY_CONFIG, host.cwd());
-        if (source === undefined)
-          throw usage('neither belay.yaml nor config/ exists here; pass the path of the configuration');
+        const source = findSource(operations, path);
         const result = await operations.validateConfiguration(source, host.env);
-        return { ok: result.ok, source, messages: result.ok ? result.warnings : result.messages };
+        const { ok, faults } = result;
+        return { ok, source, messages: ok ? result.warnings : result.messages, faults };
       }),
+    blueprints: () => load(async ({ operations }) => operations.listBlueprints()),
+    init: (folder, beginning) => load(({ operations }) => operations.initConfiguration(folder, beginning)),
+    testPolicies: (path, cases) =>
+      load(async ({ operations }) => {
+        const source = findSource(operations, path);
+        const tested = await operations.testPolicies(source, cases, host.env);
+        return tested.ok
+          ? { valid: true, source, messages: [], cases: tested.results, untested: tested.untested }
+          : { valid: false, source, messages: tested.messages, cases: [], untested: [] };
+      }),
+    plan: (path, against, since) =>
+      load(({ operations, program }) => {
+        const open = () => operations.openOperatorContext({ ...options(operations, program), readOnly: true });
+        const past = since === undefined ? undefined : { since, limit: mostReplayed, open };
+        return operations.planConfiguration(path, against, { variables: host.env, past });
+      }),
+    schema: (of) =>
+      load(async ({ operations }) =>
+        of === 'cases' ? operations.writeCaseSchema() : operations.writeConfigurationSchema(),
+      ),
     revokeAccess: ({ of, reason }) =>
       withContext(async (core, context) => {
         const which = of.includes('@') ? { user: of } : { execution_id: of };
         const { message, revoked } = await core.revokeAccess(context, { ...which, reason });
         return { message, executions: revoked };
       }),
+    beginRestore: (request) => withContext((core, context) => core.beginRestore(context, request)),
+    readRestore: () => withContext((core, context) => core.readRestore(context)),
+    answerLeftover: (request) => withContext((core, context) => core.answerLeftover(context, request)),
+    skipProvider: (request) => withContext((core, context) => core.skipProvider(context, request)),
+    openRestore: () => withContext((core, context) => core.openRestore(context)),
+    archiveLedger: (folder) =>
+      load(async ({ operations, program, core }) => {
+        const { context, close } = await operations.openOperatorContext(options(operations, program));
+        try {
+          const files = operations.openArchiveFolder(resolve(host.cwd(), folder), program.newId);
+          return await core.archiveLedger(context, files);
+        } finally {
+          await close();
+        }
+      }),
+    verifyArchives: (folder) => load(({ operations }) => operations.verifyArchives(resolve(host.cwd(), folder))),
     createToken: (request) => withContext((core, context) => core.createToken(context, request)),
     listTokens: (request) => withContext((core, context) => core.listTokens(context, request)),
     revokeToken: (request) => withContext((core, context) => core.revokeToken(context, request)),

@@ -28,7 +28,8 @@ const args = argv.slice(2);
 const interrupt = new AbortController();
 // A server, an agent and `belay run` end gracefully on their own; every other command ends at the first Ctrl-C.
 const stays = args[0] === 'start' || (args[0] === 'agent' && args[1] === 'run') || args[0] === 'run';
-if (!stays) process.once('SIGINT', () => interrupt.abort());
+const onInterrupt = () => interrupt.abort();
+if (!stays) process.once('SIGINT', onInterrupt);
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -62,6 +63,10 @@ process.exitCode = await runCli(args, {
   posix: platform !== 'win32',
   prompts: createTerminalPrompts(stdin, stderr),
   programs: createPrograms(process, env),
+  loadJq: async () => {
+    process.off('SIGINT', onInterrupt);
+    return (await import('jq-web')).default;
+  },
   readInput: async () => (await import('node:stream/consumers')).text(stdin),
   openBrowser: async (url) => (await import('./open-browser.js')).openBrowser(url, platform),
   // Loaded on demand: help and completion start faster without cryptography.

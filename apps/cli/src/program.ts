@@ -26,20 +26,26 @@ import { addExecutionsWatch } from './commands/executions-watch.js';
 import { addExtend } from './commands/extend.js';
 import { addHistory } from './commands/history.js';
 import { addInbox } from './commands/inbox.js';
+import { addInit } from './commands/init.js';
+import { addLedger } from './commands/ledger.js';
 import { addLogin } from './commands/login.js';
 import { addLogout } from './commands/logout.js';
 import { addLogs } from './commands/logs.js';
 import { addNotifications } from './commands/notifications.js';
 import { addOpen } from './commands/open.js';
+import { addPlan } from './commands/plan.js';
 import { addProviders } from './commands/providers.js';
 import { addRequest } from './commands/request.js';
+import { addRestore } from './commands/restore.js';
 import { addRoles } from './commands/roles.js';
 import { addRun } from './commands/run.js';
+import { addSchema } from './commands/schema.js';
 import { addScimCreateToken } from './commands/scim-create-token.js';
 import { addScimListTokens } from './commands/scim-list-tokens.js';
 import { addScimRevokeToken } from './commands/scim-revoke-token.js';
 import { addSessions } from './commands/sessions.js';
 import { addStart } from './commands/start.js';
+import { addTest } from './commands/test.js';
 import { addTokenCreate } from './commands/token-create.js';
 import { addTokenList } from './commands/token-list.js';
 import { addTokenRevoke } from './commands/token-revoke.js';
@@ -109,11 +115,17 @@ function addCommands(root: Parent): void {
   addAgentUninstall(agent);
   addAgentEnroll(agent);
   addEncryptionRotate(addGroup(root, 'encryption', 'encryption keys, for operators'));
+  addRestore(addGroup(root, 'restore', 'what follows a restore of the database, for operators'));
+  addLedger(addGroup(root, 'ledger', 'archives of the audit log, for operators'));
   const vault = addGroup(root, 'vault', 'secrets that the configuration refers to, for operators');
   addVaultSet(vault);
   addVaultList(vault);
   addVaultRemove(vault);
+  addInit(root);
   addValidate(root);
+  addTest(root);
+  addPlan(root);
+  addSchema(root);
   addStart(root);
   addDoctor(root);
   addCompletion(root);
@@ -131,12 +143,46 @@ async function printCompletion(program: Command, words: readonly string[], shell
   if (lines.length > 0) shell.stdout.write(`${lines.join('\n')}\n`);
 }
 
+/** Returns a complaint without the value of an unknown option, which may be a secret: `--token=…`. */
+function withoutValue(message: string): string {
+  return message.replace(/^(unknown option '-[^=']*)=.*'/s, "$1'");
+}
+
+/** The options whose output, errors too, is for programs. */
+const machine = /^(--json|--jq|--template)(=|$)|^-[qt]/;
+
+/**
+ * Returns the words with `--json` closed, so that it does not take the next word for its fields: it does where the command
+ * has no arguments, or the word is a list with commas.
+ */
+function readJsonFields(program: Command, words: readonly string[]): string[] {
+  const args: string[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const [word = '', next = ''] = words.slice(at);
+    if (word !== '--json') args.push(word);
+    else if (
+      /^[a-z_]+(,[a-z_]+)*$/i.test(next) &&
+      (next.includes(',') || !takesArguments(program, words.slice(0, at)))
+    ) {
+      args.push(`--json=${next}`);
+      at += 1;
+    } else args.push('--json=');
+  }
+  return args;
+}
+
+/** Returns whether the command that the words lead to has arguments, or commands below it. */
+function takesArguments(program: Command, words: readonly string[]): boolean {
+  let command = program;
+  for (const word of words) command = command.commands.find((child) => child.name() === word) ?? command;
+  return command.commands.length > 0 || command.registeredArguments.length > 0;
+}
+
 /** Runs one command line, without the program's name; resolves to the exit code and never throws. */
 export async function runCli(given: readonly string[], shell: Shell): Promise<number> {
   let code: number = exitCodes.ok;
   // What another program is to read is no option of ours.
   const end = given[0] === 'run' ? given.indexOf('--') : -1;
-  const args = end === -1 ? given : given.slice(0, end);
   let complaint = '';
   const program = new Command('belay')
     .version(shell.version, '--version', 'print the version')
@@ -158,6 +204,8 @@ export async function runCli(given: readonly string[], shell: Shell): Promise<nu
       code = ended;
     },
   });
+  const words = end === -1 ? given : given.slice(0, end);
+  const args = given[0] === '__complete' ? given : readJsonFields(program, words);
   try {
     if (args[0] === '__complete') {
       await printCompletion(program, args.slice(1), shell);
@@ -166,12 +214,13 @@ export async function runCli(given: readonly string[], shell: Shell): Promise<nu
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    const json = args.includes('--json');
+    const json = args.some((word) => machine.test(word));
     if (!(error instanceof CommanderError)) return await reportFailure(error, shell.stderr, json);
     if (error.exitCode === 0) return exitCodes.ok;
     // A group or the program without a command: its help is the answer.
     if (error.code === 'commander.help' && !json) shell.stderr.write(complaint);
-    const message = error.code === 'commander.help' ? 'no command given' : error.message.replace(/^error: /, '');
+    const message =
+      error.code === 'commander.help' ? 'no command given' : withoutValue(error.message.replace(/^error: /, ''));
     if (error.code === 'commander.help' && !json) return exitCodes.usage;
     return await reportFailure(new CliError('usage', message), shell.stderr, json);
   }

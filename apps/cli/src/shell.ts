@@ -1,5 +1,6 @@
 import type { AgentStatus } from '@belay/agent';
 import type { Environment } from './host.js';
+import type { Jq } from './output/format.js';
 import type { Sink } from './output/output.js';
 
 export interface Choice {
@@ -33,21 +34,114 @@ export interface AgentRequest {
   ttl: string;
 }
 
+export interface Beginning {
+  identityProvider: string;
+  system: string;
+  domain: string;
+  messages: string | undefined;
+}
+
+/** Where in a file something is; without a line, the file as a whole. */
+interface Place {
+  file: string;
+  line?: number;
+  column?: number;
+}
+
 export interface Validation {
   ok: boolean;
   /** The file or folder that was read. */
   source: string;
   /** One for each fault, or for each thing that should not stay so when it is valid: file, key or line, and reason. */
   messages: readonly string[];
+  /** The same in parts; empty when the configuration is not what is wrong. */
+  faults: readonly (Place & { path?: string; message: string; suggestion?: string })[];
 }
+
+/** What a change of the configuration would do to people. */
+export type ConfigurationPlan =
+  | {
+      ok: true;
+      roles: readonly {
+        role: string;
+        change: string;
+        terms: readonly Record<'term' | 'before' | 'after', string>[];
+        people: readonly Record<'who' | 'workflow' | 'before' | 'after', string>[];
+      }[];
+      systems: readonly { provider: string; change: string }[];
+      past:
+        | (Record<'count' | 'rejected' | 'otherwise' | 'unknown', number> & {
+            more: boolean;
+            examples: readonly Record<
+              'execution_id' | 'requested_at' | 'role' | 'requester' | 'before' | 'after',
+              string
+            >[];
+          })
+        | null;
+    }
+  | { ok: false; messages: readonly string[] };
+
+/** What became of the policy cases of a configuration. */
+export interface PolicyTest {
+  /** Whether the configuration and the cases could be read; otherwise `messages` says why not. */
+  valid: boolean;
+  source: string;
+  messages: readonly string[];
+  cases: readonly {
+    file: string;
+    name: string;
+    ok: boolean;
+    result: string;
+    because: string;
+    approvals: readonly object[];
+    grants: readonly object[];
+    differences: readonly string[];
+  }[];
+  /** The roles that no case requests. */
+  untested: readonly string[];
+}
+
+/** Whether grants wait after a restore, and for what. */
+export interface Restore {
+  reason: string | null;
+  closed_since: string | null;
+  /** Access that an operator must decide about. */
+  leftovers: (Record<'id' | 'provider' | 'identity' | 'found_at', string> & { access: object; mark: string | null })[];
+  providers: (Record<'provider' | 'status', string> & { note: string | null })[];
+}
+
+/** The archives of a folder, and what is wrong with each; null when it is whole. */
+export type Archives = { file: string; month: string | null; rows: number; fault: string | null }[];
 
 /** What only the server's own program can do; it is not loaded until a command needs it. */
 export interface Operator {
   /** Resolves when the server has stopped. */
   start(): Promise<void>;
   validate(path: string | undefined): Promise<Validation>;
+  /** What `init` can begin with. */
+  blueprints(): Promise<Record<'identityProviders' | 'systems' | 'messengers', { name: string; label: string }[]>>;
+  /** Writes a new configuration, and returns the names of its files. */
+  init(folder: string, beginning: Beginning): Promise<string[]>;
+  /** Plays the policy cases of a configuration; they are beside it unless a path of theirs is given. */
+  testPolicies(path: string | undefined, cases: string | undefined): Promise<PolicyTest>;
+  /** Compares two configurations; with `since`, by the requests of the database since then too. */
+  plan(path: string, against: string, since: Date | undefined): Promise<ConfigurationPlan>;
+  /** The JSON Schema of configuration files, or of policy cases. */
+  schema(of: 'configuration' | 'cases'): Promise<string>;
   enrollAgent(request: AgentRequest): Promise<{ credential: string; expires_at: string; agent: { name: string } }>;
   revokeAccess(request: { of: string; reason: string }): Promise<{ message: string; executions: string[] }>;
+  /** Stops all grants until every provider was compared with a restored database. */
+  beginRestore(request: { reason: string }): Promise<{ epoch: number }>;
+  readRestore(): Promise<Restore>;
+  answerLeftover(request: { id: string; answer: 'keep' | 'revoke'; reason: string }): Promise<{ message: string }>;
+  skipProvider(request: { provider: string; reason: string }): Promise<{ message: string }>;
+  openRestore(): Promise<{ message: string }>;
+  /** Writes every month of the ledger that is over to a folder; returns which, and which wait for an open request. */
+  archiveLedger(folder: string): Promise<{
+    archived: { month: string; rows: number; sha256: string; file: string }[];
+    waiting: string[];
+  }>;
+  verifyArchives(folder: string): Promise<Archives>;
   /** Seals with a new key from now on; what the one before it sealed can still be opened. */
   rotateEncryption(): Promise<{ kid: string; retired: string | null; created_at: string }>;
   /** Secrets of the local vault, each named `path#key`. */
@@ -117,6 +211,7 @@ export type ConfigurationInspection =
         type: string;
         fault: string | undefined;
         weaknesses: readonly { message: string; cure: string }[];
+        obstacles: readonly { message: string; cure: string; roles: readonly string[] }[];
       }[];
     }
   | { ok: false; messages: readonly string[] };
@@ -177,6 +272,8 @@ export interface Shell {
   posix: boolean;
   prompts: Prompts;
   programs: Programs;
+  /** Loads jq. From then on Ctrl-C ends the process, which nothing else could while a program runs. */
+  loadJq(): Promise<Jq>;
   /** All that comes in on standard input, to its end. */
   readInput(): Promise<string>;
   /** Shows a page to the user if it can; it is no failure when it cannot. */

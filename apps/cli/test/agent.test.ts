@@ -6,10 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isOwnListener } from '../src/is-own-listener.js';
+import { isOwnListener } from '../src/find-agent.js';
+import { type Belay, openBelay } from './support/belay.js';
+import { signInThroughDemo } from './support/browser.js';
 import { hasProgram } from './support/has-program.js';
 import { openTerminal, silent, type Terminal } from './support/run.js';
-import { type Service, startService } from './support/service.js';
 
 let terminal: Terminal;
 let folder: string;
@@ -151,21 +152,27 @@ function addressOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** A shell with the right time and with a browser, in which Rita signs in. */
+const signingIn = {
+  clock: () => new Date(),
+  openBrowser: (address: string) => void signInThroughDemo(address, 'rita@example.test'),
+};
+
 describe('with an agent on this machine', () => {
   let agent: Server;
-  let service: Service;
+  let belay: Belay;
   let asked: string[];
   let authorization: unknown[];
 
   beforeEach(async () => {
     [asked, authorization] = [[], []];
     agent = await startAgent(asked, authorization);
-    service = await startService();
+    belay = await openBelay();
   });
   afterEach(async () => {
     agent.closeAllConnections();
     agent.close();
-    await service[Symbol.asyncDispose]();
+    await belay[Symbol.asyncDispose]();
   });
 
   it('agent status shows version, errors, age of the configuration and sessions, but never a token', async () => {
@@ -180,33 +187,32 @@ describe('with an agent on this machine', () => {
   });
 
   it('sends it the commands that it serves, without a credential, and all others to the server', async () => {
-    const shell = { agent: addressOf(agent), token: service.token };
+    const shell = { agent: addressOf(agent), token: belay.token };
     const { code, stdout } = await terminal.run(['sessions', '--json'], shell);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       server: addressOf(agent),
       sessions: { company: { version: 3, expiry: '2030-01-01T01:00:00.000Z' } },
     });
-    const openBrowser = (address: string) => void fetch(address);
-    await terminal.run(['login', '--url', service.url], { openBrowser });
+    await terminal.run(['login', '--url', belay.world.url], signingIn);
     const before = asked.length;
-    expect(await terminal.run(['whoami'], shell)).toMatchObject({ stdout: expect.stringContaining(service.url) });
+    expect(await terminal.run(['whoami'], shell)).toMatchObject({ stdout: expect.stringContaining(belay.world.url) });
     expect(asked).toHaveLength(before);
     expect(authorization.every((header) => header === undefined)).toBe(true);
   });
 
   it('prefers a stored login to an agent without a session', async () => {
     const empty = await startAgent([], [], 'agent', {});
-    await terminal.run(['login', '--url', service.url], { openBrowser: (address) => void fetch(address) });
+    await terminal.run(['login', '--url', belay.world.url], signingIn);
     const { stdout } = await terminal.run(['sessions', '--json'], { agent: addressOf(empty) });
-    expect(JSON.parse(stdout)).toMatchObject({ server: service.url });
+    expect(JSON.parse(stdout)).toMatchObject({ server: belay.world.url });
     empty.close();
   });
 
   it('prefers the option to BELAY_URL, and BELAY_URL to the agent', async () => {
-    const shell = { agent: addressOf(agent), token: service.token, server: service.url };
+    const shell = { agent: addressOf(agent), token: belay.token, server: belay.world.url };
     const { stdout } = await terminal.run(['sessions', '--json'], shell);
-    expect(JSON.parse(stdout)).toMatchObject({ server: service.url });
+    expect(JSON.parse(stdout)).toMatchObject({ server: belay.world.url });
     const named = await terminal.run(['sessions', '--json', '--url', addressOf(agent)], shell);
     expect(JSON.parse(named.stdout)).toMatchObject({ server: addressOf(agent) });
   });
@@ -224,14 +230,13 @@ describe('with an agent on this machine', () => {
 
 describe('a token without an address', () => {
   it('is not sent to an address that came from the agent, and the error says so', async () => {
-    const service = await startService();
-    const agent = await startAgent([], [], 'agent', {}, `${service.url}/api/v1/auth`);
-    const shell = { agent: addressOf(agent), token: service.token };
+    await using belay = await openBelay();
+    const agent = await startAgent([], [], 'agent', {}, `${belay.world.url}/api/v1/auth`);
+    const shell = { agent: addressOf(agent), token: belay.token };
     const { code, stderr } = await terminal.run(['whoami'], shell);
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('BELAY_TOKEN was not sent') });
-    expect((await terminal.run(['whoami'], { ...shell, server: service.url })).code).toBe(0);
+    expect((await terminal.run(['whoami'], { ...shell, server: belay.world.url })).code).toBe(0);
     agent.close();
-    await service[Symbol.asyncDispose]();
   });
 });
 

@@ -1,23 +1,50 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTerminal, screen, type Terminal } from './support/run.js';
-import { entry, type Service, startService } from './support/service.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Belay, openBelay } from './support/belay.js';
+import { findClosedPort } from './support/closed-port.js';
+import { screen, type Terminal } from './support/run.js';
 
-let service: Service;
+let belay: Belay;
 let terminal: Terminal;
+let adam: { server: string; token: string };
+/** A request of Rita's that waits for Adam, and the approval that it waits for. */
+let execution: string;
+let approval: string;
+let digest: string;
 
+beforeAll(async () => {
+  belay = await openBelay();
+  terminal = belay.terminal;
+  adam = await belay.as('approver');
+});
 beforeEach(async () => {
-  service = await startService();
-  terminal = await openTerminal({ server: service.url, token: service.token });
+  execution = await belay.request('--role', 'reader', '--duration', 'PT20M');
+  const waiting = await readInbox();
+  [approval, digest] = [waiting.id, waiting.request_digest];
+  belay.between.requests.length = 0;
 });
+// One that still waits would be in the list of the next test.
 afterEach(async () => {
-  await terminal[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
+  belay.between.refuse = undefined;
+  belay.between.mangle = undefined;
+  await terminal.run(['executions', 'cancel', execution]);
+  await belay.world.drive();
 });
+afterAll(() => belay?.[Symbol.asyncDispose]());
 
-const request = ['request', '--role', entry.role, '--provider', 'demo-postgres', '--reason', 'because'];
+async function readInbox(): Promise<{ id: string; request_digest: string }> {
+  const { stdout } = await terminal.run(['inbox', '--json'], adam);
+  const { approvals } = JSON.parse(stdout) as { approvals: { id: string; request_digest: string }[] };
+  const [only, ...others] = approvals;
+  if (!only || others.length > 0) throw new Error(stdout);
+  return only;
+}
+
+const request = ['request', '--role', 'reader', '--provider', 'store', '--reason', 'because'];
+/** A reason that would clear the screen of a terminal that shows it as it is. */
+const hostile = 'figures \u001b[31mwrong';
 
 describe('the command line', () => {
   it.each([
@@ -31,11 +58,12 @@ describe('the command line', () => {
     [['whoami', '--server', 'belay.example.com']],
     [['approve', 'a-1']],
   ])('%j ends with 2, one line on stderr, and nothing done', async (args) => {
-    const { code, stdout, stderr } = await terminal.run(args);
+    const named = args.map((word) => (word === 'a-1' ? approval : word));
+    const { code, stdout, stderr } = await terminal.run(named, named.includes(approval) ? adam : {});
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr.trim().split('\n').at(-1)).toMatch(/^belay: .+/);
-    expect(service.changes).toEqual([]);
+    expect(belay.changes()).toEqual([]);
   });
 
   it('reports usage errors as JSON with --json', async () => {
@@ -66,7 +94,7 @@ describe('a failure', () => {
     ['INTERNAL_SERVER_ERROR', 1, 'internal'],
     ['NOT_IMPLEMENTED', 1, 'not_configured'],
   ] as const)('of the kind %s ends with %i', async (failWith, expected, name) => {
-    service.state.failWith = failWith;
+    belay.between.refuse = () => ({ code: failWith, message: 'as the test wants it' });
     const plain = await terminal.run(['access', 'return', 'e-1']);
     expect(plain).toMatchObject({ code: expected, stdout: '' });
     expect(plain.stderr).toMatch(/^belay: as the test wants it.*\n$/);
@@ -76,9 +104,8 @@ describe('a failure', () => {
   });
 
   it('to reach the server ends with 7', async () => {
-    const gone = await startService();
-    await gone[Symbol.asyncDispose]();
-    expect(await terminal.run(['executions', 'cancel', 'e-1'], { server: gone.url })).toMatchObject({ code: 7 });
+    const server = await findClosedPort();
+    expect(await terminal.run(['executions', 'cancel', 'e-1'], { server })).toMatchObject({ code: 7 });
   });
 
   it.each([
@@ -130,13 +157,13 @@ describe('output', () => {
     for (const args of [
       ['whoami'],
       ['roles'],
-      ['roles', entry.role],
+      ['roles', 'reader'],
       ['inbox'],
       ['executions'],
-      ['executions', 'show', 'e-1'],
+      ['executions', 'show', execution],
       ['access'],
       ['sessions'],
-      ['logs'],
+      ['logs', '--limit', '1'],
     ]) {
       const { code, stdout, stderr } = await terminal.run([...args, '--json']);
       expect([code, stderr, stdout.split('\n').length], args.join(' ')).toEqual([0, '', 2]);
@@ -145,19 +172,25 @@ describe('output', () => {
   });
 
   it('is plain lines with tabs in a pipe', async () => {
-    const { stdout } = await terminal.run(['inbox']);
-    expect(stdout).toBe(
-      'a-1\tada@example.com\treporting-readonly\tdemo-postgres\tPT20S\tfigures \\u{1b}[31mwrong\t2030-01-02T00:00:00.000Z\n',
-    );
+    const { stdout } = await terminal.run(['inbox'], adam);
+    expect(stdout.split('\t')).toEqual([
+      approval,
+      'rita@example.test',
+      'reader',
+      'store',
+      'PT20M',
+      'month end',
+      expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z\n$/),
+    ]);
   });
 
   it('is a table in colour on a terminal, without colour when NO_COLOR is set', async () => {
     const coloured = screen();
-    await terminal.run(['inbox'], { stdout: coloured });
+    await terminal.run(['inbox'], { ...adam, stdout: coloured });
     expect(coloured.text).toMatch(/APPROVAL +FROM/);
     expect(coloured.text).toContain('\u001b[2m');
     const plain = screen();
-    await terminal.run(['inbox'], { stdout: plain, colour: false });
+    await terminal.run(['inbox'], { ...adam, stdout: plain, colour: false });
     expect(plain.text).toMatch(/APPROVAL +FROM/);
     expect(plain.text).not.toContain('\u001b');
   });
@@ -165,19 +198,25 @@ describe('output', () => {
   it('fits the terminal', async () => {
     for (const columns of [60, 80, 120, 200]) {
       const narrow = screen(columns);
-      await terminal.run(['inbox'], { stdout: narrow, colour: false });
+      await terminal.run(['inbox'], { ...adam, stdout: narrow, colour: false });
       expect(Math.max(...narrow.text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
     }
   });
 
-  it('wraps tables between words at 100 columns, with whole identifiers and whole colours', async () => {
-    const [first] = service.state.approvals;
+  it('wraps tables between words at 100 columns, with identifiers to copy and whole colours', async () => {
     const reason = 'read the reporting tables for 20 minutes, for the figures of the month end';
-    service.state.approvals = [{ ...(first ?? entry), id: '01a1ff74-1a37-76e9-a58f-61fd9402ade9', reason }];
-    const words = [...reason.split(' '), 'ada@example.com', entry.role, '2030-01-02T00:00:00.000Z'];
+    await terminal.run(['executions', 'cancel', execution]);
+    await belay.world.drive();
+    const args = ['request', '--role', 'reader', '--reason', reason, '--no-wait', '--jq', '.output.execution_id'];
+    execution = (await terminal.run(args)).stdout.trim();
+    await belay.world.drive();
+    const { id } = await readInbox();
+    // The clock of this terminal is years ahead of the server's, and a time limit is shown from there.
+    const clock = () => new Date();
+    const words = [...reason.split(' '), 'rita@example.test', 'reader', id.slice(0, 13), '1h'];
     for (const columns of [60, 100, 140, 160]) {
       const shown = screen(columns);
-      await terminal.run(['inbox'], { stdout: shown });
+      await terminal.run(['inbox'], { ...adam, clock, stdout: shown });
       for (const word of words) expect(shown.text, `${word} at ${columns}`).toContain(word);
       for (const line of shown.text.split('\n')) {
         const [start = '', ...coloured] = line.split('\u001b[');
@@ -187,14 +226,14 @@ describe('output', () => {
       }
     }
     const wide = screen(160);
-    await terminal.run(['inbox'], { stdout: wide });
+    await terminal.run(['inbox'], { ...adam, clock, stdout: wide });
     expect(wide.text, 'wide enough for a table').toMatch(/APPROVAL +FROM/);
   });
 
   it('takes a terminal that does not say its width for 80 columns', async () => {
     const shown = { ...screen(0), columns: undefined };
     let text = '';
-    await terminal.run(['executions', 'show', 'e-1'], {
+    await terminal.run(['executions', 'show', execution], {
       stdout: { ...shown, write: (part: string) => void (text += part) },
       colour: false,
     });
@@ -202,9 +241,33 @@ describe('output', () => {
   });
 
   it('never lets text from elsewhere control the terminal', async () => {
-    for (const args of [['inbox'], ['executions', 'show', 'e-1'], ['executions', 'watch', 'e-1']]) {
+    const args = [
+      'request',
+      '--role',
+      'reader',
+      '--workflow',
+      'rejecting',
+      '--reason',
+      'month end',
+      '--no-wait',
+      '--jq',
+      '.output.execution_id',
+    ];
+    const ended = (await terminal.run(args)).stdout.trim();
+    await belay.world.drive();
+    // The server takes no such text; one that was taken over sends it.
+    await terminal.run(['comment', execution, 'T-1']);
+    await belay.world.database.sql`update ledger set message = ${hostile} where execution_id = ${ended}`;
+    const escaped = JSON.stringify(hostile).slice(1, -1);
+    belay.between.mangle = (_, data) => JSON.parse(JSON.stringify(data).replaceAll(/month end|T-1/g, escaped));
+    for (const line of [['inbox'], ['executions', 'show', execution], ['executions', 'watch', ended]]) {
       const shown = screen();
-      const { stderr } = await terminal.run(args, { stdout: shown, colour: false });
+      const { stderr } = await terminal.run(line, {
+        ...(line[0] === 'inbox' ? adam : {}),
+        stdout: shown,
+        colour: false,
+      });
+      expect(shown.text, line.join(' ')).toContain('wrong');
       expect(shown.text + stderr).not.toContain('\u001b');
     }
   });
@@ -212,17 +275,18 @@ describe('output', () => {
 
 describe('comments', () => {
   it('are written by comment, and as a question by ask', async () => {
-    expect(await terminal.run(['comment', 'e-1', 'T-1'])).toMatchObject({ code: 0 });
-    expect(await terminal.run(['ask', 'a-1', 'Which ticket?'])).toMatchObject({ code: 0 });
-    expect(service.changes.slice(-2)).toMatchObject([
-      { path: 'comments.add', input: { id: 'e-1', text: 'T-1' } },
-      { path: 'comments.add', input: { id: 'a-1', text: 'Which ticket?', kind: 'question' } },
+    expect(await terminal.run(['comment', execution, 'T-1'])).toMatchObject({ code: 0 });
+    expect(await terminal.run(['ask', approval, 'Which ticket?'], adam)).toMatchObject({ code: 0 });
+    expect(belay.changes()).toMatchObject([
+      { path: 'comments.add', input: { id: execution, text: 'T-1' } },
+      { path: 'comments.add', input: { id: approval, text: 'Which ticket?', kind: 'question' } },
     ]);
   });
 
   it('are shown with their request, and who can decide', async () => {
-    const { stdout } = await terminal.run(['executions', 'show', 'e-1']);
-    expect(stdout).toContain('adam@example.com\tquestion\tWhich ticket?');
+    await terminal.run(['ask', approval, 'Which ticket?'], adam);
+    const { stdout } = await terminal.run(['executions', 'show', execution]);
+    expect(stdout).toContain('adam@example.test\tquestion\tWhich ticket?');
   });
 });
 
@@ -235,40 +299,44 @@ describe('approve', () => {
     };
     const shown = screen();
     const prompts = { confirm, select: confirm, text: confirm } as never;
-    const { code, stderr } = await terminal.run(['approve', 'e-1', '--comment', 'fine'], {
+    const { code, stderr } = await terminal.run(['approve', execution, '--comment', 'fine'], {
+      ...adam,
       stdout: shown,
       interactive: true,
       prompts,
     });
     expect(code).toBe(0);
     expect(asked).toEqual(['Approve this request?']);
-    for (const part of ['ada@example.com', 'PT20S', 'sha256:one', 'role reporting_readonly', 'storage.read', 'PT1H']) {
+    for (const part of ['rita@example.test', 'PT20M', digest, 'role read', 'month end']) {
       expect(stderr).toContain(part);
     }
-    expect(service.changes).toEqual([
+    expect(belay.changes()).toEqual([
       expect.objectContaining({
-        input: { id: 'a-1', verdict: 'approve', comment: 'fine', request_digest: 'sha256:one' },
+        input: { id: approval, verdict: 'approve', comment: 'fine', request_digest: digest },
       }),
     ]);
   });
 
   it('changes nothing when the answer is no', async () => {
     const prompts = { confirm: async () => false } as never;
-    expect(await terminal.run(['approve', 'a-1'], { interactive: true, prompts })).toMatchObject({ code: 130 });
-    expect(service.changes).toEqual([]);
+    expect(await terminal.run(['approve', approval], { ...adam, interactive: true, prompts })).toMatchObject({
+      code: 130,
+    });
+    expect(belay.changes()).toEqual([]);
   });
 
   it('of a request that has changed is a conflict', async () => {
-    expect(await terminal.run(['approve', 'a-1', '--yes', '--digest', 'sha256:other'])).toMatchObject({ code: 6 });
-    expect(service.changes).toEqual([]);
-    expect(await terminal.run(['approve', 'a-1', '--yes', '--digest', 'sha256:one', '--json'])).toMatchObject({
+    expect(await terminal.run(['approve', approval, '--yes', '--digest', 'sha256:other'], adam)).toMatchObject({
+      code: 6,
+    });
+    expect(belay.changes()).toEqual([]);
+    expect(await terminal.run(['approve', approval, '--yes', '--digest', digest, '--json'], adam)).toMatchObject({
       code: 0,
     });
   });
 
   it('of a request that does not wait for the caller is not found', async () => {
-    service.state.approvals = [];
-    expect(await terminal.run(['approve', 'a-1', '--yes'])).toMatchObject({ code: 5 });
-    expect(await terminal.run(['deny', 'a-1'])).toMatchObject({ code: 5 });
+    expect(await terminal.run(['approve', approval, '--yes'])).toMatchObject({ code: 5 });
+    expect(await terminal.run(['deny', approval])).toMatchObject({ code: 5 });
   });
 });

@@ -5,15 +5,15 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Belay, openBelay } from './support/belay.js';
 import { hasProgram } from './support/has-program.js';
 import { typeInto } from './support/pty.js';
-import { openTerminal, type Terminal } from './support/run.js';
-import { entry, type Service, startService } from './support/service.js';
+import type { Terminal } from './support/run.js';
 
 const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
 const run = promisify(execFile);
 
-let service: Service;
+let belay: Belay;
 let terminal: Terminal;
 let folder: string;
 let env: Record<string, string>;
@@ -21,8 +21,8 @@ let env: Record<string, string>;
 const has = (shell: string) => hasProgram(shell, 'its completion was not tried');
 
 beforeAll(async () => {
-  service = await startService();
-  terminal = await openTerminal({ server: service.url, token: service.token });
+  belay = await openBelay();
+  terminal = belay.terminal;
   folder = await mkdtemp(path.join(tmpdir(), 'belay-completion-'));
   // As it is installed: a program of this name on the PATH.
   const program = path.join(folder, 'belay');
@@ -35,14 +35,13 @@ beforeAll(async () => {
   env = {
     PATH: `${folder}:${process.env.PATH ?? ''}`,
     HOME: folder,
-    BELAY_URL: service.url,
-    BELAY_TOKEN: service.token,
+    BELAY_URL: belay.url,
+    BELAY_TOKEN: belay.token,
     TERM: 'xterm',
   };
 });
 afterAll(async () => {
-  await terminal[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
+  await belay?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -68,14 +67,23 @@ describe('completion', () => {
     expect(await completed('logs', '--level', '')).toEqual(['info', 'warning', 'error']);
     expect(await completed('completion', 'f')).toEqual(['fish']);
     expect(await completed('validate', '')).toEqual([':files']);
+    expect(await completed('test', '')).toEqual([':files']);
+    expect(await completed('plan', '')).toEqual([':files']);
     expect(await completed('no-such-command', '')).toEqual([]);
   });
 
   it('completes names from the server, and none when not signed in or unavailable', async () => {
-    expect(await completed('request', '--role', '')).toEqual([entry.role]);
-    expect(await completed('roles', 'rep')).toEqual([entry.role]);
-    expect(await completed('approve', '')).toEqual([entry.id]);
-    expect(await completed('executions', 'show', 'e')).toEqual(['e-1']);
+    expect(await completed('request', '--role', '')).toEqual(['reader']);
+    expect(await completed('roles', 'rea')).toEqual(['reader']);
+    const id = await belay.request();
+    expect(await completed('executions', 'show', id.slice(0, 4))).toEqual([id]);
+    expect(await completed('approve', '')).toEqual([]);
+    const adam = await belay.as('approver');
+    const { approvals } = JSON.parse((await terminal.run(['inbox', '--json'], adam)).stdout) as {
+      approvals: { id: string }[];
+    };
+    const { stdout } = await terminal.run(['__complete', 'approve', ''], adam);
+    expect(stdout.split('\t')[0]).toBe(approvals[0]?.id);
     for (const shell of [{ token: undefined }, { server: 'http://127.0.0.1:1' }]) {
       expect(await terminal.run(['__complete', 'request', '--role', ''], shell)).toEqual({
         code: 0,
@@ -97,11 +105,17 @@ describe('completion', () => {
       '~',
       'a b',
     ];
-    service.state.roles = [...hostile, 'report.v2-x_1'].map((name) => ({ name, providers: [] }));
+    // No configuration has such names, so they are put into the answer.
+    belay.between.mangle = (procedure, data) => {
+      if (procedure !== 'roles.list') return undefined;
+      const { reader, ...rest } = data.roles as Record<string, { role: object }>;
+      const named = (name: string) => [name, { role: { ...reader?.role, name } }];
+      return { ...data, roles: { reader, ...rest, ...Object.fromEntries([...hostile, 'report.v2-x_1'].map(named)) } };
+    };
     try {
-      expect(await completed('request', '--role', '')).toEqual([entry.role, 'report.v2-x_1']);
+      expect((await completed('request', '--role', '')).sort()).toEqual(['reader', 'report.v2-x_1']);
     } finally {
-      service.state.roles = [];
+      belay.between.mangle = undefined;
     }
   });
 
@@ -117,7 +131,7 @@ describe('completion', () => {
     };
     expect(await complete('who')).toEqual(['whoami']);
     expect(await complete('executions', '')).toEqual(expect.arrayContaining(['list', 'show', 'watch']));
-    expect(await complete('request', '--role', '')).toEqual([entry.role]);
+    expect(await complete('request', '--role', '')).toEqual(['reader']);
     expect(await complete('validate', '')).toEqual(['']);
   });
 
@@ -132,13 +146,18 @@ describe('completion', () => {
       `belay() { if [[ $1 == __complete ]]; then command belay "$@"; else print -rl -- "$@" >> ${typed}; fi }`,
       'PS1="READY> "',
     ];
-    await using shell = typeInto('zsh -f -i', env);
-    for (const line of setup) shell.type(`${line}\n`);
-    await shell.sees('READY> ');
-    shell.type('belay whoa\t\n');
-    await vi.waitFor(async () => expect(await readFile(typed, 'utf8')).toBe('whoami\n'), { timeout: 30_000 });
-    shell.type('belay request --role rep\t\n');
-    const both = `whoami\nrequest\n--role\n${entry.role}\n`;
+    // Nothing is typed before the line editor has the terminal: what comes earlier is read a line at a time, without keys.
+    await writeFile(path.join(folder, '.zshrc'), setup.join('\n'));
+    await using shell = typeInto('zsh -d -i', { ...env, ZDOTDIR: folder });
+    const complete = async (line: string, rest: string) => {
+      await shell.sees('READY> ');
+      shell.type(`${line}\t`);
+      await shell.sees(rest);
+      shell.type('\n');
+    };
+    await complete('belay whoa', 'mi');
+    await complete('belay request --role rea', 'reader'.slice('rea'.length));
+    const both = `whoami\nrequest\n--role\nreader\n`;
     await vi.waitFor(async () => expect(await readFile(typed, 'utf8')).toBe(both), { timeout: 30_000 });
   });
 
@@ -159,6 +178,6 @@ describe('completion', () => {
     };
     expect(await complete('belay who')).toEqual(['whoami']);
     expect(await complete('belay executions ')).toEqual(expect.arrayContaining(['list', 'show', 'watch']));
-    expect(await complete('belay request --role ')).toEqual([entry.role]);
+    expect(await complete('belay request --role ')).toEqual(['reader']);
   });
 });

@@ -6,31 +6,34 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import postgres from 'postgres';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CliError } from '../src/cli-error.js';
 import { loadDiagnosis } from '../src/load-diagnosis.js';
+import { type Belay, openBelay } from './support/belay.js';
+import { findClosedPort } from './support/closed-port.js';
 import { openTerminal, type Terminal } from './support/run.js';
-import { type Service, startService } from './support/service.js';
 
 interface Report {
   ok: boolean;
   checks: { check: string; status: string; message: string; cure?: string }[];
 }
 
-let service: Service;
+let belay: Belay;
 let terminal: Terminal;
 let folder: string;
-const now = '2029-12-31T12:00:00.000Z';
 
+beforeAll(async () => {
+  belay = await openBelay();
+});
+afterAll(() => belay?.[Symbol.asyncDispose]());
 beforeEach(async () => {
-  service = await startService();
-  service.state.time = now;
-  terminal = await openTerminal({ server: service.url, token: service.token, clock: () => new Date(now) });
+  const version = '0.1.0';
+  terminal = await openTerminal({ server: belay.url, token: belay.token, clock: () => new Date(), version });
   folder = await mkdtemp(path.join(tmpdir(), 'belay-doctor-'));
 });
 afterEach(async () => {
   await terminal[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
+  belay.between.mangle = undefined;
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -69,26 +72,28 @@ describe('belay doctor', () => {
   });
 
   it('prints a fix for each failure and each warning', async () => {
-    service.state.ready = false;
-    service.state.health = { storage: 'unhealthy: away', scheduler: 'degraded: late' };
-    service.state.time = '2029-12-31T13:00:00.000Z';
-    service.state.version = '9.9.9';
+    const timestamp = new Date(Date.now() + 3_600_000).toISOString();
+    const answers: Record<string, object> = {
+      'system.ready': { status: 'not ready', timestamp, version: '9.9.9' },
+      'system.health': { services: { storage: 'unhealthy: away', scheduler: 'degraded: late' }, timestamp },
+    };
+    belay.between.mangle = (procedure, data) => ({ ...data, ...answers[procedure] });
     const report = await examine({ BELAY_SECRTE: 'x', BELAY_SECRET: 'change-me-change-me-change-me-change-me' });
     expect(report.code).toBe(1);
     expect(of(report, 'environment')).toMatchObject([{ status: 'warning', cure: 'did you mean BELAY_SECRET?' }]);
     expect(of(report, 'secret')).toMatchObject([{ status: 'failed' }]);
     expect(of(report, 'server').map(({ status }) => status)).toEqual(['failed', 'warning']);
     expect(of(report, 'health').map(({ status }) => status)).toEqual(['failed', 'warning']);
-    expect(of(report, 'clock')).toMatchObject([{ status: 'failed', message: expect.stringContaining('1h behind') }]);
+    expect(of(report, 'clock')).toMatchObject([
+      { status: 'failed', message: expect.stringMatching(/1h behind|59m 59s behind|1h 1s behind/) },
+    ]);
     for (const { status, cure } of report.checks) {
       if (status === 'failed' || status === 'warning') expect(cure).toMatch(/\w/);
     }
   });
 
   it('says why the server does not answer, and that a login is over', async () => {
-    const closed = await startService();
-    await closed[Symbol.asyncDispose]();
-    const gone = await terminal.run(['doctor', '--json'], { server: closed.url });
+    const gone = await terminal.run(['doctor', '--json'], { server: await findClosedPort() });
     expect(gone.code).toBe(1);
     expect(of(JSON.parse(gone.stdout) as Report, 'server')).toMatchObject([
       { status: 'failed', message: expect.stringContaining('connection refused: no server listens there') },
@@ -199,6 +204,32 @@ describe('belay doctor', () => {
     }
   });
 
+  it('fails for roles that would be approved and not granted, until its statement has been run', async () => {
+    const superuser = process.env.BELAY_TEST_DATABASE_URL ?? '';
+    const sql = postgres(superuser, { max: 1, onnotice: () => {} });
+    const name = `doctor_${randomBytes(6).toString('hex')}`;
+    await sql.unsafe(`create role ${name} login password '${name}'; create role ${name}_reader`);
+    try {
+      const url = new URL(superuser);
+      [url.username, url.password] = [name, name];
+      const role = `{ providers: [target], workflows: [now], inherits: ["target:${name}_reader"] }`;
+      await writeFile(
+        path.join(folder, 'belay.yaml'),
+        `version: 1\nproviders:\n  target:\n    provider: postgres\n    config: { url: "${url.href}", email_domains: [example.test] }\nworkflows:\n  now:\n    workflow:\n      document: { dsl: 1.0.3, namespace: test, name: now, version: 1.0.0 }\n      do: [{ grant: { call: access.grant } }]\nroles:\n  first: ${role}\n  second: ${role}\n`,
+      );
+      const report = await examine({ PORT: '0' });
+      const [found, ...others] = of(report, 'providers').filter(({ status }) => status === 'failed');
+      expect(others).toEqual([]);
+      expect(found?.message).toContain(`first, second would be approved and not granted: ${name} may not grant`);
+      expect(report.code).toBe(1);
+      await sql.unsafe(found?.cure ?? '');
+      expect(of(await examine({ PORT: '0' }), 'providers').map(({ status }) => status)).not.toContain('failed');
+    } finally {
+      await sql.unsafe(`drop role ${name}_reader; drop role ${name}`);
+      await sql.end();
+    }
+  });
+
   it('names variables that cannot be used, and a configuration that is not valid', async () => {
     const report = await examine({ PORT: 'many', BELAY_WORKER: 'sometimes' });
     expect(of(report, 'environment').map(({ message }) => message.split(' ')[0])).toEqual(['PORT', 'BELAY_WORKER']);
@@ -212,11 +243,9 @@ describe('belay doctor', () => {
   });
 
   it('reports an enrolled agent that does not run, and its invalid variables', async () => {
-    const closed = await startService();
-    await closed[Symbol.asyncDispose]();
     const kept = { dataDirectory: folder, pid: undefined, url: undefined, server: 's', name: 'n', enrolled: true };
     const agentControl = { run: async () => {}, join: () => Promise.reject(new Error()), status: async () => kept };
-    const missed = await terminal.run(['doctor', '--json'], { agent: closed.url, agentControl });
+    const missed = await terminal.run(['doctor', '--json'], { agent: await findClosedPort(), agentControl });
     expect(of(JSON.parse(missed.stdout) as Report, 'agent')).toMatchObject([
       { status: 'failed', cure: expect.stringContaining('belay agent run') },
     ]);

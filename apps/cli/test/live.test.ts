@@ -6,79 +6,90 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { explainNetwork } from '../src/explain-network.js';
+import { type Belay, openBelay } from './support/belay.js';
+import { findClosedPort } from './support/closed-port.js';
 import { hasProgram } from './support/has-program.js';
-import { openTerminal, screen, type Terminal } from './support/run.js';
-import { type Service, startService } from './support/service.js';
+import { screen, type Terminal } from './support/run.js';
 
-let service: Service;
+let belay: Belay;
 let terminal: Terminal;
 
 beforeEach(async () => {
-  service = await startService();
-  terminal = await openTerminal({ server: service.url, token: service.token });
+  belay = await openBelay();
+  terminal = belay.terminal;
 });
-afterEach(async () => {
-  await terminal[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
+afterEach(() => belay[Symbol.asyncDispose]());
 
 /** A world in which waiting takes no time: `each` is told how often it was waited, and may end it. */
-function passing(each: (times: number, end: () => void) => void) {
+function passing(each: (times: number, end: () => void) => unknown) {
   const interrupt = new AbortController();
   let times = 0;
   return {
     signal: interrupt.signal,
     delay: async (_milliseconds: number, signal: AbortSignal) => {
       times += 1;
-      each(times, () => interrupt.abort());
+      await each(times, () => interrupt.abort());
       signal.throwIfAborted();
     },
   };
 }
 
-const log = (seconds: number, message: string) => ({
-  timestamp: `2030-01-01T00:00:${String(seconds).padStart(2, '0')}.000Z`,
-  level: 'info',
-  message,
-  provider: '',
-  user: 'ada@example.com',
-  owner: 'ada@example.com',
-  workflow_id: 'e-1',
-  type: 'execution.started',
-});
+/** Takes the place of an entry in the log, which a transaction that takes longer fills later. */
+async function takePlace(): Promise<string> {
+  const [row] = await belay.world.database.sql`select nextval('ledger_seq_seq')::text as seq`;
+  return row?.seq as string;
+}
+
+/** Writes an entry of Rita's into the log. */
+async function write(message: string, place?: string): Promise<void> {
+  await belay.world.database.sql`
+    insert into ledger (seq, type, level, message, actor, user_id)
+    select ${place ?? (await takePlace())}, 'login.created', 'info', ${message},
+      jsonb_build_object('kind', 'user', 'id', id, 'email', email), id from users where email = 'rita@example.test'`;
+}
+
+/** The messages of entries that this test wrote, as they were shown. */
+const shown = (stdout: string) =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { message: string }).message)
+    .filter((message) => message.startsWith('entry '));
 
 describe('logs', () => {
   it('are shown oldest first, a document a line with --json', async () => {
-    service.state.logs = [log(2, 'second'), log(1, 'first')];
-    const { stdout } = await terminal.run(['logs', '--json']);
-    const lines = stdout.trim().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual(['first', 'second']);
+    await write('entry first');
+    await write('entry second');
+    expect(shown((await terminal.run(['logs', '--json'])).stdout)).toEqual(['entry first', 'entry second']);
   });
 
   it('with --follow shows each entry once, late ones too, until Ctrl-C', async () => {
-    service.state.logs = [log(2, 'b')];
-    const world = passing((times, end) => {
-      if (times === 1) service.state.logs = [log(3, 'c'), log(2, 'b'), log(1, 'late')];
-      if (times === 2) service.state.logs = [log(4, 'd'), log(3, 'c'), log(2, 'b'), log(1, 'late')];
+    const place = await takePlace();
+    await write('entry b');
+    const world = passing(async (times, end) => {
+      if (times === 1) {
+        await write('entry late', place);
+        await write('entry c');
+      }
+      if (times === 2) await write('entry d');
       if (times === 3) end();
     });
     const { code, stdout } = await terminal.run(['logs', '--follow', '--json'], world);
     expect(code).toBe(130);
-    const shown = stdout.trim().split('\n');
-    expect(shown.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual(['b', 'late', 'c', 'd']);
+    expect(shown(stdout)).toEqual(['entry b', 'entry late', 'entry c', 'entry d']);
   });
 
   it('with --follow outlives a server that is away for a while, and says so once', async () => {
-    service.state.logs = [log(1, 'before')];
-    const world = passing((times, end) => {
-      service.state.failWith = times <= 2 ? 'SERVICE_UNAVAILABLE' : undefined;
-      if (times === 3) service.state.logs = [log(2, 'after'), log(1, 'before')];
+    await write('entry before');
+    const world = passing(async (times, end) => {
+      belay.between.state = times <= 2 ? 'away' : 'there';
+      if (times === 3) await write('entry after');
       if (times === 4) end();
     });
     const { code, stdout, stderr } = await terminal.run(['logs', '--follow'], world);
     expect(code).toBe(130);
-    expect(stdout).toMatch(/before\n.*after\n$/);
-    expect(stderr.match(/as the test wants it/g)).toHaveLength(1);
+    expect(stdout).toMatch(/entry before\n.*entry after\n$/);
+    expect(stderr.match(/no response/g)).toHaveLength(1);
   });
 
   it.each([
@@ -106,14 +117,15 @@ describe('access', () => {
 describe('a line that moves', () => {
   it('is drawn on a terminal alone, cut to its width, and is gone in the end', async () => {
     const stderr = screen(30);
-    await terminal.run(['request', '--role', 'r', '--reason', 'x'], { stderr, stdout: screen(), animated: true });
+    const request = ['request', '--role', 'reader', '--reason', 'x', '--workflow', 'automatic'];
+    await terminal.run(request, { stderr, stdout: screen(), animated: true });
     const drawn = stderr.text.split('\r\u001b[2K');
     expect(drawn.length).toBeGreaterThan(1);
     expect(Math.max(...drawn.filter((line) => !line.includes('\n')).map((line) => line.length))).toBeLessThan(30);
     const last = drawn.at(-1) ?? '';
     expect(last === '' || last.endsWith('\n')).toBe(true);
     const quiet = screen();
-    await terminal.run(['request', '--role', 'r', '--reason', 'x'], { stderr: quiet, animated: false });
+    await terminal.run(request, { stderr: quiet, animated: false });
     expect(quiet.text).not.toContain('\u001b');
   });
 });
@@ -172,9 +184,7 @@ describe('why no answer came', () => {
   });
 
   it('is on the one line of the failure', async () => {
-    const gone = await startService();
-    await gone[Symbol.asyncDispose]();
-    const { code, stderr } = await terminal.run(['executions', 'cancel', 'e-1'], { server: gone.url });
+    const { code, stderr } = await terminal.run(['executions', 'cancel', 'e-1'], { server: await findClosedPort() });
     expect(code).toBe(7);
     expect(stderr).toMatch(/^belay: .*connection refused: no server listens there \(ECONNREFUSED\).*belay doctor\)\n$/);
   });

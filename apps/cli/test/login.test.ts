@@ -1,62 +1,84 @@
+import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openVisitor } from '@belay/testkit/visitor';
+import { people } from '@belay/testkit/world';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Belay, openBelay } from './support/belay.js';
+import { signInThroughDemo } from './support/browser.js';
 import { openTerminal, type Terminal } from './support/run.js';
-import { logged, type Service, startService } from './support/service.js';
 
-let service: Service;
+let belay: Belay;
+/** The server's own address, which its identity provider leads back to. */
+let server: string;
 let terminal: Terminal;
 
+beforeAll(async () => {
+  belay = await openBelay();
+  server = belay.world.url;
+});
+afterAll(() => belay?.[Symbol.asyncDispose]());
 beforeEach(async () => {
-  service = await startService();
-  terminal = await openTerminal();
+  terminal = await openTerminal({ clock: () => new Date() });
 });
 afterEach(async () => {
+  belay.between.mangle = undefined;
+  belay.between.refuse = undefined;
   await terminal[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
 });
 
-/** A browser: follows redirects to the end, which is the command's own callback. */
+/** A browser in which Rita signs in; the end of it is the command's own callback. */
 function browse(visited: URL[] = []) {
   return (address: string) => {
     visited.push(new URL(address));
-    void fetch(address).then((response) => response.text());
+    void signInThroughDemo(address, 'rita@example.test');
   };
 }
 
 describe('login', () => {
   it('signs in through the browser with a PKCE challenge, and keeps the token for that server alone', async () => {
     const visited: URL[] = [];
-    const { code, stdout, stderr } = await terminal.run(['login', '--server', `${service.url}/`], {
+    const { code, stdout, stderr } = await terminal.run(['login', '--server', `${server}/`], {
       openBrowser: browse(visited),
     });
-    expect(stderr).toContain(`Sign in at: ${service.url}/api/v1/auth/request/demo?callback=http%3A%2F%2F127.0.0.1%3A`);
+    expect(stderr).toContain(`Sign in at: ${server}/api/v1/auth/request/demo?callback=http%3A%2F%2F127.0.0.1%3A`);
     expect(code).toBe(0);
-    expect(stdout).toContain('ada@example.com');
-    expect(stdout + stderr).not.toContain(service.token);
+    expect(stdout).toContain('rita@example.test');
     const query = visited[0]?.searchParams;
     expect(query?.get('code_challenge')).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(query?.get('code_challenge_method')).toBe('S256');
     expect((await stat(terminal.credentialsFile)).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(await readFile(terminal.credentialsFile, 'utf8'))).toMatchObject({
-      default: service.url,
-      servers: { [service.url]: { token: service.token, email: 'ada@example.com' } },
-    });
-    expect(await terminal.run(['whoami'])).toMatchObject({ code: 0, stdout: expect.stringContaining(service.url) });
-    await using other = await startService();
-    expect(await terminal.run(['whoami', '--server', other.url])).toMatchObject({ code: 3 });
+    const kept = JSON.parse(await readFile(terminal.credentialsFile, 'utf8')) as {
+      servers: Record<string, { token: string }>;
+    };
+    expect(kept).toMatchObject({ default: server, servers: { [server]: { email: 'rita@example.test' } } });
+    const token = kept.servers[server]?.token ?? '';
+    expect(token).toMatch(/^\S{32,}$/);
+    expect(stdout + stderr).not.toContain(token);
+    expect(await terminal.run(['whoami'])).toMatchObject({ code: 0, stdout: expect.stringContaining(server) });
+    // The same server at another address is another server.
+    expect(await terminal.run(['whoami', '--server', belay.url])).toMatchObject({ code: 3 });
   });
 
   it('prompts for a provider when there are several, and requires --provider without a terminal', async () => {
-    service.state.authenticators = ['demo', 'partner'];
-    expect(await terminal.run(['login'], { server: service.url })).toMatchObject({
+    await using several = await openBelay(({ providers, ...rest }) => ({
+      ...rest,
+      providers: { ...providers, partner: { ...providers.demo, name: 'Partner' } },
+    }));
+    const { url } = several.world;
+    expect(await terminal.run(['login'], { server: url })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('demo, partner'),
     });
     const visited: URL[] = [];
-    const prompts = { select: async () => 'partner' } as never;
-    const shell = { server: service.url, interactive: true, prompts, openBrowser: browse(visited) };
+    const offered: string[] = [];
+    const select = async (_question: string, choices: { value: string }[]) => {
+      offered.push(...choices.map(({ value }) => value));
+      return 'demo';
+    };
+    const shell = { server: url, interactive: true, prompts: { select } as never, openBrowser: browse(visited) };
     expect(await terminal.run(['login'], shell)).toMatchObject({ code: 0 });
-    expect(visited[0]?.pathname).toBe('/api/v1/auth/request/partner');
+    expect(offered).toEqual(['demo', 'partner']);
+    expect(visited[0]?.pathname).toBe('/api/v1/auth/request/demo');
     expect(await terminal.run(['login', '--provider', 'nobody'], shell)).toMatchObject({ code: 5 });
   });
 
@@ -67,7 +89,7 @@ describe('login', () => {
         .then((elsewhere) => expect(elsewhere.status).toBe(404))
         .then(() => fetch(`${callback}?error=access_denied`));
     };
-    expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 4 });
+    expect(await terminal.run(['login'], { server, openBrowser })).toMatchObject({ code: 4 });
   });
 
   it('survives requests with invalid addresses, which any web page can send', async () => {
@@ -75,9 +97,9 @@ describe('login', () => {
       const callback = new URL(new URL(address).searchParams.get('callback') ?? '');
       void fetch(`${callback.origin}//`)
         .then((elsewhere) => expect(elsewhere.status).toBe(404))
-        .then(() => fetch(address));
+        .then(() => browse()(address));
     };
-    expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 0 });
+    expect(await terminal.run(['login'], { server, openBrowser })).toMatchObject({ code: 0 });
   });
 
   it('escapes control characters of the server in every command', async () => {
@@ -85,82 +107,129 @@ describe('login', () => {
     const unsafe = (text: string) =>
       [...text.replaceAll('\t', '')].filter((each) => each !== '\n' && /[\p{Cc}\u202e]/u.test(each)).join('') ||
       /\nbelay: all/.exec(text)?.[0];
-    service.state.user = { email: hostile };
-    service.state.message = hostile;
-    service.state.logs = [{ ...logged, timestamp: hostile, type: hostile, level: hostile as 'info' }];
-    const shell = { server: service.url, openBrowser: browse() };
+    const [active, waiting, other, ended] = [
+      await belay.request('--role', 'reader', '--workflow', 'automatic'),
+      await belay.request(),
+      await belay.request(),
+      await belay.request('--role', 'reader', '--workflow', 'rejecting'),
+    ];
+    // A real server sends none of this; one that was taken over can.
+    await belay.world.database.sql`update ledger set message = ${hostile}, type = ${hostile}`;
+    const said: Record<string, (data: Record<string, unknown>) => object> = {
+      'auth.token': ({ user }) => ({ user: { ...(user as object), email: hostile } }),
+      'auth.whoami': () => ({ email: hostile }),
+      'logs.list': ({ logs }) => ({
+        logs: (logs as object[]).map((entry) => ({ ...entry, timestamp: hostile, level: hostile })),
+      }),
+    };
+    belay.between.mangle = (procedure, data) => ({ ...data, message: hostile, ...said[procedure]?.(data) });
+    // The identity provider leads back to the server's own address.
+    const openBrowser = (address: string) => browse()(address.replace(belay.url, server));
+    const shell = { server: belay.url, openBrowser };
     const commands = [
       ['login'],
-      ['access', 'return', 'e-1'],
-      ['executions', 'cancel', 'e-1'],
-      ['executions', 'terminate', 'e-1'],
+      ['access', 'return', active],
+      ['executions', 'cancel', waiting],
+      ['executions', 'terminate', other],
+      ['executions', 'watch', ended],
+      ['logs'],
+      ['whoami'],
     ];
-    for (const args of [...commands, ['executions', 'watch', 'e-1'], ['logs'], ['whoami']]) {
+    for (const args of commands) {
       const { code, stdout, stderr } = await terminal.run(args, shell);
-      expect([args, code, unsafe(stdout + stderr)]).toEqual([args, 0, undefined]);
+      const expected = args[1] === 'watch' ? 8 : 0;
+      expect([args, code, unsafe(stdout + stderr)]).toEqual([args, expected, undefined]);
+      expect(stdout + stderr, args.join(' ')).toContain('all is well');
     }
-    service.state.failWith = 'CONFLICT';
+    belay.between.refuse = () => ({ code: 'CONFLICT', message: hostile });
     const { stderr } = await terminal.run(['inbox', '--json'], shell);
     expect(JSON.parse(stderr)).toMatchObject({ error: { message: hostile } });
     expect(unsafe(stderr)).toBe(undefined);
   });
 
   it('with the code of another login gets no token', async () => {
-    service.codes.set('stolen', 'another-challenge');
-    const openBrowser = (address: string) => void fetch(`${new URL(address).searchParams.get('callback')}?code=stolen`);
-    expect(await terminal.run(['login'], { server: service.url, openBrowser })).toMatchObject({ code: 2 });
+    const openBrowser = (address: string) => {
+      const other = new URL(address);
+      other.searchParams.set('code_challenge', createHash('sha256').update('another secret').digest('base64url'));
+      browse()(other.href);
+    };
+    expect(await terminal.run(['login'], { server, openBrowser })).toMatchObject({ code: 4 });
     await expect(stat(terminal.credentialsFile)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('exits with 130 on Ctrl-C before the sign-in is completed', async () => {
     const abort = new AbortController();
     const openBrowser = () => abort.abort();
-    expect(await terminal.run(['login'], { server: service.url, openBrowser, signal: abort.signal })).toMatchObject({
+    expect(await terminal.run(['login'], { server, openBrowser, signal: abort.signal })).toMatchObject({
       code: 130,
     });
   });
 });
 
 describe('login on a machine without a browser', () => {
-  /** A world in which waiting takes no time and its clock knows it. */
-  function patient(waits: number[]) {
-    let now = Date.parse('2029-12-31T12:00:00.000Z');
+  afterEach(() => belay.world.database.sql`delete from test_clock`);
+
+  /** A world in which waiting takes no time, and its clocks know it. What happens in each wait is the test's to say. */
+  async function patient(waits: number[], during: (times: number, userCode: string) => unknown = () => {}) {
+    let now = Date.now();
+    let said = '';
+    const { database } = belay.world;
+    await database.setTime(new Date(now));
     return {
-      server: service.url,
+      server,
+      said: () => said,
+      stderr: { write: (text: string) => void (said += text) },
       clock: () => new Date(now),
       delay: async (milliseconds: number) => {
         waits.push(milliseconds);
         now += milliseconds;
+        const code = /[B-Z]{4}-[B-Z]{4}/.exec(said)?.[0] ?? '';
+        if ((await during(waits.length, code)) !== 'too early') await database.setTime(new Date(now));
       },
     };
   }
 
+  /** What Rita does in a browser where she is signed in. */
+  async function decide(userCode: string, verdict: 'approve' | 'deny'): Promise<void> {
+    const visitor = openVisitor(server);
+    await visitor.signIn('demo', people.requester.subject);
+    const { status } = await visitor.visit('/auth/device', { body: { user_code: userCode, verdict } });
+    expect(status).toBe(200);
+  }
+
   it('shows a short code, asks as often as it may, and keeps the token', async () => {
     const waits: number[] = [];
-    const { code, stdout, stderr } = await terminal.run(['login', '--device'], patient(waits));
+    const shell = await patient(waits, async (times, userCode) => {
+      if (times === 2) return 'too early';
+      if (times === 3) await decide(userCode, 'approve');
+      return undefined;
+    });
+    const { code, stdout } = await terminal.run(['login', '--device'], shell);
     expect(code).toBe(0);
-    expect(stderr).toContain('BCDF-GHJK');
-    expect(stderr).toContain('https://belay.example.com/auth/device');
+    expect(shell.said()).toContain(`${server}/api/v1/auth/device`);
     expect(waits).toEqual([5_000, 5_000, 10_000]);
-    expect(stdout + stderr).not.toMatch(/secret-device-code|token-of-ada/);
+    const { servers } = JSON.parse(await readFile(terminal.credentialsFile, 'utf8')) as {
+      servers: Record<string, { token: string }>;
+    };
+    const token = servers[server]?.token ?? '';
+    expect(token).toMatch(/^\S{32,}$/);
+    expect(stdout + shell.said()).not.toContain(token);
     expect(await terminal.run(['whoami'])).toMatchObject({ code: 0 });
   });
 
   it('exits with 4 when rejected and with 130 when not confirmed in time, and stores nothing', async () => {
-    service.state.device = ['pending', 'denied'];
-    expect(await terminal.run(['login', '--device'], patient([]))).toMatchObject({ code: 4 });
-    service.state.device = ['pending'];
+    const rejected = await patient([], (times, userCode) => (times === 2 ? decide(userCode, 'deny') : undefined));
+    expect(await terminal.run(['login', '--device'], rejected)).toMatchObject({ code: 4 });
     const waits: number[] = [];
-    expect(await terminal.run(['login', '--device'], patient(waits))).toMatchObject({
-      code: 130,
-      stderr: expect.stringContaining('in time'),
-    });
-    expect(waits).toHaveLength(12);
+    const late = await patient(waits);
+    expect(await terminal.run(['login', '--device'], late)).toMatchObject({ code: 130 });
+    expect(late.said()).toContain('in time');
+    expect(new Set(waits)).toEqual(new Set([5_000]));
     await expect(stat(terminal.credentialsFile)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('ends with 130 by Ctrl-C, and has no provider to choose', async () => {
-    const shell = patient([]);
+    const shell = await patient([]);
     const interrupt = new AbortController();
     const running = terminal.run(['login', '--device'], {
       ...shell,
@@ -177,10 +246,15 @@ describe('login on a machine without a browser', () => {
 
 describe('logout', () => {
   it('ends the login at the server and forgets the token, also when it had ended already', async () => {
-    await terminal.run(['login'], { server: service.url, openBrowser: browse() });
-    expect(await terminal.run(['logout'])).toMatchObject({ code: 0, stdout: `signed out of ${service.url}\n` });
-    expect(service.changes).toMatchObject([{ path: 'auth.logout' }]);
-    expect(await terminal.run(['whoami'], { server: service.url })).toMatchObject({ code: 3 });
-    expect(await terminal.run(['logout'], { server: service.url, token: 'long-expired' })).toMatchObject({ code: 0 });
+    await terminal.run(['login'], { server, openBrowser: browse() });
+    const kept = JSON.parse(await readFile(terminal.credentialsFile, 'utf8')) as {
+      servers: Record<string, { token: string }>;
+    };
+    const token = kept.servers[server]?.token ?? '';
+    expect(await terminal.run(['whoami'], { server, token })).toMatchObject({ code: 0 });
+    expect(await terminal.run(['logout'])).toMatchObject({ code: 0, stdout: `signed out of ${server}\n` });
+    expect(await terminal.run(['whoami'], { server, token })).toMatchObject({ code: 3 });
+    expect(await terminal.run(['whoami'], { server })).toMatchObject({ code: 3 });
+    expect(await terminal.run(['logout'], { server, token: 'long-expired' })).toMatchObject({ code: 0 });
   });
 });

@@ -14,7 +14,7 @@ describe('operator commands', () => {
     const operator = {
       ...idle,
       start: async () => {},
-      validate: async () => ({ ok: true, source: 'x', messages: [] }),
+      validate: async () => ({ ok: true, source: 'x', messages: [], faults: [] }),
       createToken: async (wanted: unknown) => {
         asked.push(wanted);
         return { token: 'made-once', expires_at: '2030-01-01T00:00:00.000Z', user: { email: 'bot@example.com' } };
@@ -158,11 +158,133 @@ describe('operator commands', () => {
     expect(await terminal.run(['vault', 'remove', 'other#name'], { operator })).toMatchObject({ code: 5 });
   });
 
+  it('write a new configuration, and say the next three commands', async () => {
+    const asked: unknown[] = [];
+    const operator = {
+      ...idle,
+      init: async (...given: unknown[]) => {
+        asked.push(given);
+        return ['sign-in.yaml'];
+      },
+      blueprints: async () => ({
+        identityProviders: [{ name: 'okta', label: 'Okta' }],
+        systems: [{ name: 'aws', label: 'AWS' }],
+        messengers: [],
+      }),
+    };
+    const flags = ['--idp', 'okta', '--system', 'aws', '--domain', 'example.com'];
+    const { code, stdout } = await terminal.run(['init', "it's", ...flags, '--json'], { operator });
+    const quoted = "'it'\\''s'";
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      {
+        folder: "it's",
+        files: ['sign-in.yaml'],
+        next: [
+          `cp ${quoted}/.env.example ${quoted}/.env   # and set the variables in it`,
+          `set -a; . ${quoted}/.env; set +a; belay validate ${quoted}`,
+          `BELAY_CONFIG=${quoted} belay start`,
+        ],
+      },
+    ]);
+    const beginning = { identityProvider: 'okta', system: 'aws', domain: 'example.com', messages: undefined };
+    expect(asked).toEqual([["it's", beginning]]);
+    const prompts = {
+      ...silent,
+      select: async (_: string, choices: { value: string }[]) => choices[0]?.value ?? '',
+      text: async () => 'example.com',
+    };
+    expect((await terminal.run(['init'], { operator, prompts, interactive: true })).code).toBe(0);
+    expect(asked.at(-1)).toEqual(['config', beginning]);
+    const missing = await terminal.run(['init', '--idp', 'okta'], { operator });
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('name --idp, --system and --domain')]);
+  });
+
+  it('print the schema of configuration files as it is', async () => {
+    const { code, stdout } = await terminal.run(['schema'], { operator: { ...idle, schema: async () => '{}\n' } });
+    expect([code, stdout]).toEqual([0, '{}\n']);
+  });
+
   it('say which key seals from now on', async () => {
     const rotated = { kid: 'k2', retired: 'k1', created_at: '2030-01-01T00:00:00.000Z' };
     const operator = { ...idle, rotateEncryption: async () => rotated };
     const { stdout } = await terminal.run(['encryption', 'rotate', '--json'], { operator });
     expect(JSON.parse(stdout)).toEqual(rotated);
+  });
+
+  it('show what a restore waits for, and pass on what the operator decides', async () => {
+    const id = '0199a3c2-7b1e-7cc3-98c4-dc0c0c07398f';
+    const status = {
+      closed_since: '2030-01-01T00:00:00.000Z',
+      reason: 'a drill',
+      providers: [{ provider: 'github', status: 'failed', note: 'The provider did not respond in time' }],
+      leftovers: [
+        {
+          id,
+          provider: 'github',
+          identity: 'ada',
+          access: { team: 'core' },
+          mark: null,
+          found_at: '2030-01-01T00:00:00.000Z',
+        },
+      ],
+    };
+    const given: unknown[] = [];
+    const take = async (request: unknown) => {
+      given.push(request);
+      return { message: 'done' };
+    };
+    const operator = {
+      ...idle,
+      beginRestore: async (request: unknown) => take(request).then(() => ({ epoch: 1 })),
+      readRestore: async () => status,
+      answerLeftover: take,
+      skipProvider: take,
+      openRestore: async () => ({ message: 'Grants are permitted again' }),
+    };
+    const run = (...args: string[]) => terminal.run(['restore', ...args], { operator });
+    expect((await run('begin', '--reason', 'a drill')).stdout).toBe('grants wait; revocations go on\n');
+    const { stdout } = await run('status');
+    expect(stdout).toContain('The provider did not respond in time');
+    expect(stdout).toContain('{"team":"core"}');
+    expect(JSON.parse((await run('status', '--json')).stdout)).toEqual(status);
+    await run('revoke', id, '--reason', 'not ours');
+    await run('keep', id, '--reason', 'standing');
+    await run('skip', 'github', '--reason', 'gone');
+    expect((await run('open')).stdout).toBe('Grants are permitted again\n');
+    expect(given).toEqual([
+      { reason: 'a drill' },
+      { id, answer: 'revoke', reason: 'not ours' },
+      { id, answer: 'keep', reason: 'standing' },
+      { provider: 'github', reason: 'gone' },
+    ]);
+  });
+
+  it('show which months of the ledger were archived, which wait, and whether archives are whole', async () => {
+    const archived = [{ month: '2026-01', rows: 1234, sha256: 'd'.repeat(64), file: 'ledger-2026-01.dddd.ndjson.gz' }];
+    const folders: string[] = [];
+    let fault: string | null = null;
+    const operator = {
+      ...idle,
+      archiveLedger: async (folder: string) => {
+        folders.push(folder);
+        return { archived, waiting: ['2026-02'] };
+      },
+      verifyArchives: async (folder: string) => {
+        folders.push(folder);
+        return [{ file: 'ledger-2026-01.dddd.ndjson.gz', month: '2026-01', rows: 1234, fault }];
+      },
+    };
+    const run = (...args: string[]) => terminal.run(['ledger', ...args], { operator });
+    const { stdout, stderr } = await run('archive', 'archives');
+    expect(stdout).toContain('ledger-2026-01.dddd.ndjson.gz');
+    expect(stderr).toContain('2026-02');
+    expect(JSON.parse((await run('archive', 'archives', '--json')).stdout)).toEqual({ archived, waiting: ['2026-02'] });
+    expect(await run('verify', 'archives')).toMatchObject({ code: 0, stdout: expect.stringContaining('whole') });
+    fault = 'it has 3 of 4 lines';
+    expect(await run('verify', 'archives')).toMatchObject({ code: 1, stdout: expect.stringContaining(fault) });
+    expect(JSON.parse((await run('verify', 'archives', '--json')).stdout)).toMatchObject({ ok: false });
+    expect(new Set(folders)).toEqual(new Set(['archives']));
   });
 
   it.each([
@@ -175,11 +297,18 @@ describe('operator commands', () => {
     ['scim', 'create-token', '--provider', 'okta', '--ttl', 'P180D'],
     ['scim', 'list-tokens'],
     ['scim', 'revoke-token', 't-1'],
+    ['restore', 'begin', '--reason', 'a drill'],
+    ['restore', 'status'],
+    ['restore', 'open'],
+    ['ledger', 'archive', 'archives'],
+    ['ledger', 'verify', 'archives'],
     ['encryption', 'rotate'],
     ['vault', 'set', 'database#password'],
     ['vault', 'list'],
     ['vault', 'remove', 'database#password'],
     ['validate'],
+    ['test'],
+    ['plan', 'config', '--against', 'main'],
     ['start'],
     ['agent', 'uninstall'],
     ['completion', 'bash'],
@@ -192,7 +321,7 @@ describe('operator commands', () => {
     }
     const [group = '', name = ''] = args;
     const help = await terminal.run(
-      ['validate', 'start', 'completion'].includes(group) ? [group, '--help'] : [group, name, '--help'],
+      ['validate', 'test', 'plan', 'start', 'completion'].includes(group) ? [group, '--help'] : [group, name, '--help'],
     );
     expect(help.stdout).not.toContain('--url');
   });

@@ -9,6 +9,7 @@ import { serverUrl } from '@belay/testkit/database';
 import { createWorld, type World } from '@belay/testkit/world';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Typist, typeInto } from './support/pty.js';
 
 const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
 const suffix = randomBytes(6).toString('hex');
@@ -84,6 +85,7 @@ afterEach(async () => {
     child.kill('SIGKILL');
     if (command !== undefined && isAlive(command)) process.kill(command, 'SIGKILL');
   }
+  for (const terminal of terminals.splice(0)) await terminal[Symbol.asyncDispose]();
   await gone();
   network.away = true;
   network.hangUp();
@@ -150,28 +152,35 @@ interface Started {
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** The process id of the command, as it says itself. */
   command?: number;
+  stdout(): string;
   stderr(): string;
 }
 const started: Started[] = [];
+
+const terminals: Typist[] = [];
+
+function environment(): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    BELAY_URL: network.url,
+    BELAY_TOKEN: token,
+    BELAY_AGENT: 'off',
+    HOME: '/nonexistent',
+  };
+}
 
 /** Starts `belay run` with a command that says its process id, and waits until it has. */
 async function start(script: string): Promise<Started & { command: number }> {
   const command = [process.execPath, '-e', `console.log('pid ' + process.pid); ${script}`];
   const child = spawn(process.execPath, [main, 'run', 'read-figures', '--', ...command], {
-    env: {
-      PATH: process.env.PATH ?? '',
-      BELAY_URL: network.url,
-      BELAY_TOKEN: token,
-      BELAY_AGENT: 'off',
-      HOME: '/nonexistent',
-    },
+    env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text));
   const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
-  const one: Started = { child, ended, stderr: () => stderr };
+  const one: Started = { child, ended, stdout: () => stdout, stderr: () => stderr };
   started.push(one);
   const pid = await vi.waitFor(
     () => {
@@ -269,5 +278,88 @@ describe('belay run, at a real PostgreSQL', () => {
     await second.ended;
     expect(second.stderr()).toContain('given back');
     await gone();
+  });
+});
+
+/** What was killed, how long the access may stay by the lease of these tests, and how long it stayed. */
+const measured: { killed: string; bound: number; took: number }[] = [];
+
+/** Kills, and resolves when the target has no access any more. Throws when that took longer than the bound. */
+async function goneWithin(bound: number, killed: string, kill: () => unknown): Promise<void> {
+  expect(await holds()).toBe(true);
+  const begun = performance.now();
+  await kill();
+  await gone();
+  const took = performance.now() - begun;
+  measured.push({ killed, bound, took });
+  expect(took, killed).toBeLessThan(bound);
+}
+
+/** What a busy machine may add: a turn of the worker, and the target's own time. */
+const slack = 6_000;
+const byLease = run.lease + run.outage + slack;
+
+/** Starts `belay run` at a real terminal, and waits until its command says its process id. */
+async function startAtTerminal(script: string): Promise<{ terminal: Typist; command: number }> {
+  // Its number comes last: a key that is typed meets what the script has set up.
+  const command = `'${process.execPath}' -e "${script} console.log('pid ' + process.pid);"`;
+  const terminal = typeInto(`'${process.execPath}' '${main}' run read-figures -- ${command}`, environment());
+  terminals.push(terminal);
+  await terminal.sees(/pid \d+/);
+  return { terminal, command: Number(/pid (\d+)/.exec(terminal.screen())?.[1]) };
+}
+
+describe('belay run, killed in every way', () => {
+  afterAll(() => {
+    const lines = measured.map(({ killed, bound, took }) => `| ${killed} | ${bound} ms | ${took.toFixed(0)} ms |`);
+    console.info(['| Killed | Bound | Gone after |', '| --- | --- | --- |', ...lines].join('\n'));
+  });
+
+  it('ends the access within the bound when belay, its command, or both are killed', async () => {
+    const one = await start(stay);
+    await goneWithin(slack, 'the command', () => process.kill(one.command, 'SIGKILL'));
+    const two = await start(stay);
+    await goneWithin(byLease, 'belay', () => two.child.kill('SIGKILL'));
+    const three = await start(stay);
+    await goneWithin(byLease, 'belay and the command', () => {
+      three.child.kill('SIGKILL');
+      process.kill(three.command, 'SIGKILL');
+    });
+  });
+
+  it('ends the access and the command when the terminal is closed', async () => {
+    const { terminal, command } = await startAtTerminal(stay);
+    await goneWithin(slack, 'the terminal', () => terminal.close());
+    await vi.waitFor(() => expect(isAlive(command)).toBe(false), { timeout: 10_000 });
+  });
+
+  it('leaves Ctrl-C to the command, once and twice, and gives back when it ends', async () => {
+    const once = await startAtTerminal(stay);
+    await goneWithin(slack, 'Ctrl-C', () => once.terminal.type('\u0003'));
+    expect(await once.terminal.ended()).toBe(130);
+    const asks =
+      "let n = 0; process.on('SIGINT', () => { console.log('heard ' + ++n); if (n === 2) process.exit(7); });";
+    const twice = await startAtTerminal(`${asks} ${stay}`);
+    twice.terminal.type('\u0003');
+    await twice.terminal.sees('heard 1');
+    expect(await holds()).toBe(true);
+    await goneWithin(slack, 'Ctrl-C twice, first ignored', () => twice.terminal.type('\u0003'));
+    expect(await twice.terminal.ended()).toBe(7);
+  });
+
+  it('gives back when the command ends, though a process that it left behind lives on', async () => {
+    const leaves =
+      "const left = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' }); left.unref(); console.log('left ' + left.pid); setTimeout(() => {}, 300);";
+    const { ended, stdout } = await start(leaves);
+    const outcome = await ended;
+    // Only now has the command surely said it.
+    const left = Number(/left (\d+)/.exec(stdout())?.[1]);
+    try {
+      expect(outcome).toEqual({ code: 0, signal: null });
+      await gone();
+      expect(isAlive(left)).toBe(true);
+    } finally {
+      process.kill(left, 'SIGKILL');
+    }
   });
 });

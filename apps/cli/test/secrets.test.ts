@@ -1,39 +1,56 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { idle, openTerminal, screen, silent, type Terminal } from './support/run.js';
-import { type Service, startService } from './support/service.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Belay, openBelay } from './support/belay.js';
+import { idle, screen, silent, type Terminal } from './support/run.js';
 
-/** What a command may know and may never show. */
-const secrets = {
-  environment: 'secret-from-the-environment',
-  saved: 'secret-of-a-saved-login',
-  session: 'secret-sealed-session',
-  input: 'secret-from-standard-input',
-};
+/** What a command may know and may never show, beside the tokens of its logins. */
+const secrets = { session: 'secret-sealed-session', input: 'secret-from-standard-input' };
 
-let service: Service;
+let belay: Belay;
 let terminal: Terminal;
+/** What the arguments stand for. */
+let ids: Record<string, string>;
+/** The tokens of a login that is in force: one of the environment, one that is stored. */
+let environment: string;
+let stored: string;
 
+beforeAll(async () => {
+  // What is requested is granted at once, so that no command waits for an approver.
+  belay = await openBelay(({ roles, ...rest }) => ({
+    ...rest,
+    roles: {
+      ...roles,
+      reader: { ...roles.reader, workflows: ['automatic'] },
+      asked: { ...roles.reader, description: 'Approvers decide on it' },
+    },
+  }));
+  terminal = belay.terminal;
+  // The memory provider has no sessions: one is put into the answer.
+  const session = { version: 2, expiry: '2030-01-01T01:00:00.000Z', session: secrets.session };
+  belay.between.mangle = (procedure, data) =>
+    procedure === 'sessions.list' ? { ...data, sessions: { demo: session } } : undefined;
+  await belay.request('--role', 'asked');
+  const ended = await belay.request('--role', 'asked', '--workflow', 'rejecting');
+  const { stdout } = await terminal.run(['inbox', '--json'], await belay.as('approver'));
+  const { approvals } = JSON.parse(stdout) as { approvals: { id: string }[] };
+  ids = { 'e-1': ended, 'a-1': approvals[0]?.id ?? '' };
+});
+afterAll(() => belay?.[Symbol.asyncDispose]());
+
+// New ones for each test, since some commands end a login.
 beforeEach(async () => {
-  service = await startService({ token: secrets.environment, session: secrets.session });
-  terminal = await openTerminal({ server: service.url });
+  [environment, stored] = [
+    await belay.world.token('requester', 'device'),
+    await belay.world.token('approver', 'device'),
+  ];
   await mkdir(path.dirname(terminal.credentialsFile), { recursive: true });
-  const login = {
-    token: secrets.saved,
-    expires_at: '2030-01-01T00:00:00.000Z',
-    email: 'ada@example.com',
-    provider: 'd',
-  };
+  const login = { token: stored, expires_at: '2030-01-01T00:00:00.000Z', email: 'adam@example.test', provider: 'd' };
   await writeFile(
     terminal.credentialsFile,
-    JSON.stringify({ version: 1, default: service.url, servers: { [service.url]: login } }),
+    JSON.stringify({ version: 1, default: belay.url, servers: { [belay.url]: login } }),
     { mode: 0o600 },
   );
-});
-afterEach(async () => {
-  await terminal[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
 });
 
 /** Every command there is, with the arguments that it needs. */
@@ -95,6 +112,18 @@ const lines: Record<string, string[]> = {
   'vault list': [],
   'vault remove': ['path#key'],
   validate: [],
+  test: [],
+  plan: ['config', '--against', 'main'],
+  init: ['new-folder'],
+  schema: [],
+  'ledger archive': ['archives'],
+  'ledger verify': ['archives'],
+  'restore begin': ['--reason', 'because'],
+  'restore status': [],
+  'restore revoke': ['l-1', '--reason', 'because'],
+  'restore keep': ['l-1', '--reason', 'because'],
+  'restore skip': ['store', '--reason', 'because'],
+  'restore open': [],
   start: [],
   doctor: [],
   completion: ['bash'],
@@ -128,9 +157,10 @@ describe('no command shows a secret', () => {
   it.each(attempts)('%j', async (line) => {
     const ended = new AbortController();
     const operator = { ...idle, listSecrets: async () => [{ path: 'path', key: 'key' }] };
-    for (const token of [secrets.environment, undefined, 'secret-that-nobody-knows']) {
+    const args = line.map((word) => ids[word] ?? word);
+    for (const token of [environment, undefined, 'secret-that-no-server-knows']) {
       const stdout = screen();
-      const { stderr } = await terminal.run(line, {
+      const { stderr } = await terminal.run(args, {
         stdout,
         token,
         operator,
@@ -140,7 +170,7 @@ describe('no command shows a secret', () => {
         openBrowser: () => ended.abort(),
         signal: line[0] === 'login' ? AbortSignal.abort() : ended.signal,
       });
-      expect(stdout.text + stderr).not.toContain('secret-');
+      for (const secret of ['secret-', environment, stored]) expect(stdout.text + stderr).not.toContain(secret);
     }
   });
 

@@ -1,32 +1,37 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTerminal, silent, type Terminal } from './support/run.js';
-import { entry, type Service, startService } from './support/service.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Belay, openBelay } from './support/belay.js';
+import { silent } from './support/run.js';
 
-let service: Service;
-let terminal: Terminal;
-const [one, other] = ['0197aaaa-0000-7000-8000-000000000001', '0197aabb-0000-7000-8000-000000000002'] as const;
+let belay: Belay;
+let adam: { server: string; token: string };
+let requests: string[];
+let approvals: { id: string; execution_id: string }[];
 
-beforeEach(async () => {
-  service = await startService();
-  terminal = await openTerminal({ server: service.url, token: service.token });
-  service.state.approvals = [
-    { ...entry, id: one, execution_id: 'x-1' },
-    { ...entry, id: other, execution_id: 'x-2', role: 'ledger-readonly' },
-  ];
+beforeAll(async () => {
+  belay = await openBelay();
+  adam = await belay.as('approver');
+  requests = [await belay.request('--role', 'reader'), await belay.request('--role', 'reader', '--duration', 'PT5M')];
+  const { stdout } = await belay.terminal.run(['inbox', '--json'], adam);
+  approvals = (JSON.parse(stdout) as { approvals: typeof approvals }).approvals;
 });
-afterEach(async () => {
-  await terminal[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
+afterAll(() => belay?.[Symbol.asyncDispose]());
+
+/** Returns the shortest beginning of an id that none of the others has. */
+function beginningOf(id: string, others: string[]): string {
+  const length = [...id].findIndex((_, at) => !others.some((other) => other.startsWith(id.slice(0, at + 1))));
+  return id.slice(0, length + 1);
+}
+
+const decisions = () => belay.changes().filter(({ path }) => path === 'approvals.decide');
 
 describe('an id', () => {
-  it('may be the beginning of one request, and is rejected with the ids when it begins several', async () => {
-    const ambiguous = await terminal.run(['deny', '0197aa']);
-    expect(ambiguous).toMatchObject({ code: 2, stderr: expect.stringContaining(`${one}, ${other}`) });
-    expect(service.changes).toEqual([]);
-    expect(await terminal.run(['deny', '0197aab'])).toMatchObject({ code: 0 });
-    expect(service.changes).toMatchObject([{ input: { id: other, verdict: 'deny' } }]);
-    expect(await terminal.run(['deny', '0198'])).toMatchObject({ code: 5 });
+  it('leads to the page of the request, and none to the first page', async () => {
+    const opened: string[] = [];
+    const openBrowser = (url: string) => void opened.push(url);
+    const [one = '', other = ''] = requests;
+    await belay.terminal.run(['open', beginningOf(one, [other])], { openBrowser });
+    await belay.terminal.run(['open'], { openBrowser });
+    expect(opened).toEqual([`${belay.url}/requests/${one}`, `${belay.url}/`]);
   });
 
   it('is picked on a terminal when approve and deny have none', async () => {
@@ -35,20 +40,27 @@ describe('an id', () => {
       ...silent,
       select: async (_question: string, choices: { value: string; label: string }[]) => {
         labels.push(...choices.map(({ label }) => label));
-        return other;
+        throw new Error('none is picked');
       },
     };
-    expect(await terminal.run(['deny'], { interactive: true, prompts })).toMatchObject({ code: 0 });
-    expect(labels).toEqual(['Ada: reporting-readonly for 20s', 'Ada: ledger-readonly for 20s']);
-    expect(service.changes).toMatchObject([{ input: { id: other } }]);
-    expect(await terminal.run(['deny'])).toMatchObject({ code: 2 });
+    await belay.terminal.run(['deny'], { ...adam, interactive: true, prompts });
+    expect(labels.sort()).toEqual(['Rita: reader for 15m', 'Rita: reader for 5m']);
+    expect(await belay.terminal.run(['deny'], adam)).toMatchObject({ code: 2 });
+    expect(decisions()).toEqual([]);
   });
 
-  it('leads to the page of the request, and none to the first page', async () => {
-    const opened: string[] = [];
-    const openBrowser = (url: string) => void opened.push(url);
-    await terminal.run(['open', 'e-'], { openBrowser });
-    await terminal.run(['open'], { openBrowser });
-    expect(opened).toEqual([`${service.url}/requests/e-1`, `${service.url}/`]);
+  it('may be the beginning of one request, and is rejected with the ids when it begins several', async () => {
+    const [one = '', other = ''] = approvals.map(({ id }) => id);
+    const own = beginningOf(one, [other, ...requests]);
+    const ambiguous = await belay.terminal.run(['deny', beginningOf(one, [other]).slice(0, -1)], adam);
+    expect(ambiguous).toMatchObject({ code: 2, stderr: expect.stringContaining(one) });
+    expect(ambiguous.stderr).toContain(other);
+    expect(decisions()).toEqual([]);
+    expect(await belay.terminal.run(['deny', own], adam)).toMatchObject({ code: 0 });
+    expect(decisions()).toMatchObject([{ input: { id: one, verdict: 'deny' } }]);
+    expect(await belay.terminal.run(['deny', 'ffff'], adam)).toMatchObject({ code: 5 });
+    const prompts = { ...silent, select: async () => other };
+    expect(await belay.terminal.run(['deny'], { ...adam, interactive: true, prompts })).toMatchObject({ code: 0 });
+    expect(decisions()).toMatchObject([{}, { input: { id: other } }]);
   });
 });

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   type ActorContext,
@@ -7,7 +7,7 @@ import {
   createKeyring,
   createLogin,
   engineHost,
-  type Hint,
+  type Job,
   openCatalog,
   timing,
   type UserActor,
@@ -20,7 +20,6 @@ import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from
 import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import { catalogDocument } from './catalog.js';
-import { newId } from './new-id.js';
 import { countStatements, type StatementCount } from './statements.js';
 
 export type Person = ActorContext & { actor: UserActor };
@@ -34,8 +33,8 @@ export interface Belay {
   approver: Person;
   token: string;
   statements: StatementCount;
-  /** Adds a listener for every hint, which is sent after its commit. */
-  onHint(listener: (hint: Hint) => void): void;
+  /** Adds a listener for every job, which is sent after its commit. */
+  onJob(listener: (job: Job) => void): void;
   close(): Promise<void>;
 }
 
@@ -79,15 +78,15 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
   const queue = { databaseUrl: url, log, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) };
   const backend = await openQueueBackend(queue);
   const waker = createWaker(backend, log);
-  const listeners: ((hint: Hint) => void)[] = [];
+  const listeners: ((job: Job) => void)[] = [];
   const ctx: Context = {
     db: database.db,
     catalog,
     waker: {
       ...waker,
-      wake(hints) {
-        waker.wake(hints);
-        for (const hint of hints) for (const listener of listeners) listener(hint);
+      wake(jobs) {
+        waker.wake(jobs);
+        for (const job of jobs) for (const listener of listeners) listener(job);
       },
     },
     keyring: createKeyring(['a secret of the benchmark, long enough']),
@@ -103,7 +102,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     host: engineHost,
     program: { version: '0.1.0', revision: 'bench', baseUrl: 'http://127.0.0.1:8080' },
   };
-  // Its hints take the way through the queue when the worker could as well be in another process.
+  // Its jobs take the way through the queue when the worker could as well be in another process.
   const workers = options.local === false ? await openQueueBackend(queue) : backend;
   const worker = await startWorker({ context: ctx, backend: workers });
   const people: Person[] = [];
@@ -123,7 +122,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     approver,
     token,
     statements,
-    onHint: (listener) => void listeners.push(listener),
+    onJob: (listener) => void listeners.push(listener),
     async close() {
       await worker.stop();
       await waker.close();
@@ -148,4 +147,10 @@ async function signIn(ctx: Context, name: string, groups: string[]): Promise<Per
   });
   const { loginId } = await createLogin(ctx, { user, kind: 'browser' });
   return withActor(ctx, { kind: 'user' as const, ...user, loginId });
+}
+
+/** Returns a UUID of version 7, made here so that an older Belay is measured with the same. */
+function newId(): string {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }

@@ -6,16 +6,16 @@ import type { Belay } from './open.js';
 export type NextRecord = (email: string) => Promise<void>;
 
 /**
- * Listens to the hints that the reconciler sends after each record, so that nothing is asked of the database in the
+ * Listens to the jobs that the reconciler sends after each record, so that nothing is asked of the database in the
  * meantime. Every person has exactly one entitlement, whose id is learnt when it is first seen.
  */
 export function listenToRecords(belay: Belay): NextRecord {
   const waiting = new Map<string, () => void>();
   const emails = new Map<string, string>();
-  belay.onHint((hint) => {
+  belay.onJob((job) => {
     // An early end calls the reconciler at once; a record names the time at which it wants to look again.
-    if (hint.queue !== 'entitlements' || hint.dueAt === undefined) return;
-    void announce(hint.entitlementId);
+    if (job.queue !== 'entitlements' || job.dueAt === undefined) return;
+    void announce(job.entitlementId);
   });
   return (email) => new Promise((resolve) => waiting.set(email, resolve));
 

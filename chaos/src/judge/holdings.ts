@@ -1,5 +1,4 @@
 import type { AccessRequest, History, Interval } from '../history.js';
-import { whenClockShows } from './clock.js';
 
 /** What one request came to at one target: when it was held, and when it should have been. */
 export interface Holding {
@@ -65,4 +64,25 @@ export function gaps(span: Interval, covered: readonly Interval[]): Interval[] {
   }
   if (from < span.to) found.push({ from, to: span.to });
   return found.filter(({ from: start, to }) => to > start);
+}
+
+/** Returns the first and the last moment at which a clock that was stepped came to a time. They differ when it was stepped back. */
+function whenClockShows(clock: History['clock'], time: number): { first: number; last: number } {
+  const segments = [{ at: Number.NEGATIVE_INFINITY, offset: 0 }, ...clock].map(({ at, offset }, index, all) => ({
+    from: at,
+    to: all[index + 1]?.at ?? Number.POSITIVE_INFINITY,
+    // When this segment's clock shows the time, if it lasts so long.
+    shows: time - offset,
+  }));
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { from, to, shows } of segments) {
+    if (shows >= to) continue;
+    first = Math.min(first, Math.max(from, shows));
+  }
+  for (const [index, { from, to, shows }] of segments.entries()) {
+    // Before the time at the beginning of the segment: it comes to it within the segment, or with the next step.
+    if (shows > from || index === 0) last = Math.min(Math.max(shows, from), to);
+  }
+  return { first, last };
 }

@@ -1,9 +1,8 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@belay/embedded-postgres';
 import postgres from 'postgres';
-import { listDescendants, signalAll } from './signals.js';
 
 export interface PostgresServer {
   port: number;
@@ -64,5 +63,31 @@ async function findPostmaster(url: string): Promise<number> {
     return Number((await readFile(join(row.folder, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
   } finally {
     await sql.end({ timeout: 1 });
+  }
+}
+
+/** Returns every process below another, from what Linux says in /proc. */
+async function listDescendants(leader: number): Promise<number[]> {
+  const parents = new Map<number, number>();
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    // The name of the program stands in parentheses and may contain spaces.
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    if (Number.isSafeInteger(parent)) parents.set(Number(name), parent);
+  }
+  const found = [leader];
+  for (const each of found) for (const [child, parent] of parents) if (parent === each) found.push(child);
+  return found.slice(1);
+}
+
+/** Sends a signal to each; one that is gone is left. */
+function signalAll(processes: readonly number[], signal: NodeJS.Signals): void {
+  for (const each of processes) {
+    try {
+      process.kill(each, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
   }
 }

@@ -100,7 +100,7 @@ beforeAll(async () => {
   });
   credential = stdout.trim();
   agent = await startAgent({ BELAY_SERVER: serverUrl, BELAY_AGENT_CREDENTIAL: credential });
-}, 120_000);
+});
 afterAll(async () => {
   await agent?.[Symbol.asyncDispose]();
   await server?.[Symbol.asyncDispose]();

@@ -3,7 +3,6 @@ import { isOutage, outageMessage } from '@belay/contract/outage';
 import { type Actor, type AgentActor, noteOutage, type UserActor, withActor } from '@belay/core';
 import { internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
-import { refuseDeep } from './refuse-deep.js';
 import type { RequestContext } from './request-context.js';
 import { procedure } from './trpc.js';
 
@@ -82,4 +81,19 @@ function forbidden(message: string): TRPCError {
 function unauthenticated(hadToken: boolean): TRPCError {
   const cause = new AccessError('unauthenticated', hadToken ? 'The login is unknown or has expired' : 'Sign in first');
   return new TRPCError({ code: 'UNAUTHORIZED', message: cause.message, cause });
+}
+
+/** More levels than people write, and far fewer than a stack can hold. */
+const deepest = 100;
+
+/** Rejects JSON that is nested so deeply that a recursive function would overflow the stack. Throws `invalid`. */
+function refuseDeep(input: unknown): void {
+  let level: unknown[] = [input];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > deepest) {
+      const message = `The request is nested more than ${deepest} levels deep`;
+      throw new TRPCError({ code: 'BAD_REQUEST', message, cause: new AccessError('invalid', message) });
+    }
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+  }
 }

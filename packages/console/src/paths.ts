@@ -9,11 +9,21 @@ const places: Readonly<Record<string, { list: string; one: string }>> = {
   inbox: { list: '/approvals', one: '/approvals' },
   requests: { list: '/executions', one: '/execution' },
   roles: { list: '/roles', one: '/role' },
+  settings: { list: '/preferences', one: '/preferences' },
   systems: { list: '/providers', one: '/provider' },
   workflows: { list: '/workflows', one: '/workflow' },
 };
 
-export type Place = 'access' | 'admin' | 'audit' | 'inbox' | 'requests' | 'roles' | 'systems' | 'workflows';
+export type Place =
+  | 'access'
+  | 'admin'
+  | 'audit'
+  | 'inbox'
+  | 'requests'
+  | 'roles'
+  | 'settings'
+  | 'systems'
+  | 'workflows';
 
 /** Returns the short address of a place or of one thing in it, with each part escaped: `/requests`, `/requests/…/cancel`. */
 export function at(place: Place, ...parts: string[]): string {

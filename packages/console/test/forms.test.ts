@@ -36,7 +36,7 @@ const workflows = (...names: string[]): Workflows =>
 
 /** What one select of the form offers, in its order, and which of it is chosen; undefined when it is not there. */
 function choices(name: string, of: RoleDetails, enabled: Workflows) {
-  const page = renderPage(rolePage(of, enabled, view), view);
+  const page = renderPage(rolePage(of, { workflows: enabled, starred: false }, view), view);
   const select = new RegExp(`<select[^>]*name="${name}"[^>]*>(.*?)</select>`, 's').exec(page);
   if (select === null) return undefined;
   const options = [...(select[1] ?? '').matchAll(/<option([^>]*)>/g)].map(([, attributes = '']) => ({
@@ -71,7 +71,7 @@ describe('the form of a role', () => {
   });
 
   it('says that a disabled role cannot be requested, and has no form', () => {
-    const page = renderPage(rolePage(role, workflows(), view), view);
+    const page = renderPage(rolePage(role, { workflows: workflows(), starred: false }, view), view);
     expect(page).toContain('This role cannot be requested now: asks and automatic are disabled.');
     expect(page).not.toContain('name="reason"');
   });

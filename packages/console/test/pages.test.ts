@@ -57,11 +57,22 @@ describe('the reference', () => {
   it('shows every form that an answer can have', () => {
     const document = describeApi(serverRouter, { baseUrl: 'http://x', basePath: '/api/v1', version: '1.0.0' });
     const page = renderPage(referencePage(document, '/api/v1'), view);
-    const from = page.indexOf('/auth/device/token</code>');
-    const card = page.slice(from, page.indexOf('</details>', from));
-    expect(from).toBeGreaterThan(0);
+    const card = (start: string, end: string) => {
+      const from = page.indexOf(start);
+      expect(from, start).toBeGreaterThan(0);
+      return page.slice(from, page.indexOf(end, from));
+    };
+    const operation = card('/auth/device/token</code>', '</details>');
+    expect(operation).toContain('href="#shape-PolledDeviceLogin"');
+    expect(operation).toContain('&quot;device_code&quot;: &quot;');
+    const shape = card('id="shape-PolledDeviceLogin"', '<h3 ');
     for (const field of ['status', 'interval', 'expires_at', 'session', 'user'])
-      expect(card).toContain(`<code>${field}<`);
+      expect(shape).toContain(`<code>${field}<`);
+    // Every link leads to a shape of the page.
+    const targets = new Set([...page.matchAll(/id="(shape-\w+)"/g)].map(([, id]) => id));
+    const links = [...page.matchAll(/href="#(shape-\w+)"/g)].map(([, id]) => id);
+    expect(links.length).toBeGreaterThan(100);
+    expect(links.filter((link) => !targets.has(link))).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { done, instant, name, opaque } from './fields.js';
+import { done, instant, name, opaque, time } from './fields.js';
 import { limits } from './limits.js';
 import { logLevel } from './logs.js';
 import { mutation, query } from './operation.js';
@@ -38,7 +38,7 @@ export type HeldAccessList = z.infer<typeof heldAccessList>;
 
 export const revokeRequest = accessFilter
   .extend({
-    execution_id: name.optional().describe('The access of one request'),
+    execution_id: name.optional().describe('The access of one request, with its extensions'),
     reason: why,
     end_requests: z
       .boolean()
@@ -84,7 +84,6 @@ export type OverdueRevocation = z.infer<typeof overdueRevocation>;
 export const overdueList = z.object({ revocations: z.array(overdueRevocation), next });
 export type OverdueList = z.infer<typeof overdueList>;
 
-const time = z.iso.datetime({ offset: true });
 export const auditFilter = z.strictObject({
   user: email.optional().describe('E-mail address of who acted, or of whom it concerns'),
   role: name.optional(),
@@ -257,3 +256,25 @@ export const adminOperations = {
   agents: query({ input: z.strictObject(paging), output: agentList }),
   removeAgent: mutation({ input: one, output: done }),
 };
+
+/** A restore as an operator sees it. */
+export interface RestoreStatus {
+  /** Since when grants wait, ISO 8601; null while they are permitted. */
+  closed_since: string | null;
+  reason: string | null;
+  providers: {
+    provider: string;
+    status: 'waiting' | 'failed' | 'compared' | 'skipped';
+    /** Why it was skipped, or why the latest attempt failed. */
+    note: string | null;
+  }[];
+  /** Access that an operator must decide about. */
+  leftovers: {
+    id: string;
+    provider: string;
+    identity: string;
+    access: object;
+    mark: string | null;
+    found_at: string;
+  }[];
+}

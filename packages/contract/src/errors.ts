@@ -47,6 +47,24 @@ const otherStatuses: Readonly<Record<number, ErrorCode>> = {
   504: 'unavailable',
 };
 
+/** The `code` in the body of an error, by its HTTP status: everything that a REST client can read there. */
+export const publishedCodes = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
+  406: 'NOT_ACCEPTABLE',
+  409: 'CONFLICT',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  421: 'MISDIRECTED_REQUEST',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_SERVER_ERROR',
+  501: 'NOT_IMPLEMENTED',
+  503: 'SERVICE_UNAVAILABLE',
+} as const;
+
 /** Returns the error code of an HTTP status, or undefined when no error has this status. */
 export function codeOfStatus(status: number): ErrorCode | undefined {
   const row = Object.values(transportTable).find((each) => each.status === status);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { elevation } from './elevation.js';
 import {
+  day,
   done,
   duration,
   instant,
@@ -11,6 +12,7 @@ import {
   opaque,
   reason,
   someNames,
+  time,
   verdict,
 } from './fields.js';
 import { limits } from './limits.js';
@@ -196,7 +198,7 @@ export const executionPhase = z.enum(['open', 'active', 'past']);
  */
 export type ExecutionPhase = z.infer<typeof executionPhase>;
 
-const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+const timeOrDay = z.union([time, day]);
 
 const executionFilter = {
   status: z
@@ -217,8 +219,8 @@ const executionFilter = {
   q: name
     .optional()
     .describe('Words in the reason, the role, a provider or the address, or the beginning of the identifier'),
-  from: time.optional().describe('Requested at or after this time or day'),
-  to: time.optional().describe('Requested at or before this time or day'),
+  from: timeOrDay.optional().describe('Requested at or after this time or day'),
+  to: timeOrDay.optional().describe('Requested at or before this time or day'),
 };
 /** Selects requests; without `status`, of every status. */
 export type ExecutionFilter = z.input<z.ZodObject<typeof executionFilter>>;

@@ -21,6 +21,16 @@ export const names = z.array(name).max(limits.names);
 export const someNames = names.min(1, 'must name at least one');
 /** UTC, ISO 8601 with milliseconds and `Z`. */
 export const instant = z.string().meta({ format: 'date-time' });
+/** The years that JavaScript and PostgreSQL write the same way, in every time zone. */
+function isStorableTime(given: string): boolean {
+  const year = new Date(given).getUTCFullYear();
+  return year >= 1 && year <= 9998;
+}
+const storableTime = 'must be in the years 1 to 9998';
+/** A time from outside. */
+export const time = z.iso.datetime({ offset: true }).refine(isStorableTime, storableTime);
+/** A day from outside. */
+export const day = z.iso.date().refine(isStorableTime, storableTime);
 export const leavesBehind = z
   .string()
   .nullable()
@@ -28,8 +38,11 @@ export const leavesBehind = z
 export const verdict = z.enum(['approve', 'deny']);
 export type Verdict = z.infer<typeof verdict>;
 
-/** Any JSON whose texts can be stored. Its input is `unknown`, so that clients need no recursive type. */
-export const json: z.ZodType<z.core.util.JSONType, unknown> = z.json().refine(isStorableJson, unstorableMessage);
+/**
+ * Any JSON whose texts can be stored: it was read from JSON, so nothing else can be in it. Its input is `unknown`, so that
+ * clients need no recursive type.
+ */
+export const json = z.unknown().refine(isStorableJson, unstorableMessage) as z.ZodType<z.core.util.JSONType, unknown>;
 
 /** The output of an operation that returns no data. */
 export const done = z.object({ status: z.string(), message: z.string() });

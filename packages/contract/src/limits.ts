@@ -14,6 +14,8 @@ export const limits = {
   comments: 100,
   /** Comments of one person within a minute, on all requests. */
   commentsPerMinute: 10,
+  /** Runs of one person that have not ended. */
+  runs: 200,
   /** Approvals that one bulk decision names. */
   bulk: 100,
   /** Roles that one call requests. */

@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { instant, name, remark } from './fields.js';
+import { instant, name, remark, time } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
 
 export const logLevel = z.enum(['info', 'warning', 'error']);
 export type LogLevel = z.infer<typeof logLevel>;
-
-const time = z.iso.datetime({ offset: true });
 
 export const logFilter = z.strictObject({
   level: logLevel.optional(),

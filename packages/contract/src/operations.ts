@@ -24,8 +24,7 @@ type ByPath<Routers> = {
   ? { [P in keyof Groups]: P extends `${string}.${infer Name}` ? Groups[P][Name & keyof Groups[P]] : never }
   : never;
 
-/** Every operation that a server has. */
-export type Operations = ByPath<{
+interface Routers {
   access: typeof accessOperations;
   admin: typeof adminOperations;
   approvals: typeof approvalOperations;
@@ -45,7 +44,10 @@ export type Operations = ByPath<{
   sessions: typeof sessionOperations;
   system: typeof systemOperations;
   workflows: typeof workflowOperations;
-}>;
+}
+
+/** Every operation that a server has. */
+export type Operations = ByPath<Routers>;
 
 /** The operations that only agent mode and client mode have; a server rejects them with `not_configured`. */
 export type LocalOperations = ByPath<{ sessions: Omit<typeof localSessionOperations, 'list'> }>;
@@ -55,3 +57,12 @@ export type InputOf<O> = O extends { input: infer Input extends z.ZodType } ? z.
 
 /** The output of an operation; for a stream, one event. */
 export type OutputOf<O> = O extends { output: infer Output extends z.ZodType } ? z.output<Output> : never;
+
+/** What goes into and comes out of each procedure of a server, by router and name. */
+export type Procedures = {
+  [R in keyof Routers]: {
+    [Name in keyof Routers[R]]: Routers[R][Name] extends { kind: infer Kind }
+      ? { kind: Kind; input: InputOf<Routers[R][Name]>; output: OutputOf<Routers[R][Name]> }
+      : never;
+  };
+};

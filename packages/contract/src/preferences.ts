@@ -11,6 +11,7 @@ export const noticeKinds = [
   'access.ending',
   'access.ended',
   'revocation.overdue',
+  'access.drifted',
   'requests.digest',
 ] as const;
 export const noticeKind = z.enum(noticeKinds);
@@ -56,7 +57,22 @@ export const shownPreferences = notificationPreferences.extend({
 });
 export type ShownPreferences = z.infer<typeof shownPreferences>;
 
+const chosenPreferences = z.strictObject({
+  channels: z
+    .array(name)
+    .max(20)
+    .optional()
+    .describe('Of the available ones; all of them include those that are added later'),
+  told: z.array(noticeKind).max(noticeKinds.length).optional().describe('The kinds that the person wants to be told'),
+  quiet_from: timeOfDay.optional(),
+  quiet_to: timeOfDay.optional(),
+  time_zone: timeZone.optional(),
+});
+/** The same preferences as a form has them: what is chosen, in fields without nesting. */
+export type ChosenPreferences = z.infer<typeof chosenPreferences>;
+
 export const preferenceOperations = {
   get: query({ output: shownPreferences }),
   set: mutation({ input: z.strictObject(notificationPreferences.shape), output: shownPreferences }),
+  choose: mutation({ input: chosenPreferences, output: shownPreferences }),
 };

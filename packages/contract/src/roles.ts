@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, name, names, remark, someNames } from './fields.js';
 import { limits } from './limits.js';
-import { query } from './operation.js';
+import { mutation, query } from './operation.js';
 import { next, paging } from './paging.js';
 
 export const audience = z.object({ users: z.array(z.string()).optional(), groups: z.array(z.string()).optional() });
@@ -54,6 +54,14 @@ export const roleList = z.object({
 });
 export type RoleList = z.infer<typeof roleList>;
 
+export const starredRoles = z.object({ roles: z.array(z.string()).describe('Names, the last starred first') });
+/** The roles that a person starred and still can see. */
+export type StarredRoles = z.infer<typeof starredRoles>;
+
+export const roleStar = z.object({ role: z.string(), starred: z.boolean() });
+/** Whether a person starred a role. */
+export type RoleStar = z.infer<typeof roleStar>;
+
 export const roleOperations = {
   list: query({
     input: z.strictObject({
@@ -70,4 +78,7 @@ export const roleOperations = {
     output: roleList,
   }),
   get: query({ input: z.strictObject({ role: name }), output: role }),
+  starred: query({ output: starredRoles }),
+  star: mutation({ input: z.strictObject({ role: name }), output: roleStar }),
+  unstar: mutation({ input: z.strictObject({ role: name }), output: roleStar }),
 };

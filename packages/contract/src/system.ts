@@ -33,7 +33,21 @@ export const metrics = z.object({
     .int()
     .describe('Access whose removal is at least a minute overdue; any value above 0 is an alarm'),
   failing_executions: z.number().int().describe('Executions that fail because of a service error and are retried'),
+  failing_providers: z.number().int().describe('Providers whose latest call for some access failed'),
   undelivered_messages: z.number().int().describe('Messages that were given up in the last 24 hours'),
+  disabled_channels: z.number().int().describe('Channels whose receiver wants no more messages'),
+  waiting_approvals: z.number().int().describe('Approvals that wait for a decision'),
+  oldest_approval_seconds: z.number().describe('How long the oldest of them has waited, in seconds'),
+  due_work: z.number().int().describe('Steps and access that are due and that no worker has taken; 10000 at most'),
+  queue_lag_seconds: z.number().describe('How long the oldest of that has been due, in seconds'),
+  grants_waiting_for_restore: z
+    .number()
+    .int()
+    .describe('1 while nothing is granted because providers are compared after a restore, else 0'),
+  drifted_access: z
+    .number()
+    .int()
+    .describe('Differences between what providers hold and what Belay granted, by the latest drift audit'),
   dropped_jobs: z
     .number()
     .int()

@@ -7,7 +7,7 @@ import type { Keyring } from './keyring.js';
 import type { ModelSuggester } from './suggester.js';
 import type { Timing } from './timing.js';
 
-export type { Hint, Lane, Logger, Place, Waker } from '@belay/engine';
+export type { Bulkhead, Job, Logger, Place, Waker } from '@belay/engine';
 
 /** A person as described by one of their providers: `id` is ours, the rest comes from that provider. */
 export interface Person {
@@ -37,7 +37,7 @@ export type Actor =
   | { kind: 'operator'; name: string }
   | { kind: 'system'; name: string };
 
-/** Notifies when something was written about an execution. A hint: it may notify too often, and may miss a change. */
+/** Notifies when something was written about an execution. It may notify too often, and may miss a change. */
 export interface Changes {
   /** Calls `wake` after each change of this execution, until the function that it returns is called. */
   subscribe(executionId: string, wake: () => void): () => void;

@@ -8,13 +8,18 @@ export function readDuration(text: string | undefined, path: string, issues: Err
     const milliseconds = parseDuration(text);
     if (milliseconds > 0) return milliseconds;
     issues.push({ path, message: 'must be longer than zero' });
-  } catch {
-    issues.push({
-      path,
-      message: `"${text.slice(0, 40)}" is not a duration: use ISO 8601 (PT1H30M) or the short form (1h30m)`,
-    });
+  } catch (error) {
+    issues.push({ path, message: `"${text.slice(0, 40)}" is not a duration: ${whyNot(error)}` });
   }
   return undefined;
+}
+
+/** Returns what is wrong with a text that has the form of a duration, or else the forms that there are. */
+function whyNot(error: unknown): string {
+  const reason = error instanceof RangeError ? error.message : '';
+  return reason === '' || reason === 'not an ISO 8601 duration'
+    ? 'use ISO 8601 (PT1H30M) or the short form (1h30m)'
+    : reason;
 }
 
 /** Returns the milliseconds of a duration in a request; throws `invalid` with the field. */

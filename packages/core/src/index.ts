@@ -1,12 +1,17 @@
 export { type Claim, claimDue } from './access/claim.js';
+export { compareProvider } from './access/compare.js';
 export { readConnections } from './access/connection.js';
+export { auditDrift } from './access/drift.js';
 export { type Due, findDue } from './access/due.js';
 export { listAccess } from './access/list.js';
 export { listAllAccess } from './access/list-all.js';
 export { listOverdue, retryRevocation } from './access/overdue.js';
 export { performClaims } from './access/perform.js';
 export { reconcileEntitlement } from './access/reconcile.js';
-export { returnAccess } from './access/return.js';
+export { answerLeftover, openRestore, skipProvider } from './access/restore/answer.js';
+export { beginRestore } from './access/restore/begin.js';
+export { compareRestored } from './access/restore/compare-due.js';
+export { readRestore } from './access/restore/status.js';
 export { revokeAccess } from './access/revoke.js';
 export { standByHeld } from './access/stand-by.js';
 export { withActor } from './actor.js';
@@ -39,12 +44,15 @@ export {
 } from './catalog/providers.js';
 export { getRole } from './catalog/roles.js';
 export { type LiveCatalog, openCatalog } from './catalog/source.js';
+export { listStarredRoles, starRole, unstarRole } from './catalog/star-role.js';
 export { compareConfigurations, listConfigurations } from './catalog/versions.js';
 export { getWorkflow, listWorkflows } from './catalog/workflows.js';
 export { addComment } from './comments/add.js';
 export { listComments } from './comments/list.js';
 export type { Catalog } from './configuration/catalog.js';
 export { compileCatalog } from './configuration/compile.js';
+export { describeConfiguration } from './configuration/describe-configuration.js';
+export type { ConfigurationIssue } from './configuration/issue.js';
 export { findLiteralSecrets } from './configuration/literal-secrets.js';
 export { readDefinitions } from './configuration/read-definitions.js';
 export { findReferences, type ResolveReference, resolveReferences } from './configuration/references.js';
@@ -54,9 +62,9 @@ export type {
   ActorContext,
   ActorStore,
   AgentActor,
+  Bulkhead,
   Context,
-  Hint,
-  Lane,
+  Job,
   Logger,
   Meter,
   Place,
@@ -76,6 +84,7 @@ export { getExecution } from './executions/get.js';
 export { listExecutions } from './executions/list.js';
 export { receiveEvent } from './executions/receive-event.js';
 export { createState, createTaskToken, resumeExecution } from './executions/resume.js';
+export { returnAccess } from './executions/return.js';
 export { createSignal, signalExecution } from './executions/signal.js';
 export { startExecution } from './executions/start.js';
 export { terminateExecution } from './executions/terminate.js';
@@ -112,9 +121,10 @@ export { exportAudit, listAudit } from './logs/audit.js';
 export { exportLogs } from './logs/export.js';
 export { listLogs } from './logs/list.js';
 export { deliverMessages } from './messages/deliver.js';
-export { readPreferences, writePreferences } from './messages/preferences.js';
+export { choosePreferences, readPreferences, writePreferences } from './messages/preferences.js';
 export { receiveHook } from './messages/receive.js';
 export { isOwnFailure, noteOutage } from './outage.js';
+export { oversightOf } from './people/oversight.js';
 export { upsertUser } from './people/people.js';
 export { createProbe } from './probe.js';
 export { createProvisioningToken } from './provisioning/create-token.js';
@@ -146,6 +156,18 @@ export {
   deleteProvisionedUser,
   type ProvisionedPerson,
 } from './provisioning/write-user.js';
+export type { Answer } from './rehearsal/answer-call.js';
+export { compareRoles, type RoleChange } from './rehearsal/compare-roles.js';
+export { type Rehearsal, rehearseFor } from './rehearsal/rehearse.js';
+export { type Replay, replayRequests } from './rehearsal/replay.js';
+export {
+  type ArchiveFiles,
+  archiveLedger,
+  type Block,
+} from './retention/archive-ledger.js';
+export { deleteArchived } from './retention/delete-archived.js';
+export { deleteRequests } from './retention/delete-requests.js';
+export { deleteSettled } from './retention/delete-settled.js';
 export { beatRun } from './runs/beat.js';
 export { endLapsedRuns, endRun } from './runs/end.js';
 export { noteReachable } from './runs/reachable.js';

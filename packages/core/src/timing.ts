@@ -27,7 +27,7 @@ export const timing = {
   },
   /** How long a sealed signal or state may be used. */
   signal: 60 * 60_000,
-  /** How often every worker looks for due rows that no hint reached. */
+  /** How often every worker looks for due rows that no job reached. */
   sweep: 5_000,
   /** How far a sweep looks ahead, so that work starts on time: longer than the longest pause between two sweeps. */
   lookAhead: 10_000,
@@ -44,6 +44,8 @@ export const timing = {
   standDown: 60_000,
   /** `overdue`: the longest pause while access exists that should be gone. */
   revokeBackoff: { first: 5_000, overdue: 15_000, last: 5 * 60_000 },
+  /** How often each provider is compared with its rows. */
+  drift: 60 * 60_000,
   /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */
   activation: 60 * 60_000,
   /**
@@ -53,6 +55,11 @@ export const timing = {
   messages: { first: 5_000, last: 5 * 60_000, patience: 24 * 60 * 60_000, revision: 24 * 60 * 60_000 },
   /** How long the reply to a provider's request waits for the decision in it: providers wait for three seconds. */
   hookReply: 2_500,
+  /**
+   * How long runs, messages and notices are kept after they and their request have ended, and how many rows of each are deleted at
+   * once. Longer than everything that reads them: the revision of messages, the count of undelivered ones.
+   */
+  settled: { after: 7 * 24 * 60 * 60_000, slice: 500 },
   /** How often a notification is attempted before the task faults. */
   notificationAttempts: 5,
   approval: 24 * 60 * 60_000,

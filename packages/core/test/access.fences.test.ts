@@ -324,12 +324,12 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     const gate = gateOf(house, 'deliver', 'after');
     const performing = performStep(gate.ctx, await stepOf(id));
     await gate.reached;
-    house.provider.inject('deliver', { kind: 'throttle' });
+    house.provider.inject('find', { kind: 'throttle' });
     await house.pass(46 * second);
     gate.open();
     await performing;
     expect((await getExecution(ada, { id })).waiting_for).toEqual(['The provider asks for patience']);
-    await house.pass(5 * second);
+    await house.pass(10 * second);
     expect(await statusOf(ada, id)).toBe('completed');
   });
 

@@ -9,7 +9,7 @@ import { withPlaces } from './support/places.js';
 import { access, ask, type Cast, openCast, request } from './support/stories.js';
 
 /** The clock of the database stands still, so that no lease ends by itself. */
-const soon = { timeout: 10_000, interval: 20 };
+const soon = { timeout: 30_000, interval: 20 };
 
 describe('a claim whose answer is lost', () => {
   let cast: Cast;

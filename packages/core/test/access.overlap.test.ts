@@ -3,7 +3,7 @@ import { AccessError } from '@belay/contract/errors';
 import {
   type Context,
   cancelExecution,
-  type Hint,
+  type Job,
   reconcileEntitlement,
   requestElevation,
   returnAccess,
@@ -89,14 +89,14 @@ describe('overlapping grants of one entitlement, from several connections at onc
   const working = new Set<Promise<void>>();
   const played = { rounds: 0, asked: 0, ended: 0, refused: 0, grants: 0, revocations: 0 };
 
-  /** What a worker does with a hint: at once, and beside everything else. */
-  const follow = (hint: Hint, index: number) => {
-    if (hint.dueAt && hint.dueAt.getTime() > clock) return;
+  /** What a worker does with a job: at once, and beside everything else. */
+  const follow = (job: Job, index: number) => {
+    if (job.dueAt && job.dueAt.getTime() > clock) return;
     const ctx = workers[index % workers.length] as Context;
     const work =
-      hint.queue === 'executions'
-        ? performStep(ctx, hint)
-        : reconcileEntitlement(ctx, { entitlementId: hint.entitlementId });
+      job.queue === 'executions'
+        ? performStep(ctx, job)
+        : reconcileEntitlement(ctx, { entitlementId: job.entitlementId });
     const tracked = work.finally(() => working.delete(tracked));
     working.add(tracked);
     // A failure is awaited below; this only keeps it from being nobody's until then.
@@ -112,7 +112,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
     workers = clients.map((client, index) => ({
       ...house.ctx,
       db: client.db,
-      waker: { wake: (hints) => hints.forEach((hint, offset) => void follow(hint, index + offset + 1)) },
+      waker: { wake: (jobs) => jobs.forEach((job, offset) => void follow(job, index + offset + 1)) },
     }));
   });
   afterAll(async () => {
@@ -156,7 +156,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
     await cast.house.database.advance(milliseconds);
   }
 
-  /** Every hint is followed and every due row looked at: the work has come to rest at this time. */
+  /** Every job is followed and every due row looked at: the work has come to rest at this time. */
   async function settle(): Promise<void> {
     const { ctx } = cast.house;
     for (let pass = 0; pass < 100; pass += 1) {

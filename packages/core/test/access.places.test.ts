@@ -36,7 +36,7 @@ describe('what a worker of the same process has a place for', () => {
     expect(await watched.seen()).toEqual([{ state: 'granting', fence: 1, leased: true }]);
     expect(holds()).toBe(true);
     expect(await row()).toMatchObject({ state: 'granted', fence: 1, leased: null });
-    expect(worker.lanes).toEqual([{ queue: 'entitlements', provider: 'memory', task: 'grant' }]);
+    expect(worker.bulkheads).toEqual([{ queue: 'entitlements', provider: 'memory', task: 'grant' }]);
     expect(worker.taken()).toBe(0);
     expect((await getExecution(cast.ada, { id })).grants).toMatchObject([{ state: 'active' }]);
   });
@@ -137,12 +137,12 @@ describe('what a worker of the same process has a place for', () => {
     const id = await request(ada, { workflow: 'automatic' });
     await performStep(worker.ctx, await stepOf(id));
     expect(await row()).toMatchObject({ state: 'granting', fence: 0, leased: null });
-    expect(worker.hints).toContainEqual(expect.objectContaining({ queue: 'entitlements', provider: 'memory' }));
+    expect(worker.jobs).toContainEqual(expect.objectContaining({ queue: 'entitlements', provider: 'memory' }));
     await house.work();
     expect(holds()).toBe(true);
-    worker.hints.length = 0;
+    worker.jobs.length = 0;
     await returnAccess(worker.ctx, { execution_id: id });
-    expect(worker.hints).toContainEqual(expect.objectContaining({ queue: 'entitlements', provider: 'memory' }));
+    expect(worker.jobs).toContainEqual(expect.objectContaining({ queue: 'entitlements', provider: 'memory' }));
     expect(holds()).toBe(true);
     await sweep(house.ctx);
     expect(holds()).toBe(false);
@@ -179,7 +179,7 @@ describe('what a worker of the same process has a place for', () => {
       create constraint trigger refused after update on entitlements deferrable initially deferred
         for each row execute function refuse()`);
     await expect(returnAccess(worker.ctx, { execution_id: id })).rejects.toThrow('The commit failed');
-    expect([worker.lanes.length, worker.taken()]).toEqual([1, 0]);
+    expect([worker.bulkheads.length, worker.taken()]).toEqual([1, 0]);
     await house.database.sql.unsafe('drop trigger refused on entitlements');
     await returnAccess(ada, { execution_id: id });
   });

@@ -1,7 +1,7 @@
 import { cancelExecution, getExecution, reconcileEntitlement } from '@belay/core';
 import { performStep } from '@belay/engine';
 import { afterEach, describe, expect, it } from 'vitest';
-import { gateOf } from './support/gate.js';
+import { gateOf, someoneWaits } from './support/gate.js';
 import {
   access,
   ask,
@@ -45,7 +45,7 @@ describe('access under bad luck', () => {
     await locker`select 1 from entitlements where id = ${id} for update`;
     gate.open();
     // It waits for our lock; only now does the intent appear.
-    await waitForLock(sql);
+    await someoneWaits(house);
     await locker`insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, expires_at)
       select gen_random_uuid(), ${late}, key, ${id}, ${ada.actor.id}, ${2 * hour}, app_now() + interval '3 hours' from steps where execution_id = ${late}`;
     await locker`update entitlements set state = 'granting', due_at = app_now() where id = ${id}`;
@@ -112,7 +112,7 @@ describe('access under bad luck', () => {
     await locker`begin`;
     await locker`select 1 from grants for update`;
     const revoking = house.work();
-    await waitForLock(sql);
+    await someoneWaits(house);
     // Else this would be a deadlock with whoever ends the same grant now.
     await locker`select 1 from entitlements for update nowait`;
     await locker`commit`;
@@ -199,13 +199,3 @@ describe('access under bad luck', () => {
     expect(await statusOf(ada, id)).toBe('completed');
   });
 });
-
-/** Until some query of this database waits for a lock. */
-async function waitForLock(sql: Cast['house']['database']['sql']): Promise<void> {
-  for (let look = 0; look < 1_000; look += 1) {
-    const [row] =
-      await sql`select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    if (row?.waiting > 0) return;
-  }
-  throw new Error('Nothing waits for the lock');
-}

@@ -1,4 +1,12 @@
-import { type ActorContext, listAllAccess, listLogs, listOverdue, retryRevocation, revokeAccess } from '@belay/core';
+import {
+  type ActorContext,
+  extendElevation,
+  listAllAccess,
+  listLogs,
+  listOverdue,
+  retryRevocation,
+  revokeAccess,
+} from '@belay/core';
 import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gateOf } from './support/gate.js';
@@ -76,6 +84,57 @@ describe('access of all people', () => {
     expect(await revokeAccess(olga, { execution_id: two, reason: 'and him' })).toMatchObject({ revoked: [two] });
     await house.work();
     expect(holds('alan')).toBe(false);
+  });
+
+  it('is revoked of one request with its extensions, and one that still waits is named', async () => {
+    const { house, ada, grace } = cast;
+    const id = await hold();
+    await house.pass(minute);
+    const { output: active } = await extendElevation(ada, { id });
+    await house.work();
+    const done = await revokeAccess(olga, { execution_id: id, reason: 'an incident' });
+    expect(done.revoked.sort()).toEqual([id, active.execution_id].sort());
+    await house.work();
+    expect(await holds('ada')).toBe(false);
+    const asked = await ask(house, ada, { workflow: 'approved' });
+    await approve(grace, asked);
+    await house.work();
+    await house.pass(minute);
+    const { output: waiting } = await extendElevation(ada, { id: asked });
+    await house.work();
+    expect(await revokeAccess(olga, { execution_id: asked, reason: 'an incident' })).toMatchObject({
+      open: expect.arrayContaining([waiting.execution_id]),
+    });
+  });
+
+  it('is revoked of a person for whom a colleague requested it', async () => {
+    const { house, ada } = cast;
+    const delegates = { users: ['ada@example.com'] };
+    await house.applyCatalog({
+      ...catalogWith({}, { permissions: { groups: ['engineers'], delegates } }),
+      access: { administrators: { groups: ['platform'] } },
+    });
+    const id = await ask(house, ada, { workflow: 'automatic', identities: ['mallory@example.com'] });
+    const found = await all(olga, { user: 'mallory@example.com' });
+    await revokeAccess(olga, { user: 'mallory@example.com', reason: 'an incident', end_requests: true });
+    await house.work();
+    expect([found.access.map((one) => one.execution_id), await holds('mallory')]).toEqual([[id], false]);
+  });
+
+  it('is found and revoked of a person who never signed in', async () => {
+    const { house, ada } = cast;
+    const delegates = { users: ['ada@example.com'] };
+    await house.applyCatalog({
+      ...catalogWith({}, { permissions: { groups: ['engineers'], delegates } }),
+      access: { administrators: { groups: ['platform'] } },
+    });
+    const user = 'mallory@example.com';
+    await house.database.sql`delete from user_identities where email_folded = ${user}`;
+    await expect(revokeAccess(olga, { user, reason: 'an incident' })).rejects.toMatchObject({ code: 'not_found' });
+    const id = await ask(house, ada, { workflow: 'automatic', identities: [user] });
+    expect(await revokeAccess(olga, { user, reason: 'an incident' })).toMatchObject({ revoked: [id] });
+    await house.work();
+    expect(holds('mallory')).toBe(false);
   });
 
   it('is revoked of a role and at a provider, and of no other', async () => {

@@ -19,6 +19,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inOnePiece } from '../src/breathe.js';
 import { readStoredDocument } from '../src/catalog/read-stored.js';
+import { type ConfigurationIssue, issuesOfShape } from '../src/configuration/issue.js';
 import { parseCatalog } from '../src/configuration/parse.js';
 import { writeDocument } from '../src/configuration/write-document.js';
 import type { Context, UserActor } from '../src/context.js';
@@ -174,12 +175,13 @@ describe('what is done in pieces is what the whole is', () => {
   ];
 
   it.each(broken)('for the shape of %s', async (_name, document) => {
-    const whole = catalogSchema.safeParse(document);
+    const whole = catalogSchema.safeParse(document, { reportInput: true });
     const parts = await parseCatalog(document, inOnePiece);
     if (parts.ok) expect(parts.document).toEqual(whole.data);
     else {
-      const issues = whole.error?.issues.map(({ path, message }) => ({ path: pathText(path), message }));
-      expect(parts.issues).toEqual(issues);
+      const issues = whole.error?.issues.flatMap((issue) => issuesOfShape(issue, catalogSchema, pathText));
+      const told = (issue: ConfigurationIssue) => ({ ...issue, known: [...(issue.known?.() ?? [])] });
+      expect(parts.issues.map(told)).toEqual(issues?.map(told));
     }
   });
 

@@ -177,6 +177,23 @@ describe('the other side of a request', () => {
     });
   });
 
+  it('is not told of what it could not read in Belay: after leaving the group, or the company', async () => {
+    await using cast = await openCast({
+      catalog: { ...approvalCatalog(), messages: { channels: ['memory'], kinds: ['request.comment'] } },
+    });
+    const { house, ada, grace, alan } = cast;
+    const walt = await house.person('walt', ['approvers']);
+    const id = await ask(house, ada);
+    for (const approver of [grace, alan, walt]) await say(approver, id, 'Which ticket?');
+    await house.pass(minute);
+    await house.person('walt', []);
+    await house.database.sql`update users set deprovisioned_at = app_now() where id = ${alan.actor.id}`;
+    await say(ada, id, 'T-1');
+    await house.pass(minute);
+    const told = house.provider.messages.filter(({ text }) => text.includes('T-1'));
+    expect(told.map(({ to }) => to)).toEqual(['grace@example.com']);
+  });
+
   it('is not told where the configuration names no channel: no notice is written', async () => {
     await using cast = await openCast();
     const id = await ask(cast.house, cast.ada);

@@ -288,7 +288,7 @@ describe('bounds in the configuration', () => {
     expect(await issues({ ...bounds, workflows: ['gone'] })).toEqual(['providers.p.dynamic.workflows[0]']);
     expect(await issues({ ...bounds, permissions: {}, groups: {} })).toEqual(['providers.p.dynamic']);
     expect(await issues({ ...bounds, default_duration: 'PT9H' })).toEqual(['providers.p.dynamic.default_duration']);
-    expect(await issues({ ...bounds, anything: 'else' })).toEqual(['providers.p.dynamic']);
+    expect(await issues({ ...bounds, anything: 'else' })).toEqual(['providers.p.dynamic.anything']);
   });
 
   it('that the connector cannot grant are refused', async () => {

@@ -9,7 +9,7 @@ import { withPlaces } from './support/places.js';
 import { access, beginOnly, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
 
 /** The clock of the database stands still, so that no lease ends by itself. */
-const soon = { timeout: 10_000, interval: 20 };
+const soon = { timeout: 30_000, interval: 20 };
 const tell = { call: 'access.notify', with: { provider: 'memory', to: 'ada', message: 'hello' } };
 const limited = { ...tell, timeout: { after: { hours: 1 } } };
 

@@ -20,7 +20,7 @@ function outrun(person: Person, moves: () => Promise<unknown>): Person {
 }
 
 describe('an execution that never rests', () => {
-  it('is cancelled: its access ends at once, and its next turn applies it', { timeout: 60_000 }, async () => {
+  it('is cancelled: its access ends at once, and its next turn applies it', async () => {
     const catalog = catalogWith({ endless: [{ grant: { call: 'access.grant' } }, endless] });
     await using cast = await openCast({ catalog, timing: turn });
     const { house, ada } = cast;
@@ -67,7 +67,7 @@ describe('an execution that never rests', () => {
     expect(await getExecution(ada, { id })).toMatchObject({ status: 'cancelled', grants: [] });
   });
 
-  it('takes an event that a task of it waits for', { timeout: 60_000 }, async () => {
+  it('takes an event that a task of it waits for', async () => {
     const hear = { listen: { to: { one: { with: { type: 'ready' } } } }, metadata: { from: { requester: true } } };
     const spin = { do: [{ nap: { wait: { milliseconds: 1 } } }, { again: { set: '${ .a }', then: 'nap' } }] };
     const both = { both: { fork: { branches: [{ hear }, { spin }] } } };
@@ -88,7 +88,7 @@ describe('an execution that never rests', () => {
     expect(left).toHaveLength(0);
   });
 
-  it('takes an event beside a task that computes without end', { timeout: 60_000 }, async () => {
+  it('takes an event beside a task that computes without end', async () => {
     const hear = { listen: { to: { one: { with: { type: 'ready' } } } }, metadata: { from: { requester: true } } };
     const catalog = catalogWith({
       beside: [{ both: { fork: { branches: [{ hear }, { spin: { do: [endless] } }] } } }],
@@ -103,7 +103,7 @@ describe('an execution that never rests', () => {
     expect(left).toHaveLength(0);
   });
 
-  it('is cancelled by everybody who asks, while workers take its turns', { timeout: 120_000 }, async () => {
+  it('is cancelled by everybody who asks, while workers take its turns', async () => {
     await using cast = await openCast({ time: null, catalog: catalogWith({ endless: [endless] }), timing: turn });
     const { house, ada } = cast;
     const ids = await Promise.all(Array.from({ length: 20 }, () => request(ada, { workflow: 'endless' })));

@@ -6,6 +6,7 @@ import {
   listExecutions,
   requestElevation,
   returnAccess,
+  terminateExecution,
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -18,6 +19,7 @@ import {
   hour,
   minute,
   openCast,
+  statusOf,
   together,
 } from './support/stories.js';
 
@@ -89,6 +91,50 @@ describe('extending a request', () => {
     expect(await getExecution(ada, { id })).toMatchObject({ state: 'active', ends_at: '2026-03-01T10:30:00.000Z' });
   });
 
+  it('is not granted any more when its access was given back while it waited', async () => {
+    const { house, ada, grace } = cast;
+    const id = await activate();
+    await house.pass(minute);
+    const longer = await extend(id);
+    await returnAccess(ada, { execution_id: id });
+    await house.work();
+    await expect(approve(grace, longer)).rejects.toMatchObject({ code: 'conflict' });
+    await house.work();
+    expect(holds()).toBe(false);
+  });
+
+  it('ends with the access that it extends, or that was extended by it, however that ends early', async () => {
+    const { house, ada } = cast;
+    for (const end of [
+      (id: string) => returnAccess(ada, { execution_id: id }),
+      (_: string, longer: string) => returnAccess(ada, { execution_id: longer }),
+      (id: string) => cancelExecution(ada, { id }),
+      (id: string) => terminateExecution(ada, { id }),
+    ]) {
+      const id = await activate('automatic');
+      await house.pass(minute);
+      const longer = await extend(id);
+      expect((await listAccess(ada)).access).toHaveLength(2);
+      await end(id, longer);
+      await house.work();
+      expect([(await listAccess(ada)).access, holds()]).toEqual([[], false]);
+    }
+  });
+
+  it('is not granted when the access was ended by a process that stopped before it ended the extension', async () => {
+    const { house, ada, grace } = cast;
+    const id = await activate();
+    await house.pass(minute);
+    const longer = await extend(id);
+    await house.database
+      .sql`update grants set ended_at = app_now(), ended_reason = 'returned' where execution_id = ${id}`;
+    await approve(grace, longer);
+    await house.work();
+    expect([holds(), await statusOf(ada, longer)]).toEqual([true, 'faulted']);
+    await house.pass(hour);
+    expect(holds()).toBe(false);
+  });
+
   it('says why it is rejected: another person, a duration that is too long or too short, an earlier end', async () => {
     const { house, ada, alan, grace, mallory } = cast;
     const id = await activate();
@@ -142,10 +188,11 @@ describe('extending a request', () => {
     const id = await activate();
     await house.pass(minute);
     const first = await extendElevation(ada, { id, idempotencyKey: 'k' });
+    expect(await extendElevation(ada, { id, idempotencyKey: 'k' })).toEqual(first);
+    await expect(extendElevation(ada, { id, idempotencyKey: 'other' })).rejects.toMatchObject({ code: 'conflict' });
     await expect(extendElevation(ada, { id, idempotencyKey: 'k', duration: 'PT1H' })).rejects.toMatchObject({
       code: 'conflict',
     });
-    expect(first.status).toBe('pending');
   });
 
   it('is rejected when the role has changed: shorter, through another workflow, other access, gone', async () => {

@@ -201,4 +201,30 @@ describe('who sees which requests', () => {
       await expect(listExecutions(person, { person: 'anyone' })).rejects.toMatchObject({ code: 'forbidden' });
     }
   });
+
+  it('names no request in a cursor that the caller may not see', async () => {
+    const { house, ada, alan } = cast;
+    const seen = await ask(house, ada);
+    await cancelExecution(ada, { id: seen });
+    const { sql } = house.database;
+    await sql`insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, created_at, ended_at)
+      select gen_random_uuid(), workflow, definition_digest, 1, owner_id, input, 'completed', state,
+        created_at + (n - 2050) * interval '1 second', app_now()
+      from executions, generate_series(1, 4100) n where id = ${seen} and n <> 2050`;
+    const pages: string[][] = [];
+    const cursors: string[] = [];
+    for (let cursor: string | undefined; pages.length < 9; ) {
+      const page = await listExecutions(alan, { person: 'ada@example.com', limit: 10, ...(cursor && { cursor }) });
+      pages.push(page.executions.map(({ workflow_id }) => workflow_id));
+      if (page.next === null) break;
+      cursor = page.next;
+      cursors.push(cursor);
+    }
+    expect(pages).toEqual([[], [seen], [], []]);
+    const named = cursors.flatMap((cursor) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(cursor) ?? []);
+    const known = await sql`select id from executions where id in ${sql(named)} and id <> ${seen}`;
+    expect([cursors.length, known.length]).toEqual([3, 0]);
+    const more = listExecutions(alan, { person: 'ada@example.com', cursor: `${cursors[0]}.1` });
+    await expect(more).rejects.toMatchObject({ code: 'invalid' });
+  });
 });

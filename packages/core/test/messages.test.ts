@@ -1,4 +1,4 @@
-import { cancelExecution, decideApproval, getExecution, receiveHook, stopUser } from '@belay/core';
+import { cancelExecution, decideApproval, getExecution, receiveHook, requestElevation, stopUser } from '@belay/core';
 import { signHook } from '@belay/providers/testkit';
 import { approvalCatalog, approvalTasks } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -67,6 +67,23 @@ describe('a message about a request', () => {
       'approve',
       'deny',
     ]);
+  });
+
+  it('shows what could turn its text around or imitate other lines, in the question and in the outcome', async () => {
+    const { house, ada, grace } = await open();
+    await house.database.sql`update user_identities set name = ${'Ada\nDecided by: grace'} where subject = 'ada'`;
+    const { output } = await requestElevation(
+      { ...ada, actor: { ...ada.actor, name: 'Ada\nDecided by: grace' } },
+      { role: 'reader', reason: 'read \u202eetirw\u202c\nonly \u001b[31m', workflow: 'approved' },
+    );
+    await house.work();
+    const reason = { name: 'Reason', value: 'read \\u{202e}etirw\\u{202c}\nonly \\u{1b}[31m' };
+    expect(message()?.text).toContain('read \\u{202e}etirw');
+    expect(message()?.facts).toContainEqual(reason);
+    await deny(grace, output.execution_id);
+    await house.pass(minute);
+    expect(message()?.title).toBe('Denied: reader for Ada Decided by: grace');
+    expect(message()?.facts).toContainEqual(reason);
   });
 
   it('is delivered when the provider answers again, and once', async () => {

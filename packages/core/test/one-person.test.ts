@@ -1,4 +1,5 @@
 import { createSignal, createToken, listInbox, signalExecution, verifyLogin, withActor } from '@belay/core';
+import { approvalCatalog } from '@belay/testkit/house';
 import { describe, expect, it } from 'vitest';
 import { type Doors, openDoors } from './support/doors.js';
 import { approve, ask, deny, staged, statusOf, together } from './support/stories.js';
@@ -171,4 +172,66 @@ it('first sign-ins with one address at providers that are both trusted for it, a
     expect(await together(came)).toEqual(['ok', 'ok', 'ok']);
     expect(await house.database.sql`select email from users`).toHaveLength(1);
   }
+});
+
+describe('steps that want distinct people', () => {
+  const step = (name: string, stage: object) => [
+    {
+      [name]: {
+        call: 'access.approve',
+        with: { stages: [{ approvers: { groups: ['approvers'] }, ...stage }] },
+        export: { as: '${ . }' },
+      },
+    },
+    { [`${name}Denied`]: { switch: [{ denied: { when: '${ .approved == false }', then: 'end' } }] } },
+  ];
+  const twoSteps = (first: object, second: object) =>
+    approvalCatalog({ tasks: [...step('one', first), ...step('two', second), { grant: { call: 'access.grant' } }] });
+  const distinct = { distinct: true };
+
+  it.each([
+    ['the second', {}, distinct],
+    ['the first', distinct, {}],
+  ])('are not approved twice by one person, when %s says it', async (_which, first, second) => {
+    await using doors = await openDoors({ corp: all, github: all }, twoSteps(first, second));
+    const { house, signIn, corp, github } = doors;
+    const me = await signIn(corp, rita);
+    const id = await ask(house, me);
+    const boss = await signIn(corp, adam);
+    await approve(boss, id);
+    await house.work();
+    await expect(approve(boss, id)).rejects.toMatchObject({ code: 'forbidden', message: /another step/ });
+    // Nor by another account of the same person.
+    const again = await signIn(github, { ...adam, subject: '7', email: 'Adam@example.com' });
+    await expect(approve(again, id)).rejects.toMatchObject({ code: 'forbidden' });
+    await house.work();
+    expect(await statusOf(me, id)).toBe('waiting');
+    expect(await house.database.sql`select 1 from grants`).toEqual([]);
+    await approve(await signIn(corp, { ...adam, subject: 'eve', email: 'eve@example.com' }), id);
+    await house.work();
+    expect(await house.database.sql`select 1 from grants`).toHaveLength(1);
+  });
+
+  it('can be denied by a person who has approved another one', async () => {
+    await using doors = await openDoors({ corp: all }, twoSteps({}, distinct));
+    const { house, signIn, corp } = doors;
+    const me = await signIn(corp, rita);
+    const id = await ask(house, me);
+    const boss = await signIn(corp, adam);
+    await approve(boss, id);
+    await house.work();
+    expect(await deny(boss, id)).toMatchObject({ status: 'denied' });
+    await house.work();
+    expect(await house.database.sql`select 1 from grants`).toEqual([]);
+  });
+
+  it('are approved by one person where none of them says so', async () => {
+    await using doors = await openDoors({ corp: all }, twoSteps({}, {}));
+    const { house, signIn, corp } = doors;
+    const id = await ask(house, await signIn(corp, rita));
+    const boss = await signIn(corp, adam);
+    await approve(boss, id);
+    await house.work();
+    expect(await approve(boss, id)).toMatchObject({ status: 'approved' });
+  });
 });

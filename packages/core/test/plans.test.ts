@@ -112,14 +112,17 @@ describe('with years of history, everything is found by an index', () => {
    * setup counted for the test that ran at that moment.
    */
   async function settleCounters(sql: Cast['house']['database']['sql']): Promise<void> {
-    const others = sql`
+    // One connection for all of it: the next statement could go to one that was ended.
+    const own = await sql.reserve();
+    const others = own`
       select pid from pg_stat_activity
       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`;
     const before = (await others).map(({ pid }) => pid as number);
-    await sql`select pg_terminate_backend(pid) from unnest(${before}::int[]) as pid`;
-    const left = async () => (await sql`select from pg_stat_activity where pid = any(${before})`).length;
+    await own`select pg_terminate_backend(pid) from unnest(${before}::int[]) as pid`;
+    const left = async () => (await own`select from pg_stat_activity where pid = any(${before})`).length;
     await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 20_000 });
-    await sql`select pg_stat_force_next_flush()`;
+    await own`select pg_stat_force_next_flush()`;
+    own.release();
   }
 
   const pool = () => {

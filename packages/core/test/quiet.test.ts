@@ -1,4 +1,4 @@
-import { type Context, getExecution, type Hint, type Place, reconcileEntitlement, returnAccess } from '@belay/core';
+import { type Context, getExecution, type Job, type Place, reconcileEntitlement, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -49,10 +49,10 @@ function openServer({ house }: Cast) {
   const client = openDatabase(house.database.url, { max: 5, onStatement: counted.hear });
   const { start, reserve, rest } = placesOf();
   const ctx: Context = { ...house.ctx, db: client.db, waker: { reserve, wake } };
-  function wake(hints: readonly Hint[]): void {
-    for (const hint of hints) {
-      if (hint.dueAt) continue;
-      start(() => (hint.queue === 'executions' ? performStep(ctx, hint) : reconcileEntitlement(ctx, hint)));
+  function wake(jobs: readonly Job[]): void {
+    for (const job of jobs) {
+      if (job.dueAt) continue;
+      start(() => (job.queue === 'executions' ? performStep(ctx, job) : reconcileEntitlement(ctx, job)));
     }
   }
   const as = (person: Person): Person => ({ ...person, ...ctx, actor: person.actor });

@@ -1,8 +1,10 @@
+import { limits } from '@belay/contract/limits';
 import type { RunRequest } from '@belay/contract/runs';
 import {
   beatRun,
   endLapsedRuns,
   endRun,
+  extendElevation,
   listAccess,
   noteReachable,
   readConnections,
@@ -10,7 +12,17 @@ import {
   startRun,
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { access, approve, type Cast, openCast, type Person, second, statusOf, together } from './support/stories.js';
+import {
+  access,
+  approve,
+  type Cast,
+  minute,
+  openCast,
+  type Person,
+  second,
+  statusOf,
+  together,
+} from './support/stories.js';
 
 let cast: Cast;
 beforeEach(async () => {
@@ -93,6 +105,60 @@ describe('a run', () => {
     expect(await endRun(cast.ada, next)).toMatchObject({ outcome: 'given_back' });
     await cast.house.work();
     expect(await holds()).toBe(false);
+  });
+
+  it('takes the extensions of its access with it: those that are active, and those that wait for approval', async () => {
+    const { house, ada, grace } = cast;
+    const active = await start();
+    await house.pass(minute);
+    await extendElevation(ada, { id: active.execution_id });
+    await house.work();
+    expect(await endRun(ada, active)).toMatchObject({ outcome: 'given_back' });
+    await house.work();
+    expect(await holds()).toBe(false);
+    const waiting = await start({ workflow: 'approved' });
+    await approve(grace, waiting.execution_id);
+    await house.work();
+    await house.pass(minute);
+    const { output } = await extendElevation(ada, { id: waiting.execution_id });
+    await house.work();
+    await endRun(ada, waiting);
+    await house.work();
+    await expect(approve(grace, output.execution_id)).rejects.toMatchObject({ code: 'conflict' });
+    expect([await holds(), await statusOf(ada, output.execution_id)]).toEqual([false, 'cancelled']);
+  });
+
+  it('leaves the access while another run uses its extension, and the last one gives both back', async () => {
+    const { house, ada } = cast;
+    const first = await start();
+    await house.pass(minute);
+    const { output } = await extendElevation(ada, { id: first.execution_id });
+    await house.work();
+    const second = await start();
+    expect(second).toMatchObject({ joined: true, execution_id: output.execution_id });
+    expect(await endRun(ada, first)).toMatchObject({ outcome: 'in_use' });
+    await house.work();
+    expect(await holds()).toBe(true);
+    expect(await endRun(ada, second)).toMatchObject({ outcome: 'given_back' });
+    await house.work();
+    expect(await holds()).toBe(false);
+  });
+
+  it('is started again and again only up to a limit, until one ends', async () => {
+    const { ada } = cast;
+    const first = await start();
+    for (let started = 1; started < limits.runs; started += 1) await startRun(ada, asked);
+    await expect(startRun(ada, asked)).rejects.toMatchObject({ code: 'too_many_requests' });
+    await endRun(ada, first);
+    expect(await startRun(ada, asked)).toMatchObject({ joined: true });
+  });
+
+  it('joins access of its own without regard to the runs of other requests', async () => {
+    const { ada, alan, house } = cast;
+    const { output } = await requestElevation(ada, asked as RunRequest & { role: string });
+    await house.work();
+    await endRun(alan, await start({}, alan));
+    expect(await start()).toMatchObject({ joined: true, execution_id: output.execution_id });
   });
 
   it('leaves access that no run requested', async () => {

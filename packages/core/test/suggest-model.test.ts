@@ -173,12 +173,12 @@ describe('the health of the model', () => {
   it.each([
     [{ base_url: 'http://llm.example.test' }, 'services.llm.base_url', 'must be https'],
     [{ provider: 'none' }, 'services.llm.provider', ''],
-    [{ modle: 'x' }, 'services.llm', 'modle'],
+    [{ modle: 'x' }, 'services.llm.modle', 'is not a known key'],
   ])('is never in question: what is no configuration of one is refused (%j)', async (wrong, path, message) => {
     const applied = configure(wrong);
     await expect(applied).rejects.toMatchObject({
       code: 'invalid',
-      issues: [{ path, message: expect.stringContaining(message) }],
+      issues: [expect.objectContaining({ path, message: expect.stringContaining(message) })],
     });
   });
 });

@@ -249,10 +249,13 @@ describe('access stays where it was approved and granted (R7)', () => {
 async function swapDatabases(one: TestServer, other: TestServer): Promise<{ back(): Promise<void> }> {
   const root = postgres(new URL('/postgres', one.url()).href, { max: 1, onnotice: () => {} });
   const swap = async () => {
+    // A pool that connects again at once would be in the way of the renaming.
+    for (const { database } of [one, other]) await root.unsafe(`alter database ${database} allow_connections false`);
     await root`select pg_terminate_backend(pid) from pg_stat_activity where datname in (${one.database}, ${other.database})`;
     await root.unsafe(`alter database ${one.database} rename to swapped_${one.database}`);
     await root.unsafe(`alter database ${other.database} rename to ${one.database}`);
     await root.unsafe(`alter database swapped_${one.database} rename to ${other.database}`);
+    for (const { database } of [one, other]) await root.unsafe(`alter database ${database} allow_connections true`);
   };
   await swap();
   return {

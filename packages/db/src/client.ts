@@ -1,7 +1,7 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import type { Sql } from 'postgres';
 import { createClient } from './connect.js';
-import { preparing } from './prepare.js';
 import * as schema from './schema/index.js';
 
 export type Schema = typeof schema;
@@ -69,4 +69,29 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     db: drizzle(preparing(client), { schema }),
     close: (timeoutMilliseconds = 5_000) => client.end({ timeout: timeoutMilliseconds / 1000 }),
   };
+}
+
+/**
+ * Returns the client with an `unsafe`, the only method that drizzle calls, that prepares each statement once per
+ * connection and keeps it: the server parses and plans a text once instead of every time. The texts come from our own
+ * queries, so their number is limited.
+ */
+function preparing<T extends Sql>(client: T): T {
+  return new Proxy(client, {
+    get(target, property, receiver) {
+      const value: unknown = Reflect.get(target, property, receiver);
+      if (property === 'unsafe') {
+        // Sent immediately: an `await` would send it one turn later, after statements that follow it (`commitWith`).
+        return (text: string, parameters?: never[]) => target.unsafe(text, parameters, { prepare: true }).execute();
+      }
+      if (property === 'begin' || property === 'savepoint') {
+        return (...given: unknown[]) => {
+          const work = given.at(-1) as (inner: Sql) => unknown;
+          const call = value as (...values: unknown[]) => unknown;
+          return call.call(target, ...given.slice(0, -1), (inner: Sql) => work(preparing(inner)));
+        };
+      }
+      return value;
+    },
+  });
 }

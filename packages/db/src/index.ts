@@ -15,6 +15,7 @@ export {
   decisions,
   knownIdentities,
 } from './schema/approvals.js';
+export { archivedBlocks, ledgerArchives } from './schema/archives.js';
 export { catalogs } from './schema/catalogs.js';
 export { comments } from './schema/comments.js';
 export { encryptionKeys } from './schema/encryption.js';
@@ -44,6 +45,7 @@ export {
   logoutTokens,
   oauthFlows,
   programLogins,
+  starredRoles,
   userIdentities,
   users,
 } from './schema/people.js';
@@ -54,6 +56,7 @@ export {
   provisionedUsers,
   provisioningTokens,
 } from './schema/provisioning.js';
+export { comparisons, driftAudits, drifts, leftovers, restores } from './schema/restore.js';
 export { type RunOutcome, reachable, runs } from './schema/runs.js';
 export { sessions } from './schema/sessions.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';

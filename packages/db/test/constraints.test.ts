@@ -192,8 +192,31 @@ const rows: { table: string; values: Record<string, string> }[] = [
     table: 'messages',
     values: { id: id(8), key: "'k'", approval_id: id(7), provider: "'mail'", recipient: "'a@b'" },
   },
+  { table: 'ledger_archives', values: { digest: "'d'", month: "'2026-01'", rows: '1' } },
+  {
+    table: 'archived_blocks',
+    values: {
+      archive: "'d'",
+      nth: '1',
+      rows: '1',
+      digest: "'e'",
+      first_at: 'app_now()',
+      first_seq: '1',
+      last_at: 'app_now()',
+      last_seq: '1',
+    },
+  },
   { table: 'notices', values: { id: id(8), key: "'k'", kind: "'access.active'" } },
   { table: 'notification_preferences', values: { user_id: id(1) } },
+  { table: 'starred_roles', values: { user_id: id(1), role: "'r'" } },
+  { table: 'restores', values: { one: 'true', epoch: '1', reason: "'a drill'" } },
+  { table: 'comparisons', values: { provider: "'pg'", epoch: '1', lease_until: 'app_now()' } },
+  { table: 'drift_audits', values: { provider: "'pg'", due_at: 'app_now()' } },
+  { table: 'drifts', values: { key: "'a key'", kind: "'unknown'", provider: "'pg'" } },
+  {
+    table: 'leftovers',
+    values: { id: id(22), key: "'k'", epoch: '1', provider: "'pg'", identity: "'ada'", access: "'{}'" },
+  },
   {
     table: 'runs',
     values: { id: id(21), execution_id: id(4), user_id: id(1), requested: 'true', lease: '60000', due_at: '0' },
@@ -231,6 +254,7 @@ const violations: Record<string, { table: string; change?: Record<string, string
   approvals_are_one_per_step_and_stage: { table: 'approvals', add: { id: id(9), renews: id(71) } },
   approvals_are_renewed_once: { table: 'approvals', add: { id: id(9), stage: '1' } },
   approvals_execution_id_executions_id_fk: { table: 'approvals', change: { execution_id: nobody } },
+  archived_blocks_archive_fk: { table: 'archived_blocks', change: { archive: "'none'" } },
   comment_has_a_text: { table: 'comments', change: { text: "''" } },
   comment_kind_is_known: { table: 'comments', change: { kind: "'gossip'" } },
   comments_author_fk: { table: 'comments', change: { author_id: nobody } },
@@ -268,6 +292,11 @@ const violations: Record<string, { table: string; change?: Record<string, string
   logins_user_id_users_id_fk: { table: 'logins', change: { user_id: nobody } },
   messages_approval_fk: { table: 'messages', change: { approval_id: nobody } },
   message_is_about_one_thing: { table: 'messages', change: { approval_id: 'null' } },
+  message_of_a_step_is_whole: { table: 'messages', change: { approval_id: 'null', execution_id: id(1) } },
+  messages_execution_fk: {
+    table: 'messages',
+    change: { approval_id: 'null', execution_id: nobody, step_key: "'/do/0/tell#0'", title: "'t'", text: "'t'" },
+  },
   messages_notice_fk: { table: 'messages', change: { approval_id: 'null', notice_id: nobody } },
   notices_are_told_once: { table: 'notices', add: { id: id(9) } },
   notification_preferences_user_fk: { table: 'notification_preferences', change: { user_id: nobody } },
@@ -295,6 +324,12 @@ const violations: Record<string, { table: string; change?: Record<string, string
   sessions_user_id_users_id_fk: { table: 'sessions', change: { user_id: nobody } },
   signals_delivery_idx: { table: 'signals', add: { event_id: "'2'" } },
   signals_execution_id_executions_id_fk: { table: 'signals', change: { execution_id: nobody } },
+  comparison_is_skipped_at_a_time: { table: 'comparisons', change: { skipped: "'it is down'" } },
+  drift_kind_is_known: { table: 'drifts', change: { kind: "'perhaps'" } },
+  leftover_answer_is_known: { table: 'leftovers', change: { answer: "'perhaps'" } },
+  leftovers_are_one_per_key: { table: 'leftovers', add: { id: id(23) } },
+  restores_is_one_row: { table: 'restores', change: { one: 'false' } },
+  starred_roles_user_fk: { table: 'starred_roles', change: { user_id: nobody } },
   step_kind_is_known: { table: 'steps', change: { kind: "'dance'" } },
   step_status_is_known: { table: 'steps', change: { status: "'lost'" } },
   steps_execution_id_executions_id_fk: { table: 'steps', change: { execution_id: nobody } },
@@ -337,6 +372,22 @@ describe('the database', () => {
 
   it.each([`update comments set text = 'other'`, 'delete from comments'])('rejects "%s"', async (statement) => {
     await expect(database.sql.unsafe(statement)).rejects.toThrow('comments are append-only');
+  });
+
+  it('accepts grants that lapsed beside the one that counts for their step', async () => {
+    const { sql } = database;
+    const grant = rows.find(({ table }) => table === 'grants')?.values ?? {};
+    const lapsed = { ...grant, ended_at: 'app_now()', ended_reason: "'lapsed'" };
+    for (const other of [id(61), id(62)]) await sql.unsafe(insert('grants', { ...lapsed, id: other }));
+    expect(await sql`select id from grants where execution_id = ${id(4).slice(1, -1)}`).toHaveLength(3);
+  });
+
+  it('finds all grants of an execution by their unique index, as its deletion does', async () => {
+    const plan = await database.sql.begin(async (tx) => {
+      await tx`set local enable_seqscan = off`;
+      return tx.unsafe(`explain select from grants where execution_id = ${id(4)} for key share`);
+    });
+    expect(JSON.stringify(plan)).toContain('grants_are_one_per_step_and_entitlement');
   });
 
   it('lists the audience of an open approval, and none of a closed one', async () => {

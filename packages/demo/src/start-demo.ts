@@ -1,8 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { findFreePort } from '@belay/host';
 import { StartError } from '@belay/program';
 import type { Demo, DemoOptions } from '@belay/server';
 import { startDemoControl } from './control.js';
 import { startDemoIdentityProvider } from './identity-provider/index.js';
-import { makeDemoSettings } from './make-settings.js';
 import { demoPeople } from './people.js';
 import { prepareDemoTarget } from './prepare-target.js';
 import { type DemoSettings, keepFirstDemoSettings, readDemoSettings, writeDemoSettings } from './settings.js';
@@ -134,4 +135,24 @@ async function answers(issuer: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Creates the settings of a first start: free ports for the identity provider and the control, and new secrets. */
+async function makeDemoSettings(randomBytes: (size: number) => Uint8Array): Promise<DemoSettings> {
+  const secret = () => Buffer.from(randomBytes(24)).toString('base64url');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: secret(), use: 'sig', alg: 'RS256' };
+  return {
+    base_url: '',
+    issuer: `http://127.0.0.1:${await findFreePort('127.0.0.1')}`,
+    people: [],
+    control: { url: `http://127.0.0.1:${await findFreePort('127.0.0.1')}`, secret: secret() },
+    secrets: {
+      client_secret: secret(),
+      cookie_key: secret(),
+      connector_password: secret(),
+      passwords: Object.fromEntries(demoPeople.map((person) => [person.subject, secret()])),
+      jwks: { keys: [JSON.parse(JSON.stringify(key))] },
+    },
+  };
 }

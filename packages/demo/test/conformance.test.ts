@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { oauth2Connector, oidcConnector, type ReadyConnector } from '@belay/providers';
+import { type Connector, oauth2Connector, oidcConnector } from '@belay/providers';
 import { authenticatorConformance } from '@belay/providers/testkit';
 import { openBrowser } from '@belay/testkit/browser';
 import * as vitest from 'vitest';
@@ -8,7 +8,7 @@ import { startDemoIdentityProvider } from '../src/identity-provider/index.js';
 const redirectUri = 'http://127.0.0.1:8080/api/v1/auth/callback/demo';
 
 /** The demo's identity provider, to a connector that is configured for its issuer. */
-async function open(connector: ReadyConnector, configure: (issuer: string) => object) {
+async function open(connector: Connector, configure: (issuer: string) => object) {
   const client = { client_id: 'belay', client_secret: randomBytes(24).toString('hex') };
   const provider = await startDemoIdentityProvider({
     port: 0,
@@ -18,15 +18,15 @@ async function open(connector: ReadyConnector, configure: (issuer: string) => ob
     cookieKeys: [randomBytes(24).toString('hex')],
     log: () => {},
   });
-  const authenticatorAt = (issuer: string) => {
+  const authenticatorAt = async (issuer: string) => {
     const config = connector.config.parse({ ...client, ...configure(issuer) });
-    const { authenticator } = connector.create(config, { now: Date.now, log: () => {} });
+    const { authenticator } = await connector.create(config, { now: Date.now, log: () => {} });
     if (!authenticator) throw new Error('There is nothing to sign in with');
     return authenticator;
   };
   return {
-    authenticator: authenticatorAt(provider.issuer),
-    down: authenticatorAt('http://127.0.0.1:1'),
+    authenticator: await authenticatorAt(provider.issuer),
+    down: await authenticatorAt('http://127.0.0.1:1'),
     redirectUri,
     secrets: [client.client_secret],
     answer: async (url: URL) => {
@@ -39,12 +39,12 @@ async function open(connector: ReadyConnector, configure: (issuer: string) => ob
 }
 
 authenticatorConformance(vitest, 'oidc', async () => ({
-  ...(await open(oidcConnector as ReadyConnector, (issuer) => ({ issuer, allow_insecure_issuer: true }))),
+  ...(await open(oidcConnector as Connector, (issuer) => ({ issuer, allow_insecure_issuer: true }))),
   binds: ['nonce', 'codeVerifier'],
 }));
 
 authenticatorConformance(vitest, 'oauth2 at a provider that knows PKCE', async () => ({
-  ...(await open(oauth2Connector as ReadyConnector, (issuer) => ({
+  ...(await open(oauth2Connector as Connector, (issuer) => ({
     authorization_endpoint: `${issuer}/auth`,
     token_endpoint: `${issuer}/token`,
     userinfo_endpoint: `${issuer}/me`,

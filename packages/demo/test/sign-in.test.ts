@@ -47,7 +47,7 @@ async function start(options: Partial<DemoIdentityProviderOptions> = {}) {
   return { ...provider, log };
 }
 
-function authenticatorOf(issuer: string, config: Record<string, unknown> = {}): Authenticator {
+async function authenticatorOf(issuer: string, config: Record<string, unknown> = {}): Promise<Authenticator> {
   const { client_id, client_secret } = client;
   const parsed = oidcConnector.config.parse({
     issuer,
@@ -56,7 +56,7 @@ function authenticatorOf(issuer: string, config: Record<string, unknown> = {}): 
     allow_insecure_issuer: true,
     ...config,
   });
-  const { authenticator } = oidcConnector.create(parsed, { now: Date.now, log: () => {} });
+  const { authenticator } = await oidcConnector.create(parsed, { now: Date.now, log: () => {} });
   if (!authenticator) throw new Error('the connector has no authenticator');
   return authenticator;
 }
@@ -82,7 +82,7 @@ const failure = async (work: Promise<unknown>): Promise<Error> => {
 describe('a sign-in through the oidc connector and the demo identity provider', () => {
   it('tells who signed in, with verified e-mail, groups and tokens', async () => {
     const { issuer, log } = await start();
-    const authenticator = authenticatorOf(issuer);
+    const authenticator = await authenticatorOf(issuer);
     const { expected, callback } = await signIn(authenticator, ana);
     expect(callback.href.startsWith(`${redirectUri}?`)).toBe(true);
     const person = await authenticator.exchange(callback, expected, calm());
@@ -105,7 +105,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
 
   it('sends the redirect URI as it was given, even when the response arrived at another address', async () => {
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer);
+    const authenticator = await authenticatorOf(issuer);
     const { expected, callback } = await signIn(authenticator, ana);
     const behindProxy = new URL(`http://10.0.0.7:9999/inner${callback.search}`);
     expect((await authenticator.exchange(behindProxy, expected, calm())).subject).toBe('u-ana');
@@ -113,17 +113,20 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
 
   it('reads groups from the claim that is configured, and sends the secret in the other way too', async () => {
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer, { groups_claim: 'no_such_claim' });
+    const authenticator = await authenticatorOf(issuer, { groups_claim: 'no_such_claim' });
     const { expected, callback } = await signIn(authenticator, ana);
     expect((await authenticator.exchange(callback, expected, calm())).groups).toEqual([]);
-    const other = authenticatorOf(issuer, { token_endpoint_auth_method: 'client_secret_post', groups_claim: 'email' });
+    const other = await authenticatorOf(issuer, {
+      token_endpoint_auth_method: 'client_secret_post',
+      groups_claim: 'email',
+    });
     const second = await signIn(other, ana);
     expect((await other.exchange(second.callback, second.expected, calm())).groups).toEqual([ana.email]);
   });
 
   it('asks who signs in each time, so that one browser can play several people', async () => {
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer);
+    const authenticator = await authenticatorOf(issuer);
     const browser = openBrowser();
     for (const person of [ana, ben, ana]) {
       const { expected, callback } = await signIn(authenticator, person, browser);
@@ -135,7 +138,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
     'rejects an answer whose %s is not the expected one',
     async (part) => {
       const { issuer } = await start();
-      const authenticator = authenticatorOf(issuer);
+      const authenticator = await authenticatorOf(issuer);
       const { expected, callback } = await signIn(authenticator, ana);
       const other = newRequest()[part];
       const error = await failure(authenticator.exchange(callback, { ...expected, [part]: other }, calm()));
@@ -148,7 +151,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
 
   it('takes a code once', async () => {
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer);
+    const authenticator = await authenticatorOf(issuer);
     const { expected, callback } = await signIn(authenticator, ana);
     await authenticator.exchange(callback, expected, calm());
     const error = await failure(authenticator.exchange(callback, expected, calm()));
@@ -158,7 +161,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
 
   it('rejects a rejection, an empty answer and one of another issuer', async () => {
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer);
+    const authenticator = await authenticatorOf(issuer);
     const expected = newRequest();
     const answers = [
       `?error=access_denied&error_description=<script>&state=${expected.state}&iss=${issuer}`,
@@ -176,7 +179,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
 
   it('keeps the wrong client secret out of what it says', async () => {
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer, { client_secret: 'not-the-secret' });
+    const authenticator = await authenticatorOf(issuer, { client_secret: 'not-the-secret' });
     const { expected, callback } = await signIn(authenticator, ana);
     const error = await failure(authenticator.exchange(callback, expected, calm()));
     expect(error).toBeInstanceOf(Terminal);
@@ -197,13 +200,13 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
     const cookieKeys = [secret()];
     const first = await start({ jwks, cookieKeys });
     const port = Number(new URL(first.issuer).port);
-    const authenticator = authenticatorOf(first.issuer);
+    const authenticator = await authenticatorOf(first.issuer);
     const { expected, callback } = await signIn(authenticator, ana);
     const { tokens } = await authenticator.exchange(callback, expected, calm());
     const again = await signIn(authenticator, ana);
     await first.close();
     expect(await failure(authenticator.exchange(again.callback, again.expected, calm()))).toBeInstanceOf(Retryable);
-    const stranger = authenticatorOf(first.issuer);
+    const stranger = await authenticatorOf(first.issuer);
     expect(await failure(stranger.authorizationUrl(newRequest(), calm()))).toBeInstanceOf(Retryable);
 
     // The same keys after a restart: what was signed before still verifies, and sign-ins work with what is cached.
@@ -219,7 +222,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
 
   it('honours the signal, before and while it waits', async () => {
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer);
+    const authenticator = await authenticatorOf(issuer);
     expect(await failure(authenticator.authorizationUrl(newRequest(), AbortSignal.abort()))).toBeInstanceOf(Retryable);
     const stop = new AbortController();
     const call = authenticator.authorizationUrl(newRequest(), stop.signal);
@@ -232,7 +235,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
 describe('the demo identity provider', () => {
   it('requires PKCE', async () => {
     const { issuer } = await start();
-    const url = await authenticatorOf(issuer).authorizationUrl(newRequest(), calm());
+    const url = await (await authenticatorOf(issuer)).authorizationUrl(newRequest(), calm());
     for (const name of ['code_challenge', 'code_challenge_method']) url.searchParams.delete(name);
     const back = await openBrowser().open(url);
     expect(back.url.searchParams.get('error')).toBe('invalid_request');
@@ -240,7 +243,7 @@ describe('the demo identity provider', () => {
 
   it('redirects only to addresses that the client registered', async () => {
     const { issuer } = await start();
-    const url = await authenticatorOf(issuer).authorizationUrl(newRequest(), calm());
+    const url = await (await authenticatorOf(issuer)).authorizationUrl(newRequest(), calm());
     url.searchParams.set('redirect_uri', 'http://127.0.0.1:9999/evil?<script>');
     const page = await openBrowser().open(url);
     expect([page.left, page.status]).toEqual([false, 400]);
@@ -250,7 +253,7 @@ describe('the demo identity provider', () => {
 
   it('shows a page that needs nothing from elsewhere and escapes what it shows', async () => {
     const { issuer } = await start();
-    const page = await openBrowser().open(await authenticatorOf(issuer).authorizationUrl(newRequest(), calm()));
+    const page = await openBrowser().open(await (await authenticatorOf(issuer)).authorizationUrl(newRequest(), calm()));
     expect(page.status).toBe(200);
     const [first, style, ...rest] = page.headers.get('content-security-policy')?.split('; ') ?? [];
     expect(style).toMatch(/^style-src 'sha256-[A-Za-z0-9+/]+=*'$/);
@@ -269,7 +272,7 @@ describe('the demo identity provider', () => {
   it('prompts for a password where there is one', async () => {
     const { issuer } = await start();
     const browser = openBrowser();
-    const page = await browser.open(await authenticatorOf(issuer).authorizationUrl(newRequest(), calm()));
+    const page = await browser.open(await (await authenticatorOf(issuer)).authorizationUrl(newRequest(), calm()));
     const forms: Record<string, string>[] = [
       { subject: ben.subject },
       { subject: ben.subject, password: 'wrong' },
@@ -287,7 +290,7 @@ describe('the demo identity provider', () => {
   it('rejects forms from another browser, from another site, or with other fields', async () => {
     const { issuer } = await start();
     const browser = openBrowser();
-    const page = await browser.open(await authenticatorOf(issuer).authorizationUrl(newRequest(), calm()));
+    const page = await browser.open(await (await authenticatorOf(issuer)).authorizationUrl(newRequest(), calm()));
     const form = { subject: ana.subject };
     expect((await openBrowser().open(page.url, form)).status).toBe(400);
     expect((await browser.open(page.url, form, { origin: 'http://evil.test' })).status).toBe(403);
@@ -318,7 +321,7 @@ describe('the demo identity provider', () => {
   it('prints nothing by itself', async () => {
     const printed = (['log', 'info', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));
     const { issuer } = await start();
-    const authenticator = authenticatorOf(issuer);
+    const authenticator = await authenticatorOf(issuer);
     await signIn(authenticator, ana);
     await fetch(`${issuer}/token`, { method: 'POST' });
     await fetch(`${issuer}/nowhere`);

@@ -77,7 +77,7 @@ describe('the target of the demo', () => {
       await holder.end({ timeout: 0 });
       await ask(target.connectorUrl, 'revoke reporting_readonly from rita');
     }
-  }, 20_000);
+  });
 
   it('can be prepared again, by several processes at once', async () => {
     const prepared = await Promise.all([1, 2, 3].map(() => prepareDemoTarget(options())));

@@ -56,7 +56,7 @@ describe('the control of the demo', () => {
     expect(workers.map(({ state }) => state.running)).toEqual([0, 0, 0]);
     expect(await setWorkers(false)).toBe(200);
     expect(await setWorkers(true)).toBe(200);
-    await vi.waitFor(() => expect(workers.map(({ state }) => state.running)).toEqual([1, 1, 1]), { timeout: 5_000 });
+    await vi.waitFor(() => expect(workers.map(({ state }) => state.running)).toEqual([1, 1, 1]), { timeout: 30_000 });
     await Promise.all(workers.map(({ stop }) => stop()));
     expect(workers.map(({ state }) => state.running)).toEqual([0, 0, 0]);
     await control.close();
@@ -72,7 +72,7 @@ describe('the control of the demo', () => {
     await admin`
       select pg_terminate_backend(l.pid) from pg_locks l
       where l.locktype = 'relation' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;
-    await vi.waitFor(() => expect(state).toEqual({ running: 1, started: 2 }), { timeout: 5_000 });
+    await vi.waitFor(() => expect(state).toEqual({ running: 1, started: 2 }), { timeout: 30_000 });
     await stop();
     await control.close();
     await admin.end();

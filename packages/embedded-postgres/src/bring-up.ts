@@ -1,22 +1,20 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { lchown, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile } from '@belay/host';
+import postgres from 'postgres';
 import { adoptPostmaster } from './adopt-postmaster.js';
 import { choosePort } from './choose-port.js';
 import { chooseServerUser } from './choose-server-user.js';
 import { createCluster } from './create-cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import type { ServerUser } from './ensure-account.js';
-import { ensureDatabase } from './ensure-database.js';
 import { findPlatformPackage } from './find-platform-package.js';
 import { holdStartLock } from './hold-start-lock.js';
 import { inspectCluster } from './inspect-cluster.js';
 import type { Names } from './names.js';
-import { ownCluster } from './own-cluster.js';
 import { type Binaries, prepareBinaries } from './prepare-binaries.js';
 import { createDataFolder, prepareDataFolder } from './prepare-data-folder.js';
 import { readPassword } from './read-password.js';
-import { removeUnfinished } from './remove-unfinished.js';
 import { LOG_FILE, startPostmaster } from './start-postmaster.js';
 import { stopPostmaster } from './stop-postmaster.js';
 import { checkSettings, writeSettings } from './write-settings.js';
@@ -180,4 +178,49 @@ function describe(prepared: Prepared, port: number, adopted: boolean): EmbeddedP
       return stopping;
     },
   };
+}
+
+/** Creates a database when it is missing, through a connection to the database `postgres` of the same server. */
+async function ensureDatabase(administration: string, name: string): Promise<void> {
+  const sql = postgres(administration, { max: 1, connect_timeout: 10, fetch_types: false, onnotice: () => undefined });
+  try {
+    const found = await sql`select 1 from pg_database where datname = ${name}`;
+    if (found.length === 0) {
+      await sql`create database ${sql(name)}`.catch((error: { code?: string }) => {
+        // Another process made it in between: duplicate_database, or unique_violation when at the very same moment.
+        if (error.code !== '42P04' && error.code !== '23505') {
+          throw error;
+        }
+      });
+    }
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/**
+ * Gives a cluster that root owns (copied or restored by root) to the server's account. The top folder comes last: as long as
+ * it is root's, a later start does the rest again.
+ */
+async function ownCluster(path: string, user: ServerUser): Promise<void> {
+  const entry = await lstat(path);
+  if (entry.isDirectory()) {
+    for (const name of await readdir(path)) {
+      await ownCluster(join(path, name), user);
+    }
+  }
+  // Not through links: what they point to is not part of the cluster.
+  await lchown(path, user.uid, user.gid);
+}
+
+/**
+ * Removes what starts that were killed left half made: clusters and copies of programs. Not all of it may go while the
+ * initdb of a killed start is still at work there; the next start finds the rest.
+ */
+async function removeUnfinished(home: string): Promise<void> {
+  for (const name of await readdir(home).catch(() => [])) {
+    if (/^postgres(-binaries-.+)?\.new-/.test(name)) {
+      await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { chmod, mkdir, realpath, rmdir, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { canReach } from './can-reach.js';
+import { runProgram } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import type { ServerUser } from './ensure-account.js';
 import { linkedHome } from './inspect-cluster.js';
@@ -108,4 +108,12 @@ function notReachable(
     `PostgreSQL does not run as root, and the account it runs as (uid ${user.uid}) cannot reach ${folder}: make its parent folders accessible to all users (chmod o+x), or use a data folder such as ${options.sharedFolder}.`,
     { cause },
   );
+}
+
+/**
+ * Returns whether `user` can pass into a folder. Asked of the kernel by running a shell as that user, because mode bits do not tell
+ * of access control lists, mounts and security modules.
+ */
+async function canReach(folder: string, user: ServerUser): Promise<boolean> {
+  return (await runProgram('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], user)).code === 0;
 }

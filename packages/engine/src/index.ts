@@ -5,13 +5,13 @@ export { communicationFault } from './faults.js';
 export { isFinal } from './final.js';
 export type {
   Actor as EngineActor,
+  Bulkhead,
   CallFunction,
   ClaimedCall,
   EngineContext,
   Explained,
-  Hint,
   Host,
-  Lane,
+  Job,
   LedgerEntry,
   Locked,
   Logger,
@@ -22,8 +22,9 @@ export type {
   TaskEntry,
   Waker,
 } from './ports.js';
-export { callWith } from './request.js';
+export { callName, callWith } from './request.js';
 export { advanceStep } from './steps/advance.js';
+export { deleteExecutions } from './steps/delete-executions.js';
 export { findDueSteps } from './steps/due.js';
 export { endByForce } from './steps/end-by-force.js';
 export { givingBack } from './steps/give-back.js';
@@ -34,7 +35,7 @@ export { storeOutcome } from './steps/outcome.js';
 export { done, parkCall, parked, settleParked, waitOn } from './steps/park.js';
 export { readSnapshot } from './steps/snapshot.js';
 export { type Started, type Starting, startedSnapshot, startingExecution } from './steps/start.js';
-export { makingTurnDue, notingCancellation, TURN, turnHint } from './steps/turn-row.js';
+export { makingTurnDue, notingCancellation, TURN, turnJob } from './steps/turn-row.js';
 export { wakeSteps } from './steps/wake-steps.js';
 export { engineTiming } from './timing.js';
 export { linkExecution, traced } from './traced.js';

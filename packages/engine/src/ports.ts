@@ -17,13 +17,13 @@ export interface Actor {
   readonly name?: string;
 }
 
-/** A hint to look now: an id, never data. A lost hint costs only the latency of the sweeper. */
-export type Hint =
+/** Says that something is due: an id, never data. A lost job costs only the latency of the sweeper. */
+export type Job =
   | { queue: 'executions'; executionId: string; key: string; dueAt?: Date }
   | { queue: 'entitlements'; entitlementId: string; provider: string; task?: 'grant' | 'revoke'; dueAt?: Date };
 
-/** The places in which a worker works: executions share theirs, and every provider has its own. */
-export type Lane =
+/** Whose places a worker works in: executions share theirs, and every provider has its own. */
+export type Bulkhead =
   | { queue: 'executions' }
   /** Grants may not use all places of a provider, so that its revocations never wait for them. */
   | { queue: 'entitlements'; provider: string; task?: 'grant' | 'revoke' }
@@ -45,19 +45,19 @@ export interface Place {
   vacate?(): void;
 }
 
-/** Sends hints after the commit. Never throws and never waits: correctness does not depend on it. */
+/** Sends jobs after the commit. Never throws and never waits: correctness does not depend on it. */
 export interface Waker {
-  wake(hints: readonly Hint[]): void;
+  wake(jobs: readonly Job[]): void;
   /**
    * Reserves a free place of a worker in this process, for what the caller is about to claim; returns null when none
-   * is free or no worker runs here. Then the due row and a hint lead a worker to it.
+   * is free or no worker runs here. Then the due row and a job lead a worker to it.
    */
-  reserve?(lane: Lane): Place | null;
+  reserve?(bulkhead: Bulkhead): Place | null;
   /**
-   * Moves work to another lane, so that the caller can free its own place. The work starts as soon as a place is free,
+   * Moves work to another bulkhead, so that the caller can free its own place. The work starts as soon as a place is free,
    * or with `false` when none was free in time. Without a worker in this process it starts immediately.
    */
-  hand?(lane: Lane, work: (inTime: boolean) => Promise<void>): void;
+  hand?(bulkhead: Bulkhead, work: (inTime: boolean) => Promise<void>): void;
 }
 
 export interface Logger {
@@ -145,7 +145,7 @@ export interface Host {
       reason: 'failed' | 'faulted' | 'cancelled' | 'terminated';
       actor: Actor;
     },
-  ): Promise<Hint[]>;
+  ): Promise<Job[]>;
   /**
    * Returns the common table expressions that withdraw the questions to people of steps that ended early: those in
    * `ending` with the status `closed`, or with `all` every step of the execution in `moved`.
@@ -234,8 +234,8 @@ export interface PreparedMove {
   /** How many task events the execution has had before and after the move, kept or not. */
   told: { now: number; after: number };
   actor: Actor;
-  /** Hints to send after the commit; complete when the move is written. */
-  hints: Hint[];
+  /** Jobs to send after the commit; complete when the move is written. */
+  jobs: Job[];
 }
 
 /** A call whose lease this process holds. */
@@ -271,8 +271,8 @@ export type Performed =
 /** The outcome of a parked call. */
 export interface Progress {
   outcome: Outcome;
-  /** Hints to send after the commit. */
-  hints?: Hint[];
+  /** Jobs to send after the commit. */
+  jobs?: Job[];
 }
 
 /** A function that a workflow can call. */

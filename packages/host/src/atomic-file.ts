@@ -64,8 +64,8 @@ async function writeBeside(
   await syncFolder(dirname(path));
 }
 
-/** The new name has to reach the disk too. Windows cannot open folders, and needs none of this. */
-async function syncFolder(path: string): Promise<void> {
+/** Writes the names of a folder to the disk. Windows cannot open folders, and needs none of this. */
+export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await open(path, 'r');
   try {

@@ -1,4 +1,11 @@
-export { createFile, readIfPresent, removeUnfinished, replaceFile, type WriteOptions } from './atomic-file.js';
+export {
+  createFile,
+  readIfPresent,
+  removeUnfinished,
+  replaceFile,
+  syncFolder,
+  type WriteOptions,
+} from './atomic-file.js';
 export { createBoundedFetch, type FetchBounds, tooLarge } from './bounded-fetch.js';
 export { findFreePort, tryPort } from './find-free-port.js';
 export { inspectProcess } from './inspect-process.js';

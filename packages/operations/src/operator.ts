@@ -11,6 +11,8 @@ export interface OperatorOptions {
   /** Who works, for the ledger: the account of the operating system, say. */
   name: string;
   log: Logger;
+  /** For commands that only read: what they find is of their own version, or they fail. */
+  readOnly?: boolean;
 }
 
 export interface OperatorContext {
@@ -32,13 +34,18 @@ export function accessErrorOf(error: unknown): AccessError | undefined {
  * no queue, network or secrets, and of the configuration only what it says of providers: such commands write rows and
  * nothing else. Throws `StartError`.
  */
-export async function openOperatorContext({ environment, name, log }: OperatorOptions): Promise<OperatorContext> {
+export async function openOperatorContext({
+  environment,
+  name,
+  log,
+  readOnly,
+}: OperatorOptions): Promise<OperatorContext> {
   const closing = createClosing(log);
   const { dataDirectory } = environment;
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
     closing.add('The database', storage.close);
-    await migrateDatabase(storage.url);
+    if (readOnly !== true) await migrateDatabase(storage.url);
     const { db, close } = openDatabase(storage.url, { max: 2, applicationName: 'belay-operator' });
     closing.add('The connections to the database', () => close());
     const definitions = await readDefinitions(db, connectors);

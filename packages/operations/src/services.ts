@@ -1,11 +1,18 @@
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { createProbe, deriveKey, identifyKey, type Logger } from '@belay/core';
+import { readIfPresent, replaceFile } from '@belay/host';
 import { clock, delay, randomBytes } from '@belay/program';
-import { type LocalTools, openVaultService, type ServiceTools, type VaultService } from '@belay/providers';
+import {
+  type LocalTools,
+  openVaultService,
+  type ServiceTools,
+  type VaultFile,
+  type VaultService,
+} from '@belay/providers';
 import { createReferences, type References } from './config/resolve-reference.js';
 import type { Environment } from './environment.js';
 import { findSecrets } from './secret.js';
-import { createVaultFile } from './vault-file.js';
 
 type Settings = Pick<Environment, 'secret' | 'previousSecrets' | 'dataDirectory'>;
 
@@ -55,6 +62,17 @@ export function watchVault(references: Pick<References, 'vault'>, log: Logger) {
         asked = { vault, health: createProbe({ name: 'the vault', check, log, now: serviceTools.now }) };
       }
       return asked.health();
+    },
+  };
+}
+
+/** Returns the local vault's file on disk: a crash leaves the old one or the new one and nothing else. */
+function createVaultFile(randomBytes: (size: number) => Uint8Array): VaultFile {
+  return {
+    read: async (path) => (await readIfPresent(path))?.toString('utf8'),
+    async replace(path, text) {
+      await mkdir(dirname(path), { recursive: true });
+      await replaceFile(path, text, { token: Buffer.from(randomBytes(6)).toString('hex') });
     },
   };
 }

@@ -1,58 +1,13 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { compileConfiguration } from '../src/config/compile-configuration.js';
+import { validateConfiguration } from '../src/config/validate-configuration.js';
+import { variables } from './support/variables.js';
 
 const folder = fileURLToPath(new URL('../../../examples/connectors/', import.meta.url));
-const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
-
-const key = generateKeyPairSync('ec', {
-  namedCurve: 'P-256',
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-});
-
-// The key of a GitHub App is RSA.
-const rsa = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-});
-
-/** What the variables of the examples may be. */
-const variables: Record<string, string> = {
-  SMTP_USERNAME: 'belay',
-  SMTP_PASSWORD: 'a-password',
-  SMTP_FROM: 'belay@example.com',
-  AWS_IDENTITY_CENTER_REGION: 'eu-central-1',
-  AWS_IDENTITY_CENTER_INSTANCE: 'arn:aws:sso:::instance/ssoins-1234567890abcdef',
-  AWS_BELAY_ACCESS_KEY_ID: 'AKIAEXAMPLE',
-  AWS_BELAY_SECRET_ACCESS_KEY: 'a-key',
-  ENTRA_TENANT: '7f8a1b1c-0d3e-4c55-9f5a-1d2b3c4d5e6f',
-  ENTRA_CLIENT_ID: '0b2c3d4e-1f5a-4b6c-8d7e-9f0a1b2c3d4e',
-  ENTRA_CLIENT_SECRET: 'a-secret',
-  GITHUB_APP_ID: '4711',
-  GITHUB_INSTALLATION_ID: '815',
-  GITHUB_PRIVATE_KEY: rsa.privateKey,
-  LDAP_PASSWORD: 'a-password',
-  GOOGLE_CREDENTIALS: '{"type":"service_account"}',
-  OKTA_CLIENT_ID: 'a-client',
-  OKTA_CLIENT_SECRET: 'a-secret',
-  KUBERNETES_URL: 'https://kubernetes.example.com:6443',
-  KUBERNETES_CA: certificate,
-  KUBERNETES_TOKEN: 'a-token',
-  MYSQL_URL: 'mysql://belay:secret@db.example.com:3306/belay',
-  MYSQL_CA: certificate,
-  OKTA_PRIVATE_KEY: key.privateKey,
-  SLACK_BOT_TOKEN: 'xoxb-1-2-abc',
-  SLACK_SIGNING_SECRET: '8f742231b10e8888abcd99beef85a5c0',
-  WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
-  TEAMS_URL: 'https://example.com/workflows/1/triggers/manual/paths/invoke?sig=a-secret',
-};
-
 /** What the providers of an example are, where they are not of the type that it is called after. */
 const types: Record<string, string[]> = { 'scim.yaml': ['oidc'] };
 
@@ -66,6 +21,17 @@ it.each(examples)('loads examples/connectors/%s', async (name) => {
   }));
   expect(found).toEqual({ ok: true, providers: types[name] ?? [name.replace('.yaml', '')] });
 });
+
+const examplesFolder = fileURLToPath(new URL('../../../examples/', import.meta.url));
+const organisations = await readdir(join(examplesFolder, 'organisations'));
+const recipes = await readdir(join(examplesFolder, 'sign-in'));
+
+it.each([...organisations.map((name) => join('organisations', name)), ...recipes.map((name) => join('sign-in', name))])(
+  'loads examples/%s without a warning',
+  async (name) => {
+    expect(await validateConfiguration(join(examplesFolder, name), variables)).toMatchObject({ ok: true, faults: [] });
+  },
+);
 
 it.each([
   ['signing_secret: ${env:SLACK_SIGNING_SECRET}', '', 'config.signing_secret: must be set unless decisions is off'],

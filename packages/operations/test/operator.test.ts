@@ -51,4 +51,4 @@ it('an operator’s command works with no server running, and with another proce
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}, 30_000);
+});

@@ -1,4 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import { elapsed } from './machine.js';
 import { StartError } from './start-error.js';
 
 /** How long requests that are in progress get to finish when the program stops, in milliseconds. */
@@ -38,11 +40,32 @@ function explainListen(code: string | undefined, port: number, host: string): st
   return `PORT: cannot listen on ${host}:${port} (${code ?? 'unknown'}); set PORT or HOST to others`;
 }
 
-/** Takes no new connection, lets requests that are in progress finish for a while, and ends the rest. */
+/** How many turns of the event loop a server that stops goes on taking connections, when they never end: twice its queue. */
+const mostTurns = 1_024;
+
+/**
+ * Returns once no connection waits that the system has opened for this server: closing the port resets those, with requests
+ * that a proxy has sent and does not repeat. Node.js takes one connection in a turn of its event loop, so a turn that took
+ * none and ran nothing else for long found the queue empty a moment ago.
+ */
+async function takeWaiting(server: Server): Promise<void> {
+  let taken = 0;
+  const count = () => (taken += 1);
+  server.on('connection', count);
+  for (let turn = 0; turn < mostTurns; turn++) {
+    const [before, began] = [taken, elapsed()];
+    await setImmediate();
+    if (turn > 0 && taken === before && elapsed() - began < 1) break;
+  }
+  server.off('connection', count);
+}
+
+/** Takes no new connection once none waits, lets requests that are in progress finish for a while, and ends the rest. */
 export async function stopListening(
   server: Server,
   delay: (milliseconds: number, signal?: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  await takeWaiting(server);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const over = new AbortController();

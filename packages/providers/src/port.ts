@@ -266,6 +266,12 @@ export interface Weakness {
   cure: string;
 }
 
+/** What keeps the connection from granting an access that the configuration offers, for its operator. */
+export interface Obstacle extends Weakness {
+  /** The one that was asked about. */
+  access: Access;
+}
+
 /** A provider whose client is ready. */
 export interface ProviderClient {
   authenticator?: Authenticator;
@@ -276,6 +282,11 @@ export interface ProviderClient {
   check(signal: AbortSignal): Promise<void>;
   /** What about the provider's setup weakens what Belay promises; absent where nothing is looked at. Throws as `check` does. */
   weaknesses?(signal: AbortSignal): Promise<Weakness[]>;
+  /**
+   * Which of the accesses the connection could not grant now, as far as the provider tells without a change; absent where
+   * only a grant would tell. Throws as `check` does.
+   */
+  obstacles?(accesses: readonly Access[], signal: AbortSignal): Promise<Obstacle[]>;
   close(): Promise<void>;
 }
 

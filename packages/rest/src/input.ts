@@ -3,7 +3,6 @@ import { bodyType, parseJsonObject, readBody } from './body.js';
 import { requireKey } from './describe-request.js';
 import type { RestContext } from './exchange.js';
 import { parseFields } from './fields.js';
-import { toUrlencoded } from './multipart.js';
 import { refuse, refuseField } from './refusal.js';
 import type { Operation, Route } from './route-table.js';
 import { isConfirmationToken } from './security.js';
@@ -171,4 +170,23 @@ function rawText(type: string | undefined, text: string, field: string): string 
   const trimmed = text.trim();
   if (type === form && trimmed.startsWith(`${field}=`)) return new URLSearchParams(trimmed).get(field) ?? '';
   return type === 'application/json' ? trimmed.replace(/^"([^"\\]*)"$/, '$1') : trimmed;
+}
+
+/**
+ * Returns the fields of a multipart form (RFC 7578) as an urlencoded one, so that both are read alike. `contentType` is the header,
+ * with its boundary. Throws 400, for files too: nothing here takes one.
+ */
+async function toUrlencoded(contentType: string, body: string): Promise<string> {
+  let form: FormData;
+  try {
+    form = await new Response(Buffer.from(body), { headers: { 'content-type': contentType } }).formData();
+  } catch {
+    throw refuse(400, 'The body is not a form');
+  }
+  const fields = new URLSearchParams();
+  for (const [name, value] of form) {
+    if (typeof value !== 'string') throw refuseField(name, 'is a file; only text is read');
+    fields.append(name, value);
+  }
+  return fields.toString();
 }

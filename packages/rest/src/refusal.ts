@@ -1,4 +1,4 @@
-import type { ErrorBody } from '@belay/contract/errors';
+import { type ErrorBody, publishedCodes } from '@belay/contract/errors';
 import type { PublishedError } from './errors.js';
 import { publishError, withIssues } from './errors.js';
 
@@ -14,19 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-const codes: Readonly<Record<number, string>> = {
-  400: 'BAD_REQUEST',
-  401: 'UNAUTHORIZED',
-  403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  405: 'METHOD_NOT_SUPPORTED',
-  406: 'NOT_ACCEPTABLE',
-  413: 'PAYLOAD_TOO_LARGE',
-  415: 'UNSUPPORTED_MEDIA_TYPE',
-  421: 'MISDIRECTED_REQUEST',
-  429: 'TOO_MANY_REQUESTS',
-  503: 'SERVICE_UNAVAILABLE',
-};
+const codes: Readonly<Record<number, string>> = publishedCodes;
 
 /** Returns a rejection with the code string that belongs to its status. */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Refusal {

@@ -1,6 +1,6 @@
+export { printable, printableJson, printableLines } from '@belay/contract/printable';
 export { type BelayClient, type ClientOptions, createClient } from './create-client.js';
 export { BelayError, type BelayErrorCode, type BelayErrorDetails, type BelayIssue, isBelayError } from './errors.js';
-export { printable, printableJson } from './printable.js';
 export type { AccessResource } from './resources/access.js';
 export type { ApprovalsResource } from './resources/approvals.js';
 export type { AuthResource } from './resources/auth.js';

@@ -90,6 +90,7 @@ export type {
 } from '@belay/contract/executions';
 export type { Done, Verdict } from '@belay/contract/fields';
 export type { AgentLogEntry, LogEntry, LogFilter, LogLevel, LogList, LogPage } from '@belay/contract/logs';
+export type { Procedures } from '@belay/contract/operations';
 export type { NotificationPreferences, ShownPreferences } from '@belay/contract/preferences';
 export type {
   AuthorizationStart,
@@ -102,7 +103,7 @@ export type {
   ProviderSummary,
   SessionAuthorization,
 } from '@belay/contract/providers';
-export type { Role, RoleGrant, RoleList } from '@belay/contract/roles';
+export type { Role, RoleGrant, RoleList, RoleStar, StarredRoles } from '@belay/contract/roles';
 export type { Beat, Run, RunEnd, RunRequest } from '@belay/contract/runs';
 export type {
   IssuedSession,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { initTRPC, TRPCError, tracked } from '@trpc/server';
@@ -63,7 +63,14 @@ function guideServer() {
 
 describe('the packed SDK in an empty project', () => {
   it('holds the build and its guide, and nothing of the workshop', () => {
-    expect(project.packed.sort()).toEqual(['README.md', 'dist/index.d.ts', 'dist/index.js', 'package.json']);
+    expect(project.packed.sort()).toEqual([
+      'README.md',
+      'dist/index.d.ts',
+      'dist/index.js',
+      'dist/trpc.d.ts',
+      'dist/trpc.js',
+      'package.json',
+    ]);
   });
 
   it('declares its types without those of other packages', async () => {
@@ -74,7 +81,8 @@ describe('the packed SDK in an empty project', () => {
       for (const [, from] of text.matchAll(/(?:from |import\(|types=)["']([^."'][^"']*)["']/g))
         foreign.push(`${file}: ${from}`);
     }
-    expect(foreign).toEqual([]);
+    // The router's type is for those who have tRPC.
+    expect(foreign).toEqual(['dist/trpc.d.ts: @trpc/server']);
   });
 
   it.each([
@@ -91,6 +99,27 @@ describe('the packed SDK in an empty project', () => {
     expect(await project.compile('--noEmit', '--types', '', ...strict, 'wrong.ts')).toMatch(
       /wrong\.ts\(2,\d+\): error TS2345/,
     );
+  });
+
+  it('types a tRPC client, and TanStack Query on it, from the packed router', async () => {
+    const example = new URL('../../../examples/tanstack-query/belay.ts', import.meta.url);
+    await cp(example, path.join(project.folder, 'belay.ts'));
+    const use = `import { createTRPCClient, httpLink } from '@trpc/client';
+      import type { AppRouter } from '@belay/sdk/trpc';
+      import { createBelay } from './belay.js';
+      const trpc = createTRPCClient<AppRouter>({ links: [httpLink({ url: 'http://x/trpc' })] });
+      const state: 'pending' | 'running' | string = (await trpc.executions.get.query({ id: 'e-1' })).state;
+      trpc.executions.watch.subscribe({ id: 'e-1' }, { onData: ({ id, data }) => void [id.length, data.seq + 1] });
+      await trpc.auth.whoami.query();
+      await createBelay({ url: 'http://x', token: state }).elevate.mutationFn({
+        role: 'r', reason: 'a ticket', duration: 'PT5M', key: 'k' });
+      await trpc.access.return.mutate({ execution_id: 7 });
+      await trpc.access.retrun.mutate({ execution_id: 'e-1' });
+      await trpc.roles.list.mutate({});`;
+    await writeFile(path.join(project.folder, 'use.ts'), use);
+    const options = ['--noEmit', '--types', '', ...strict, '--lib', 'es2023,dom,dom.iterable,dom.asynciterable'];
+    const complaints = await project.compile(...options, 'use.ts');
+    expect(complaints.match(/^\S+\.ts\(\d+/gm)).toEqual(['use.ts(10', 'use.ts(11', 'use.ts(12']);
   });
 
   it('prints the code of an error that the test provokes', async () => {

@@ -172,8 +172,8 @@ describe('the local vault', () => {
   it('rejects a start with a secret that is not there, with a file that is damaged or sealed with another secret', async () => {
     await configure(withVault('http://127.0.0.1:1'));
     const options = { environment: environmentOf(), directory: folder };
-    expect(await refusal()).toContain(
-      'belay.yaml: providers.corp.config.client_secret: ${vault:identity#client_secret} is not in the vault',
+    expect(await refusal()).toMatch(
+      /belay\.yaml:\d+:\d+: providers\.corp\.config\.client_secret: \$\{vault:identity#client_secret\} is not in the vault/,
     );
     await setInVault(options, 'identity#client_secret', 'hunter2');
     const another = await refusal({ BELAY_SECRET: newSecret });

@@ -30,7 +30,7 @@ async function startAll(names: readonly TargetName[]): Promise<void> {
     for (const target of running.splice(0).reverse()) await target[Symbol.asyncDispose]();
   };
   try {
-    for (const name of names.filter((each): each is keyof Targets => each !== 'scim2-tester')) {
+    for (const name of names.filter((each): each is keyof Targets => each !== 'scim2-tester' && each !== 'helm')) {
       const target = await startTarget(name);
       running.push(target);
       say(`${name}: ${JSON.stringify(target, (key, value) => (key === 'ca' && value.length > 200 ? '(PEM)' : value))}`);

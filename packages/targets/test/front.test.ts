@@ -149,7 +149,7 @@ describe('the front', () => {
       const closed = gate(side);
       front.on({}, closed);
       const calls = [call('PUT'), call('PUT', '/ops/omar')];
-      await vi.waitFor(() => expect(closed.arrived()).toBe(2));
+      await vi.waitFor(() => expect(closed.arrived()).toBe(2), { timeout: 30_000 });
       expect(members.size).toBe(side === 'before' ? 0 : 2);
       expect(front.mostAtOnce()).toBe(2);
       closed.open();

@@ -6,7 +6,7 @@ import {
   type Context,
   createKeyring,
   engineHost,
-  type Hint,
+  type Job,
   type LiveCatalog,
   openCatalog,
   type ResolveReference,
@@ -30,8 +30,8 @@ export interface House extends AsyncDisposable {
   provider: MemoryProvider;
   /** What its catalogs are compiled with, for a test that is a second process. */
   connectors: ConnectorRegistry;
-  /** Hints sent since the last look, for tests of hints; the house itself needs none. */
-  hints: Hint[];
+  /** Jobs sent since the last look, for tests of jobs; the house itself needs none. */
+  jobs: Job[];
   /** A person who is signed in. */
   person(name: string, groups?: string[]): Promise<ActorContext & { actor: UserActor }>;
   operator(): ActorContext;
@@ -93,11 +93,11 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
   const times = { ...timing, ...options.timing };
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing: times, delay, now: Date.now });
   const pool = createExpressionPool();
-  const hints: Hint[] = [];
+  const jobs: Job[] = [];
   const ctx: Context = {
     db: database.db,
     catalog,
-    waker: { wake: (sent) => void hints.push(...sent) },
+    waker: { wake: (sent) => void jobs.push(...sent) },
     keyring: createKeyring(['a secret for tests that is long enough']),
     evaluate: pool.evaluate,
     timing: times,
@@ -124,7 +124,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     catalog,
     provider,
     connectors,
-    hints,
+    jobs,
     async person(name, groups = []) {
       const user = await upsertUser(database.db, {
         id: newId(),

@@ -1,13 +1,20 @@
-import { createServer, request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { TRPCError } from '@trpc/server';
+import { getHTTPStatusCodeFromError } from '@trpc/server/http';
+import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc';
 
 /** What stands between an agent and its server: it passes everything on, and answers what it is told to. */
 export interface Middle extends AsyncDisposable {
   url: string;
   /** Procedures that were called, in their order. */
   calls: string[];
+  /** The same calls with what they carried. */
+  requests: { procedure: string; method: string; input: unknown; headers: IncomingHttpHeaders }[];
   /** Changes an answer's data; undefined leaves it as it is. */
   mangle: ((procedure: string, data: Record<string, unknown>) => unknown) | undefined;
+  /** Which error the server has instead of an answer; the call does not reach it. */
+  refuse: ((procedure: string) => { code: TRPC_ERROR_CODE_KEY; message: string } | undefined) | undefined;
   /** A procedure whose answer never arrives, though the server has acted. */
   lose: string | undefined;
   /** `away` ends every connection, `silent` never answers. */
@@ -16,12 +23,37 @@ export interface Middle extends AsyncDisposable {
   hangUp(): void;
 }
 
+/** Returns what a procedure was called with; undefined for what is no JSON. */
+function readInput(sent: Buffer[]): unknown {
+  try {
+    return JSON.parse(Buffer.concat(sent).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Answers with an error as the server does. */
+function answerWith(
+  outgoing: ServerResponse,
+  path: string,
+  error: { code: TRPC_ERROR_CODE_KEY; message: string },
+): void {
+  const httpStatus = getHTTPStatusCodeFromError(new TRPCError(error));
+  const code = TRPC_ERROR_CODES_BY_KEY[error.code];
+  outgoing.writeHead(httpStatus, { 'content-type': 'application/json' });
+  outgoing.end(
+    JSON.stringify({ error: { message: error.message, code, data: { code: error.code, httpStatus, path } } }),
+  );
+}
+
 export async function standBetween(target: string): Promise<Middle> {
   const { hostname, port } = new URL(target);
   const middle: Middle = {
     url: '',
     calls: [],
+    requests: [],
     mangle: undefined,
+    refuse: undefined,
     lose: undefined,
     state: 'there',
     hangUp: () => server.closeAllConnections(),
@@ -35,6 +67,14 @@ export async function standBetween(target: string): Promise<Middle> {
     if (middle.state === 'silent') return;
     const procedure = /^\/trpc\/([\w.]+)/.exec(incoming.url ?? '')?.[1] ?? '';
     middle.calls.push(procedure);
+    const sent: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => sent.push(chunk));
+    incoming.on('end', () => {
+      const { method = '', headers } = incoming;
+      middle.requests.push({ procedure, method, input: readInput(sent), headers });
+    });
+    const refusal = middle.refuse?.(procedure);
+    if (refusal) return void answerWith(outgoing, procedure, refusal);
     const passed = httpRequest(
       {
         hostname,
@@ -44,6 +84,11 @@ export async function standBetween(target: string): Promise<Middle> {
         headers: { ...incoming.headers, host: `${hostname}:${port}` },
       },
       (answer) => {
+        if (answer.headers['content-type']?.startsWith('text/event-stream') && middle.lose !== procedure) {
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+          outgoing.on('close', () => answer.destroy());
+          return void answer.on('error', () => outgoing.destroy()).pipe(outgoing);
+        }
         const chunks: Buffer[] = [];
         answer.on('data', (chunk: Buffer) => chunks.push(chunk));
         answer.on('end', async () => {

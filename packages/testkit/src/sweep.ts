@@ -5,7 +5,7 @@ const batch = 100;
 const together = 8;
 
 /**
- * Does once what is due now, provider by provider and step by step, and waits for all of it: a worker without lanes, for tests
+ * Does once what is due now, provider by provider and step by step, and waits for all of it: a worker without bulkheads, for tests
  * and for the processes that they start. Returns how much it found.
  */
 export async function sweep(ctx: Context): Promise<{ steps: number; entitlements: number }> {

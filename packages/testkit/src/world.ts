@@ -130,6 +130,8 @@ export async function createWorld(
     change?: (document: ReturnType<typeof configuration>) => object;
     resolve?: ResolveReference;
     connectors?: Connector[];
+    /** True: what becomes due is done at once, as workers would; otherwise by `drive`. */
+    work?: boolean;
   } = {},
 ): Promise<World> {
   const { lines, log } = keepLines();
@@ -163,12 +165,16 @@ export async function createWorld(
   await applyCatalog(database.db, { document, source: 'test' }, { connectors, resolve });
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay, now: Date.now });
   const expressions = createExpressionPool();
+  let working: Promise<void> = Promise.resolve();
+  const driveAtOnce = () => {
+    working = working.then(drive).catch((error: unknown) => log.error({ error }, 'what is due could not be done'));
+  };
   const changes = openChanges({ databaseUrl: database.url, log, delay });
   const meters = createMeters();
   const context: Context = {
     db: database.db,
     catalog,
-    waker: { wake: () => {} },
+    waker: { wake: () => void (options.work === true && driveAtOnce()) },
     keyring: createKeyring([randomBytes(32).toString('hex')]),
     evaluate: expressions.evaluate,
     timing: { ...timing, ...options.timing },
@@ -184,6 +190,12 @@ export async function createWorld(
     host: engineHost,
     program: { version: '0.1.0', revision: 'test', baseUrl },
   };
+  async function drive() {
+    for (;;) {
+      const { steps, entitlements } = await sweep(context);
+      if (steps + entitlements === 0) return;
+    }
+  }
   const { limits } = options;
   const served = attach(server, { context, router: serverRouter, url, baseUrl, log, lines, limits, meters });
   return {
@@ -198,13 +210,12 @@ export async function createWorld(
       return made.token;
     },
     async drive() {
-      for (;;) {
-        const { steps, entitlements } = await sweep(context);
-        if (steps + entitlements === 0) return;
-      }
+      await working;
+      await drive();
     },
     async [Symbol.asyncDispose]() {
       await served[Symbol.asyncDispose]();
+      await working;
       meters.close();
       await Promise.all([idp.close(), catalog.close(), expressions.close(), changes.close()]);
       await database[Symbol.asyncDispose]();

@@ -18,7 +18,7 @@ export const workerOptions = {
 export const queueOptions = { streams: { events: { maxLen: 100 } } } as const;
 
 /**
- * Returns a hint as a BullMQ job. Never with a `jobId`: BullMQ silently ignores a job whose id it still knows, and
+ * Returns a job as a BullMQ job. Never with a `jobId`: BullMQ silently ignores a job whose id it still knows, and
  * that would be a lost wake-up (docs/architecture.md, section 7).
  */
 export function bullJob(data: Payload): {
@@ -26,5 +26,5 @@ export function bullJob(data: Payload): {
   data: Payload;
   opts: { attempts: 1; removeOnComplete: true; removeOnFail: true };
 } {
-  return { name: 'hint', data, opts: { attempts: 1, removeOnComplete: true, removeOnFail: true } };
+  return { name: 'job', data, opts: { attempts: 1, removeOnComplete: true, removeOnFail: true } };
 }

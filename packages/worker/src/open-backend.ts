@@ -19,7 +19,7 @@ export interface QueueBackendOptions {
 }
 
 /**
- * Opens the transport of hints: Redis or Valkey when `url` is set, PostgreSQL otherwise. Redis may be down: connecting
+ * Opens the transport of jobs: Redis or Valkey when `url` is set, PostgreSQL otherwise. Redis may be down: connecting
  * is retried without limit, and meanwhile the sweeper does the work (docs/architecture.md, section 7). PostgreSQL must
  * be reachable, because Belay needs it anyway: rejects when the schema cannot be created.
  */

@@ -1,7 +1,7 @@
 import type { Logger } from '@belay/core';
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import { Client, Pool } from 'pg';
-import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
+import type { JobQueue, JobWorker, Process, QueueBackend } from './backend.js';
 import { countDeadLetters, type DeadLetters } from './dead-letters.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
 import { type Outage, watchOutage, workerTrouble } from './outage.js';
@@ -9,7 +9,7 @@ import { patientPool } from './patient-pool.js';
 import type { QueueName } from './queues.js';
 
 /**
- * Up to this many hints are sent one by one: BullMQ's bulk statement creates two temporary tables, regardless of their
+ * Up to this many jobs are sent one by one: BullMQ's bulk statement creates two temporary tables, regardless of their
  * number.
  */
 const few = 4;
@@ -21,7 +21,7 @@ const drainDelay = 10;
 const statementMilliseconds = 5_000;
 
 /**
- * Opens the transport of hints over PostgreSQL 15 and newer, in the schema `bullmq` of Belay's own database, with one
+ * Opens the transport of jobs over PostgreSQL 15 and newer, in the schema `bullmq` of Belay's own database, with one
  * pool for all. Any number of processes may call it at the same time: BullMQ's migrations run under an advisory lock
  * of the transaction. Rejects when the database is not reachable or the schema cannot be created.
  */
@@ -36,7 +36,7 @@ export async function openPostgresBackend(options: {
   const pool = new Pool({
     connectionString: url,
     application_name: 'belay-queue',
-    // A hint may be lost at any time, so its commits need not wait for the disk; rows of Belay's own use another pool.
+    // A job may be lost at any time, so its commits need not wait for the disk; rows of Belay's own use another pool.
     options: '-c search_path=bullmq -c synchronous_commit=off',
     max: workers + 4,
     keepAlive: true,
@@ -105,7 +105,7 @@ async function migrate(url: string): Promise<void> {
   }
 }
 
-function openQueue(name: QueueName, pool: Pool, outage: Outage): HintQueue {
+function openQueue(name: QueueName, pool: Pool, outage: Outage): JobQueue {
   const closing = new AbortController();
   const connection = patientPool(pool, outage, closing.signal);
   const queue = new Queue(name, { connection, ...queueOptions }, createPostgresBackend);
@@ -127,7 +127,7 @@ function openWorker(
   name: QueueName,
   process: Process,
   parts: { concurrency: number; pool: Pool; outage: Outage; log: Logger; deadLetters: DeadLetters },
-): HintWorker {
+): JobWorker {
   const { concurrency, pool, outage, log, deadLetters } = parts;
   const closing = new AbortController();
   const connection = patientPool(pool, outage, closing.signal);

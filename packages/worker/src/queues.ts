@@ -1,4 +1,4 @@
-import type { Hint, Lane } from '@belay/core';
+import type { Bulkhead, Job } from '@belay/core';
 import { z } from 'zod';
 
 /** When it is due, in milliseconds since the epoch; absent for now. */
@@ -20,24 +20,24 @@ export const queueNames = ['executions', 'entitlements'] as const satisfies read
 
 export type Payload = z.infer<(typeof payloads)[QueueName]>;
 
-/** Returns the part of a hint that is sent. */
-export function payloadOf(hint: Hint): Payload {
-  const due = hint.dueAt && { due: hint.dueAt.getTime() };
-  if (hint.queue === 'executions') return { executionId: hint.executionId, key: hint.key, ...due };
-  const { entitlementId, provider, task } = hint;
+/** Returns the part of a job that is sent. */
+export function payloadOf(job: Job): Payload {
+  const due = job.dueAt && { due: job.dueAt.getTime() };
+  if (job.queue === 'executions') return { executionId: job.executionId, key: job.key, ...due };
+  const { entitlementId, provider, task } = job;
   return { entitlementId, provider, ...(task && { task }), ...due };
 }
 
-/** Returns the hint that a job carries; null when it is not one of ours. */
-export function readHint(queue: QueueName, data: unknown): Hint | null {
+/** Returns the job that came through a queue; null when it is not one of ours. */
+export function readJob(queue: QueueName, data: unknown): Job | null {
   const read = payloads[queue].safeParse(data);
   if (!read.success) return null;
   const { due, ...ids } = read.data;
-  return { queue, ...ids, ...(due === undefined ? {} : { dueAt: new Date(due) }) } as Hint;
+  return { queue, ...ids, ...(due === undefined ? {} : { dueAt: new Date(due) }) } as Job;
 }
 
-/** Returns the queue of a hint. */
-export function laneOf(hint: Hint): Lane {
-  if (hint.queue === 'executions') return { queue: 'executions' };
-  return { queue: 'entitlements', provider: hint.provider, ...(hint.task && { task: hint.task }) };
+/** Returns whose places a job is worked on in. */
+export function bulkheadOf(job: Job): Bulkhead {
+  if (job.queue === 'executions') return { queue: 'executions' };
+  return { queue: 'entitlements', provider: job.provider, ...(job.task && { task: job.task }) };
 }

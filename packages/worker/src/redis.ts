@@ -2,7 +2,7 @@ import { pauseAfter } from '@belay/contract/back-off';
 import type { Logger } from '@belay/core';
 import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { HintQueue, HintWorker, Process, QueueBackend } from './backend.js';
+import type { JobQueue, JobWorker, Process, QueueBackend } from './backend.js';
 import { countDeadLetters, type DeadLetters } from './dead-letters.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
 import { type Outage, watchOutage, workerTrouble } from './outage.js';
@@ -20,7 +20,7 @@ const common: RedisOptions = {
 };
 
 /**
- * Opens the transport of hints over Redis 7 or Valkey. Never waits for Redis, and never rejects because it is not
+ * Opens the transport of jobs over Redis 7 or Valkey. Never waits for Redis, and never rejects because it is not
  * reachable.
  */
 export async function openRedisBackend(options: { url: string; prefix: string; log: Logger }): Promise<QueueBackend> {
@@ -32,7 +32,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
   }
   const deadLetters = countDeadLetters(log);
   const outage = watchOutage(log, 'redis');
-  // A hint that cannot be sent now is dropped, so that no queue grows in memory while Redis is not reachable.
+  // A job that cannot be sent now is dropped, so that no queue grows in memory while Redis is not reachable.
   const producer = connect(urls, {
     ...common,
     enableOfflineQueue: false,
@@ -46,7 +46,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
   for (const client of [producer, consumer]) {
     client.on('error', outage.down);
     client.on('ready', outage.up);
-    // Hints that were on their way are lost with a connection, and so are those that are sent until there is another.
+    // Jobs that were on their way are lost with a connection, and so are those that are sent until there is another.
     for (const change of ['close', 'ready']) client.on(change, () => backend.local?.sweepSoon());
   }
 
@@ -109,8 +109,8 @@ async function send(producer: Client, [name = '', ...parts]: readonly string[]):
   return producer.call(name, ...parts);
 }
 
-function openQueue(name: QueueName, producer: Client, prefix: string, outage: Outage): HintQueue {
-  // Created when Redis is reachable for the first time: BullMQ holds commands back until then, and a hint must not
+function openQueue(name: QueueName, producer: Client, prefix: string, outage: Outage): JobQueue {
+  // Created when Redis is reachable for the first time: BullMQ holds commands back until then, and a job must not
   // wait.
   let queue: Queue | null = null;
   return {
@@ -123,7 +123,7 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
       try {
         await queue.waitUntilReady();
       } catch (error) {
-        // BullMQ would remember that its first check of the server failed; the next hint gets a new queue that checks
+        // BullMQ would remember that its first check of the server failed; the next job gets a new queue that checks
         // again.
         queue = null;
         throw error;
@@ -148,7 +148,7 @@ function openWorker(
     deadLetters: DeadLetters;
     onLoss(): void;
   },
-): HintWorker {
+): JobWorker {
   const { concurrency, consumer, prefix, outage, log, deadLetters, onLoss } = parts;
   const worker = new Worker(name, (job) => process(job.data), {
     connection: consumer,

@@ -1,8 +1,8 @@
 import type { Context } from '@belay/core';
 import { createAgenda } from './agenda.js';
 import type { QueueBackend } from './backend.js';
-import { createLanes, defaultPlaces, type Lanes, type Places } from './lanes.js';
-import { type QueueName, queueNames, readHint } from './queues.js';
+import { type Bulkheads, createBulkheads, defaultPlaces, type Places } from './bulkheads.js';
+import { type QueueName, queueNames, readJob } from './queues.js';
 import { type StandByVerbs, startStandBy } from './stand-by.js';
 import { type SweepVerbs, startSweeper } from './sweeper.js';
 import { createWork, type WorkVerbs } from './work.js';
@@ -27,30 +27,30 @@ export interface RunningWorker {
 }
 
 /**
- * Starts the worker of this process: its lanes, a receiver per queue and the sweeper. Does not wait for the queue to
+ * Starts the worker of this process: its bulkheads, a receiver per queue and the sweeper. Does not wait for the queue to
  * be reachable.
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { context, backend, places = defaultPlaces, verbs } = options;
   const stopping = new AbortController();
   const agenda = createAgenda(context);
-  const lanes: Lanes = createLanes({
+  const bulkheads: Bulkheads = createBulkheads({
     places,
     patience: context.timing.callPatience,
     log: context.log,
     delay: context.delay,
-    onRoom: (lane) => work.look(lane),
+    onRoom: (bulkhead) => work.look(bulkhead),
   });
-  const work = createWork(context, { lanes, agenda, verbs, stopping: stopping.signal });
+  const work = createWork(context, { bulkheads, agenda, verbs, stopping: stopping.signal });
 
   /**
    * Waits for a step, so that the queue gives other workers what this one has no places for; does not wait for a
    * provider.
    */
   async function receive(queue: QueueName, data: unknown): Promise<void> {
-    const hint = readHint(queue, data);
-    if (hint === null) return backend.deadLetters.note(queue, 'unreadable');
-    const { dueAt, ...due } = hint;
+    const job = readJob(queue, data);
+    if (job === null) return backend.deadLetters.note(queue, 'unreadable');
+    const { dueAt, ...due } = job;
     if (dueAt !== undefined) return work.follow(due, dueAt);
     const done = work.take(due);
     if (queue === 'executions') await done;
@@ -58,9 +58,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   const workers = queueNames.map((name) => backend.openWorker(name, (data) => receive(name, data), places.executions));
   backend.local = {
-    reserve: lanes.reserve,
-    hand: lanes.hand,
-    take: (hint) => work.take(hint) !== undefined,
+    reserve: bulkheads.reserve,
+    hand: bulkheads.hand,
+    take: (job) => work.take(job) !== undefined,
     follow: work.follow,
     sweepSoon: () => sweeper.soon(),
   };
@@ -72,7 +72,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   async function stop(grace: number): Promise<void> {
     stopping.abort();
     agenda.close();
-    lanes.close();
+    bulkheads.close();
     const swept = Promise.all([sweeper.stop(), standBy.stop()]);
     await Promise.all(workers.map((worker) => worker.pause()));
     const over = new AbortController();
@@ -81,9 +81,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       () => 'done' as const,
     );
     const within = (work: Promise<unknown>) => Promise.race([work.then(() => 'done' as const), deadline]);
-    const finished = await within(Promise.all([swept, lanes.empty()]));
+    const finished = await within(Promise.all([swept, bulkheads.empty()]));
     if (finished === 'late')
-      context.log.warn({ count: lanes.busy() }, 'stopped with work unfinished; another worker continues it');
+      context.log.warn({ count: bulkheads.busy() }, 'stopped with work unfinished; another worker continues it');
     // Closing tells the queue which jobs are done; nothing depends on it when that fails too.
     const closed = Promise.allSettled(workers.map((worker) => worker.close(finished === 'late')));
     await (finished === 'late' ? Promise.race([closed, context.delay(1_000)]) : within(closed));

@@ -1,5 +1,17 @@
 import { jitter } from '@belay/contract/back-off';
-import { type Context, type Due, deliverMessages, endLapsedRuns, expireLogins, findDue } from '@belay/core';
+import {
+  auditDrift,
+  type Context,
+  compareRestored,
+  type Due,
+  deleteArchived,
+  deleteRequests,
+  deleteSettled,
+  deliverMessages,
+  endLapsedRuns,
+  expireLogins,
+  findDue,
+} from '@belay/core';
 import type { Agenda } from './agenda.js';
 import { watchOutage } from './outage.js';
 
@@ -7,17 +19,32 @@ import { watchOutage } from './outage.js';
 export interface SweepVerbs {
   findDue(context: Context): Promise<Due>;
   expireLogins(context: Context): Promise<number>;
+  deleteArchived?(context: Context): Promise<number>;
+  deleteRequests?(context: Context): Promise<number>;
+  deleteSettled?(context: Context): Promise<number>;
   deliverMessages?(context: Context): Promise<number>;
   endLapsedRuns?(context: Context): Promise<number>;
+  compareRestored?(context: Context, signal: AbortSignal): Promise<number>;
+  auditDrift?(context: Context, signal: AbortSignal): Promise<string | null>;
 }
 
-const coreSweepVerbs: SweepVerbs = { findDue, expireLogins, deliverMessages, endLapsedRuns };
+const coreSweepVerbs: SweepVerbs = {
+  findDue,
+  expireLogins,
+  deleteArchived,
+  deleteRequests,
+  deleteSettled,
+  deliverMessages,
+  endLapsedRuns,
+  compareRestored,
+  auditDrift,
+};
 
-/** How often expired logins are deleted, in milliseconds; nothing waits for it. */
+/** How often expired logins and settled rows are deleted, in milliseconds; nothing waits for it. */
 const expiryInterval = 5 * 60_000;
 /** The shortest pause between two passes, in milliseconds, when a pass did not see as far ahead as it should. */
 const shortWait = 250;
-/** The pause after a failed pass, and while hints cannot arrive, in milliseconds: nothing else finds due work then. */
+/** The pause after a failed pass, and while jobs cannot arrive, in milliseconds: nothing else finds due work then. */
 const awayWait = 1_000;
 /** A response within this many milliseconds is precise enough to compare the clocks. */
 const quickAnswer = 15;
@@ -48,21 +75,23 @@ export function startSweeper(
   let hurry = new AbortController();
   const outage = watchOutage(context.log, 'the database of the sweeper');
   let sinceExpiry = expiryInterval;
-  let delivering: Promise<void> | undefined;
   /**
    * How many more passes may follow soon, because a response as slow as the first ones is too imprecise to compare the
    * clocks.
    */
   let slowStarts = 4;
 
-  /** Delivers messages beside the passes, because a provider of messages may take its time. */
-  function deliver(): void {
-    delivering ??= Promise.resolve(verbs.deliverMessages?.(context))
-      .catch((error: unknown) => context.log.warn({ error }, 'messages could not be delivered'))
-      .then(() => {
-        delivering = undefined;
-      });
-  }
+  // A provider of messages may take its time, a comparison takes as long as a provider does, and many rows can be settled.
+  const deliver = beside(context, 'messages could not be delivered', () => verbs.deliverMessages?.(context));
+  const compare = beside(context, 'a provider could not be compared with its rows', async () => {
+    await verbs.compareRestored?.(context, stopping.signal);
+    await verbs.auditDrift?.(context, stopping.signal);
+  });
+  const clear = beside(context, 'rows that are over could not be deleted', async () => {
+    await verbs.deleteSettled?.(context);
+    await verbs.deleteRequests?.(context);
+    await verbs.deleteArchived?.(context);
+  });
 
   /** Returns the longest wait before the next pass, in milliseconds. */
   async function pass(): Promise<number> {
@@ -72,10 +101,12 @@ export function startSweeper(
       const answered = context.clock().getTime();
       agenda.compare(asked, due.now.getTime(), answered);
       plan(due);
-      deliver();
+      deliver.begin();
+      compare.begin();
       await verbs.endLapsedRuns?.(context);
       if (sinceExpiry >= expiryInterval) {
         await verbs.expireLogins(context);
+        clear.begin();
         sinceExpiry = 0;
       }
       outage.up();
@@ -100,7 +131,7 @@ export function startSweeper(
       sinceExpiry += wait;
       await context.delay(wait, hurry.signal).catch(() => {});
       if (hurry.signal.aborted && !stopping.signal.aborted) {
-        // More connections may be lost at the same moment, and new ones are wanted for the hints that follow.
+        // More connections may be lost at the same moment, and new ones are wanted for the jobs that follow.
         await context.delay(shortWait, stopping.signal).catch(() => {});
         hurry = new AbortController();
       }
@@ -115,7 +146,22 @@ export function startSweeper(
       stopping.abort();
       hurry.abort();
       await running;
-      await delivering;
+      await Promise.all([deliver, compare, clear].map(({ finish }) => finish()));
     },
+  };
+}
+
+/** Work beside the passes: it begins when the earlier one has ended, and its failures are logged. */
+function beside(context: Context, failure: string, work: () => Promise<unknown> | undefined) {
+  let running: Promise<void> | undefined;
+  return {
+    begin(): void {
+      running ??= Promise.resolve(work())
+        .catch((error: unknown) => context.log.warn({ error }, failure))
+        .then(() => {
+          running = undefined;
+        });
+    },
+    finish: async () => running,
   };
 }

@@ -1,25 +1,25 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Hint, type Logger, timing, type Waker } from '@belay/core';
-import type { HintQueue, QueueBackend } from './backend.js';
+import { type Job, type Logger, timing, type Waker } from '@belay/core';
+import type { JobQueue, QueueBackend } from './backend.js';
 import { type Payload, payloadOf, type QueueName, queueNames } from './queues.js';
 
-/** How many hints of a queue may wait to be sent; further ones are dropped, because the sweeper finds their work. */
+/** How many jobs of a queue may wait to be sent; further ones are dropped, because the sweeper finds their work. */
 const mostPending = 10_000;
 const mostAtOnce = 500;
-/** How long closing waits for hints that are still being sent, in milliseconds. */
+/** How long closing waits for jobs that are still being sent, in milliseconds. */
 const longestClose = 1_000;
 
 interface Outbox {
   name: QueueName;
-  queue: HintQueue;
+  queue: JobQueue;
   pending: Payload[];
   sending: Promise<void> | null;
 }
 
 /**
- * Creates core's Waker on a queue backend. `wake` returns immediately and never throws; the hints of one tick are sent
- * together, and hints that arrive during a send wait for the next one. Hints that cannot be sent are dropped. A hint
- * that is due later is kept by a timer, of the worker in this process or of the one that receives it. A hint that is
+ * Creates core's Waker on a queue backend. `wake` returns immediately and never throws; the jobs of one tick are sent
+ * together, and jobs that arrive during a send wait for the next one. Jobs that cannot be sent are dropped. A job
+ * that is due later is kept by a timer, of the worker in this process or of the one that receives it. A job that is
  * due later than the sweep looks ahead is dropped, because every worker will find its work. `options.now` is the clock
  * that due times are compared with, in milliseconds since the epoch.
  */
@@ -37,15 +37,15 @@ export function createWaker(
   let closed = false;
   let scheduled = false;
 
-  function accept(hint: Hint): void {
-    const outbox = outboxes.get(hint.queue);
+  function accept(job: Job): void {
+    const outbox = outboxes.get(job.queue);
     if (outbox === undefined) return;
-    const { dueAt, ...due } = hint;
+    const { dueAt, ...due } = job;
     if (dueAt !== undefined && dueAt.getTime() - now() > lookAhead) return;
     // The worker compares it with the database's clock.
     if (dueAt !== undefined && backend.local) backend.local.follow(due, dueAt);
     else if (dueAt === undefined && backend.local?.take(due)) return;
-    else if (outbox.pending.length < mostPending) outbox.pending.push(payloadOf(hint));
+    else if (outbox.pending.length < mostPending) outbox.pending.push(payloadOf(job));
   }
 
   function flush(outbox: Outbox): void {
@@ -54,7 +54,7 @@ export function createWaker(
     outbox.sending = outbox.queue
       .add(jobs)
       .catch((error: unknown) =>
-        log.debug({ error, count: jobs.length }, `hints for ${outbox.name} were dropped; the sweeper finds the work`),
+        log.debug({ error, count: jobs.length }, `jobs for ${outbox.name} were dropped; the sweeper finds the work`),
       )
       .then(() => {
         outbox.sending = null;
@@ -68,12 +68,12 @@ export function createWaker(
   }
 
   return {
-    wake(hints) {
-      if (closed || hints.length === 0) return;
+    wake(jobs) {
+      if (closed || jobs.length === 0) return;
       try {
-        for (const hint of hints) accept(hint);
+        for (const job of jobs) accept(job);
       } catch (error) {
-        log.debug({ error }, 'hints were dropped; the sweeper finds the work');
+        log.debug({ error }, 'jobs were dropped; the sweeper finds the work');
       }
       if (scheduled) return;
       scheduled = true;
@@ -82,9 +82,9 @@ export function createWaker(
         for (const outbox of outboxes.values()) flush(outbox);
       });
     },
-    reserve: (lane) => (closed ? null : (backend.local?.reserve(lane) ?? null)),
-    hand(lane, work) {
-      if (backend.local) backend.local.hand(lane, work);
+    reserve: (bulkhead) => (closed ? null : (backend.local?.reserve(bulkhead) ?? null)),
+    hand(bulkhead, work) {
+      if (backend.local) backend.local.hand(bulkhead, work);
       else void work(true).catch((error: unknown) => log.error({ error }, 'work failed; the sweeper repeats it'));
     },
     async close() {

@@ -1,9 +1,9 @@
-import { type Claim, type Context, claimDue, type Due, type Hint, type Lane, performClaims } from '@belay/core';
+import { type Bulkhead, type Claim, type Context, claimDue, type Due, type Job, performClaims } from '@belay/core';
 import { findDueSteps, performStep } from '@belay/engine';
 import type { Agenda } from './agenda.js';
-import type { Lanes } from './lanes.js';
+import type { Bulkheads } from './bulkheads.js';
 import { watchOutage } from './outage.js';
-import { laneOf } from './queues.js';
+import { bulkheadOf } from './queues.js';
 
 /** The verbs of core that a worker calls. */
 export interface WorkVerbs {
@@ -19,7 +19,7 @@ export interface WorkVerbs {
 
 const coreVerbs: WorkVerbs = { performStep, findDueSteps, claimDue, performClaims };
 
-/** How long a lane that was full waits for more places to become free before it looks for work, in milliseconds. */
+/** How long a bulkhead that was full waits for more places to become free before it looks for work, in milliseconds. */
 const pause = 10;
 /**
  * Other workers found the same due times: each starts up to this many milliseconds late, so that one of them is first.
@@ -31,23 +31,23 @@ export interface Work {
    * Does what is due now, and resolves when it is done. Returns undefined when no place is free; then it is done as
    * soon as there is one.
    */
-  take(hint: Hint): Promise<void> | undefined;
+  take(job: Job): Promise<void> | undefined;
   /** Does it at its time. */
-  follow(hint: Hint, dueAt: Date): void;
+  follow(job: Job, dueAt: Date): void;
   /** Does what a sweep found, now or at its time. */
   plan(due: Due): void;
-  /** Looks for due work in a lane that has a free place again. */
-  look(lane: Lane): void;
+  /** Looks for due work in a bulkhead that has a free place again. */
+  look(bulkhead: Bulkhead): void;
 }
 
 /** Does the work of a worker: steps one by one, and what is due at a provider together. */
 export function createWork(
   context: Context,
-  parts: { lanes: Lanes; agenda: Agenda; verbs: WorkVerbs | undefined; stopping: AbortSignal },
+  parts: { bulkheads: Bulkheads; agenda: Agenda; verbs: WorkVerbs | undefined; stopping: AbortSignal },
 ): Work {
-  const { lanes, agenda, verbs = coreVerbs, stopping } = parts;
+  const { bulkheads, agenda, verbs = coreVerbs, stopping } = parts;
   const outage = watchOutage(context.log, 'the database of the worker');
-  /** Lanes that are being searched, and whether to search again afterwards. */
+  /** Bulkheads that are being searched, and whether to search again afterwards. */
   const looking = new Map<string, { again: boolean }>();
   const active = new Set<string>();
 
@@ -63,18 +63,18 @@ export function createWork(
     }
   }
 
-  function take(hint: Hint): Promise<void> | undefined {
-    const lane = laneOf(hint);
-    if (hint.queue === 'entitlements') {
-      if (lanes.room(lane) > 0) return lookThere(hint.provider);
+  function take(job: Job): Promise<void> | undefined {
+    const bulkhead = bulkheadOf(job);
+    if (job.queue === 'entitlements') {
+      if (bulkheads.room(bulkhead) > 0) return lookThere(job.provider);
       return undefined;
     }
-    const place = lanes.reserve(lane);
+    const place = bulkheads.reserve(bulkhead);
     if (place === null) return undefined;
-    return new Promise((resolve) => place.run(() => perform(hint.executionId, hint.key).finally(resolve)));
+    return new Promise((resolve) => place.run(() => perform(job.executionId, job.key).finally(resolve)));
   }
 
-  /** Searches a lane once at a time; a call during a search is followed by another search. */
+  /** Searches a bulkhead once at a time; a call during a search is followed by another search. */
   async function once(name: string, look: () => Promise<boolean>): Promise<void> {
     const current = looking.get(name);
     if (current) {
@@ -99,9 +99,9 @@ export function createWork(
   /** Claims what is due at a provider, as much as there are free places. */
   function lookThere(provider: string): Promise<void> {
     return once(`provider ${provider}`, async () => {
-      const limit = lanes.room({ queue: 'entitlements', provider });
+      const limit = bulkheads.room({ queue: 'entitlements', provider });
       if (limit === 0) return false;
-      const grants = Math.min(limit, lanes.room({ queue: 'entitlements', provider, task: 'grant' }));
+      const grants = Math.min(limit, bulkheads.room({ queue: 'entitlements', provider, task: 'grant' }));
       const claims = await verbs.claimDue(context, { provider, limit, grants });
       start(provider, claims);
       const granting = claims.filter((claim) => claim.task === 'grant').length;
@@ -113,8 +113,8 @@ export function createWork(
     if (claims.length === 0) return;
     const places = new Map(
       claims.map((claim) => {
-        const lane: Lane = { queue: 'entitlements', provider };
-        return [claim, lanes.occupy(claim.task === 'grant' ? { ...lane, task: 'grant' } : lane)];
+        const bulkhead: Bulkhead = { queue: 'entitlements', provider };
+        return [claim, bulkheads.occupy(claim.task === 'grant' ? { ...bulkhead, task: 'grant' } : bulkhead)];
       }),
     );
     // Each place is free when its own call returns: it waits neither for slower calls nor for the database.
@@ -131,7 +131,7 @@ export function createWork(
 
   function lookAtSteps(): Promise<void> {
     return once('executions', async () => {
-      const room = lanes.room({ queue: 'executions' });
+      const room = bulkheads.room({ queue: 'executions' });
       if (room === 0) return false;
       // Rows that this process is about to claim are still due.
       const limit = room + active.size;
@@ -143,20 +143,20 @@ export function createWork(
     });
   }
 
-  function later(hint: Hint, at: number, late?: number): void {
-    const what = hint.queue === 'executions' ? `${hint.executionId} ${hint.key}` : hint.provider;
-    agenda.add(`${hint.queue} ${what} ${at}`, at, () => void take(hint), late);
+  function later(job: Job, at: number, late?: number): void {
+    const what = job.queue === 'executions' ? `${job.executionId} ${job.key}` : job.provider;
+    agenda.add(`${job.queue} ${what} ${at}`, at, () => void take(job), late);
   }
 
   return {
     take,
-    follow: (hint, dueAt) => later(hint, dueAt.getTime()),
+    follow: (job, dueAt) => later(job, dueAt.getTime()),
     plan(due) {
       const now = agenda.now();
       const late = () => ((context.randomBytes(1)[0] ?? 0) * apart) / 255;
-      const plan = (hint: Hint, at: number) => {
-        if (at <= now) void take(hint);
-        else later(hint, at, late());
+      const plan = (job: Job, at: number) => {
+        if (at <= now) void take(job);
+        else later(job, at, late());
       };
       // Revocations come first.
       for (const { provider, times } of due.entitlements) {
@@ -166,9 +166,9 @@ export function createWork(
         if (!active.has(`${executionId} ${key}`)) plan({ queue: 'executions', executionId, key }, dueAt.getTime());
       }
     },
-    look(lane) {
-      if (lane.queue === 'calls' || stopping.aborted) return;
-      const look = lane.queue === 'executions' ? lookAtSteps : () => lookThere(lane.provider);
+    look(bulkhead) {
+      if (bulkhead.queue === 'calls' || stopping.aborted) return;
+      const look = bulkhead.queue === 'executions' ? lookAtSteps : () => lookThere(bulkhead.provider);
       // More places may become free at the same moment, and are filled together.
       setTimeout(() => void look(), pause);
     },

@@ -25,9 +25,12 @@ async function visit(town: Town, from: number): Promise<{ granted: number; late:
   return { granted: Math.max(...granted.values()) - begun, late: Math.max(...late) };
 }
 
-/** What a silent target elsewhere may cost: a second beside what the same takes on this machine now. */
+/**
+ * What a silent target elsewhere may cost beside what the same takes on this machine now: less than half of the six seconds of a call there,
+ * so that no person has waited for one.
+ */
 function expectUnharmed(found: { granted: number; late: number }, before: { granted: number; late: number }): void {
-  expect(found.late).toBeLessThan(before.late + second);
+  expect(found.late).toBeLessThan(before.late + 3 * second);
   expect(found.granted).toBeLessThan(before.granted + 5 * second);
 }
 
@@ -40,7 +43,7 @@ const count = async (house: House, what: 'owed' | 'asking') => {
   return Number(row?.n);
 };
 
-describe.each(transports)('a silent target, with hints over $kind', ({ start }) => {
+describe.each(transports)('a silent target, with jobs over $kind', ({ start }) => {
   let transport: Transport;
   let town: Town;
   beforeAll(async () => {

@@ -35,7 +35,7 @@ async function timeUntil(what: () => void): Promise<number> {
   return Date.now() - begun;
 }
 
-describe.each(transports)('a target that responds again, with hints over $kind', ({ start }) => {
+describe.each(transports)('a target that responds again, with jobs over $kind', ({ start }) => {
   let transport: Transport;
   let town: Town;
   beforeAll(async () => {

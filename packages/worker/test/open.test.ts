@@ -4,7 +4,7 @@ import { hasRedis, type RedisServer, startRedis } from '../../../chaos/src/stage
 import { openQueueBackend } from '../src/open-backend.js';
 import { startWorker } from '../src/start.js';
 import { createWaker } from '../src/waker.js';
-import { recordLog, recordVerbs, stepHint, testContext } from './support/context.js';
+import { recordLog, recordVerbs, stepJob, testContext } from './support/context.js';
 import { createDatabase } from './support/transports.js';
 
 describe('opening a queue on PostgreSQL', () => {
@@ -27,7 +27,7 @@ describe('opening a queue on PostgreSQL', () => {
     const verbs = recordVerbs();
     const worker = await startWorker({ context: testContext(recordLog()), backend, verbs });
     const waker = createWaker(backend, recordLog(), { now: Date.now });
-    waker.wake(Array.from({ length: 1_000 }, () => stepHint()));
+    waker.wake(Array.from({ length: 1_000 }, () => stepJob()));
     await vi.waitFor(() => expect(verbs.calls).toHaveLength(1_000), { timeout: 15_000 });
     await waker.close();
     await worker.stop();
@@ -63,7 +63,7 @@ describe.runIf(hasRedis())('a cluster of Redis', () => {
   });
   afterAll(() => server.stop());
 
-  it('carries hints, because every key of a queue has the same hash tag', async () => {
+  it('carries jobs, because every key of a queue has the same hash tag', async () => {
     const { Redis } = await import('ioredis');
     const admin = new Redis(server.port, '127.0.0.1');
     await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
@@ -76,13 +76,13 @@ describe.runIf(hasRedis())('a cluster of Redis', () => {
     await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), { timeout: 60_000 });
     const verbs = recordVerbs();
     const worker = await startWorker({ context: testContext(log), backend, verbs });
-    // Another process, as far as the hints are concerned.
+    // Another process, as far as the jobs are concerned.
     const sender = await openQueueBackend({ redisUrl: `${node},${node}`, databaseUrl: '', log });
     const waker = createWaker(sender, log, { now: Date.now });
     await vi.waitFor(async () => expect(await sender.check()).toBe('healthy'), { timeout: 60_000 });
-    const hints = [stepHint(), stepHint(), stepHint(new Date(Date.now() + 50))];
-    waker.wake(hints);
-    await vi.waitFor(() => expect(verbs.calls.toSorted()).toEqual(hints.map((hint) => hint.key).sort()), {
+    const jobs = [stepJob(), stepJob(), stepJob(new Date(Date.now() + 50))];
+    waker.wake(jobs);
+    await vi.waitFor(() => expect(verbs.calls.toSorted()).toEqual(jobs.map((job) => job.key).sort()), {
       timeout: 60_000,
     });
     const keys = await admin.keys('*');

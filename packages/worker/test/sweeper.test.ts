@@ -16,7 +16,7 @@ function steppedDelay() {
         signal?.addEventListener('abort', () => reject(signal.reason));
       }),
     async next(): Promise<void> {
-      await vi.waitFor(() => expect(go).not.toBeNull(), { interval: 1 });
+      await vi.waitFor(() => expect(go).not.toBeNull(), { interval: 1, timeout: 30_000 });
       go?.();
       go = null;
     },
@@ -96,7 +96,7 @@ describe('the sweeper', () => {
     expect(log.count('warn', /not reachable/)).toBe(1);
   });
 
-  it('sweeps every second while hints cannot arrive or its passes fail', async () => {
+  it('sweeps every second while jobs cannot arrive or its passes fail', async () => {
     const steps = steppedDelay();
     let away = true;
     let down = false;
@@ -121,7 +121,7 @@ describe('the sweeper', () => {
     expect(steps.asked[2]).toBeGreaterThanOrEqual(7_500);
   });
 
-  it('sweeps once more after it is notified of lost hints, regardless of the number of notifications', async () => {
+  it('sweeps once more after it is notified of lost jobs, regardless of the number of notifications', async () => {
     const verbs = recordVerbs();
     const plans = vi.fn();
     const sweeper = startSweeper(testContext(recordLog()), { interval: 3_600_000, agenda, plan: plans, verbs });
@@ -131,6 +131,24 @@ describe('the sweeper', () => {
     sweeper.soon();
     await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(3), 20_000);
     await sweeper.stop();
+  });
+
+  it('compares providers after a restore beside its passes, once at a time, and ends that when it stops', async () => {
+    const steps = steppedDelay();
+    let begun = 0;
+    let ended = 0;
+    const compareRestored = async (_: unknown, signal: AbortSignal) => {
+      begun += 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      ended += 1;
+      return 1;
+    };
+    const verbs = { ...recordVerbs(), compareRestored };
+    const sweeper = startSweeper(testContext(recordLog(), steps), { interval: 1_000, agenda, plan, verbs });
+    for (let pass = 0; pass < 5; pass += 1) await steps.next();
+    expect([begun, ended]).toEqual([1, 0]);
+    await sweeper.stop();
+    expect([begun, ended]).toEqual([1, 1]);
   });
 
   it('deletes expired logins at the start and every five minutes', async () => {
@@ -149,7 +167,7 @@ describe('the sweeper', () => {
     });
     let waited = 0;
     for (let pass = 0; pass < 30; pass += 1) {
-      await vi.waitFor(() => expect(steps.asked).toHaveLength(pass + 1), { interval: 1 });
+      await vi.waitFor(() => expect(steps.asked).toHaveLength(pass + 1), { interval: 1, timeout: 30_000 });
       waited += steps.asked[pass] ?? 0;
       await steps.next();
     }

@@ -3,7 +3,7 @@ import type { QueueBackend } from '../src/backend.js';
 import { countDeadLetters } from '../src/dead-letters.js';
 import { type Payload, payloads } from '../src/queues.js';
 import { createWaker } from '../src/waker.js';
-import { recordLog, stepHint } from './support/context.js';
+import { recordLog, stepJob } from './support/context.js';
 
 const now = () => Date.UTC(2026, 0, 1);
 
@@ -30,10 +30,10 @@ function memoryBackend(add: (jobs: readonly Payload[]) => Promise<void> = async 
 }
 
 describe('the waker', () => {
-  it('sends the hints of one tick together, once per queue', async () => {
+  it('sends the jobs of one tick together, once per queue', async () => {
     const { backend, sent } = memoryBackend();
     const waker = createWaker(backend, recordLog(), { now });
-    const [first, second, third] = [stepHint(), stepHint(), stepHint()];
+    const [first, second, third] = [stepJob(), stepJob(), stepJob()];
     waker.wake([first]);
     waker.wake([second, { queue: 'entitlements', entitlementId: third.executionId, provider: 'memory' }]);
     expect(sent).toEqual([]);
@@ -50,9 +50,9 @@ describe('the waker', () => {
   it('sends immediately what is due soon, with its time, and drops what every sweep will find', async () => {
     const { backend, sent } = memoryBackend();
     const waker = createWaker(backend, recordLog(), { now, lookAhead: 10_000 });
-    const soon = stepHint(new Date(now() + 9_000));
-    const overdue = stepHint(new Date(now() - 60_000));
-    waker.wake([stepHint(new Date(now() + 11_000)), soon, overdue]);
+    const soon = stepJob(new Date(now() + 9_000));
+    const overdue = stepJob(new Date(now() - 60_000));
+    waker.wake([stepJob(new Date(now() + 11_000)), soon, overdue]);
     await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
     expect(sent[0]?.jobs).toEqual(
       [soon, overdue].map(({ executionId, key, dueAt }) => ({ executionId, key, due: dueAt?.getTime() })),
@@ -63,7 +63,7 @@ describe('the waker', () => {
   it('sends nothing but ids that the worker can read', async () => {
     const { backend, sent } = memoryBackend();
     const waker = createWaker(backend, recordLog(), { now });
-    waker.wake([{ ...stepHint(), reason: 'INC-1 secret' } as never]);
+    waker.wake([{ ...stepJob(), reason: 'INC-1 secret' } as never]);
     await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
     for (const job of sent[0]?.jobs ?? []) expect(payloads.executions.safeParse(job).success).toBe(true);
     await waker.close();
@@ -73,24 +73,24 @@ describe('the waker', () => {
     const log = recordLog();
     const { backend, sent } = memoryBackend(() => Promise.reject(new Error('away')));
     const waker = createWaker(backend, log, { now });
-    waker.wake([stepHint()]);
+    waker.wake([stepJob()]);
     await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(1), 20_000);
-    waker.wake([stepHint()]);
+    waker.wake([stepJob()]);
     await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(2), 20_000);
     expect(sent.map(({ jobs }) => jobs.length)).toEqual([1, 1]);
     expect(log.lines.every((line) => line.level === 'debug')).toBe(true);
     await waker.close();
-    expect(() => waker.wake([stepHint()])).not.toThrow();
+    expect(() => waker.wake([stepJob()])).not.toThrow();
   });
 
   it('sends one list at a time, and keeps a bounded number meanwhile', async () => {
     const held: (() => void)[] = [];
     const { backend, sent } = memoryBackend(() => new Promise((resolve) => held.push(resolve)));
     const waker = createWaker(backend, recordLog(), { now });
-    waker.wake([stepHint()]);
+    waker.wake([stepJob()]);
     await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
-    waker.wake(Array.from({ length: 11_000 }, () => stepHint()));
-    waker.wake([stepHint()]);
+    waker.wake(Array.from({ length: 11_000 }, () => stepJob()));
+    waker.wake([stepJob()]);
     expect(sent).toHaveLength(1);
     const closing = waker.close();
     await vi.waitFor(
@@ -98,7 +98,7 @@ describe('the waker', () => {
         for (const release of held.splice(0)) release();
         expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(10_001);
       },
-      { interval: 1 },
+      { interval: 1, timeout: 30_000 },
     );
     for (const release of held) release();
     await closing;
@@ -112,16 +112,16 @@ describe('the waker', () => {
     backend.local = {
       reserve: () => null,
       hand: () => {},
-      take: (hint) => taken.length === 0 && taken.push(hint) === 1,
-      follow: (hint, dueAt) => planned.push({ ...hint, dueAt }),
+      take: (job) => taken.length === 0 && taken.push(job) === 1,
+      follow: (job, dueAt) => planned.push({ ...job, dueAt }),
       sweepSoon: () => {},
     };
     const waker = createWaker(backend, recordLog(), { now, lookAhead: 10_000 });
     const [later, soon, first, second] = [
-      stepHint(new Date(now() + 11_000)),
-      stepHint(new Date(now() + 1_000)),
-      stepHint(),
-      stepHint(),
+      stepJob(new Date(now() + 11_000)),
+      stepJob(new Date(now() + 1_000)),
+      stepJob(),
+      stepJob(),
     ];
     waker.wake([later, soon, first, second]);
     expect(taken).toEqual([first]);

@@ -1,4 +1,5 @@
 export type { Workflow } from './document/definition.js';
+export { describeWorkflow } from './document/describe-workflow.js';
 export type { Expression, Schema } from './document/issues.js';
 export { type ListedTask, listTasks } from './document/list-tasks.js';
 export { compileSchemas, loadWorkflow, type ParseResult, parseWorkflow, validateInput } from './document/parse.js';

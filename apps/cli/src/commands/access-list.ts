@@ -37,6 +37,7 @@ export function addAccessList(parent: Parent): void {
     description: 'list your active access and the time left',
     examples: ['access', 'access list --watch', 'access --json'],
     isDefault: true,
+    items: ({ access }) => access,
     options: (command) =>
       command.option('--watch', 'keep running and show the time left, until Ctrl-C (on a terminal)'),
     run: async ({ options, output, connect, shell }) => {

@@ -1,5 +1,6 @@
 import type { AccessFilter, AuditFilter, BelayClient } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
+import { findRequest } from '../find-request.js';
 import { printable } from '../output/printable.js';
 
 interface Act {
@@ -13,6 +14,7 @@ export function addAdminReads(parent: Parent): void {
   addCommand<AccessFilter>(parent, {
     name: 'access',
     description: 'list the access that people hold now',
+    items: ({ access }) => access,
     examples: ['admin access', 'admin access --user rita@example.com --json'],
     options: (command) =>
       command
@@ -26,7 +28,13 @@ export function addAdminReads(parent: Parent): void {
       output.result(found, () =>
         output.table(
           ['Person', 'Role', 'System', 'Until', 'Request'],
-          found.access.map((held) => [held.user.email, held.role, held.provider, held.expires_at, held.execution_id]),
+          found.access.map((held) => [
+            held.user.email,
+            held.role,
+            held.provider,
+            output.time(held.expires_at),
+            held.execution_id,
+          ]),
           'No active access',
         ),
       );
@@ -36,6 +44,7 @@ export function addAdminReads(parent: Parent): void {
   addCommand(parent, {
     name: 'overdue',
     description: 'list the revocations that are overdue, with their last error',
+    items: ({ revocations }) => revocations,
     examples: ['admin overdue'],
     run: async ({ output, connect, shell: { signal } }) => {
       const { client } = await connect();
@@ -43,7 +52,14 @@ export function addAdminReads(parent: Parent): void {
       output.result(found, () =>
         output.table(
           ['Id', 'System', 'Identity', 'Since', 'Next try', 'Last error'],
-          found.revocations.map((one) => [one.id, one.provider, one.identity, one.since, one.next_try, one.last_error]),
+          found.revocations.map((one) => [
+            one.id,
+            one.provider,
+            one.identity,
+            output.time(one.since),
+            output.time(one.next_try),
+            one.last_error,
+          ]),
           'No overdue revocations',
         ),
       );
@@ -66,7 +82,8 @@ export function addAdminReads(parent: Parent): void {
     run: async ({ options, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const { user, role, provider, type, execution, since, until } = options;
-      const given = { user, role, provider, type, execution_id: execution, since, until };
+      const execution_id = execution && (await findRequest(client, execution, signal));
+      const given = { user, role, provider, type, execution_id, since, until };
       const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
       for await (const entry of client.admin.exportLogs(filter, { signal })) {
         output.result(entry, () => printable(JSON.stringify(entry)));
@@ -77,13 +94,14 @@ export function addAdminReads(parent: Parent): void {
   addCommand<{ from?: string }>(parent, {
     name: 'changes [version]',
     description: 'list the versions of the configuration, or what one changed',
+    items: ({ versions, changes }) => versions ?? changes,
     examples: ['admin changes', 'admin changes 1.0.12', 'admin changes 1.0.12 --from 1.0.3'],
     options: (command) => command.option('--from <version>', 'the version to compare with; default: the one before'),
     run: async ({ args: [version], options: { from }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       if (version === undefined) {
         const found = await client.admin.listConfigurations({ signal });
-        const rows = found.versions.map((one) => [one.version, one.applied_at, one.source]);
+        const rows = found.versions.map((one) => [one.version, output.time(one.applied_at), one.source]);
         output.result(found, () => output.table(['Version', 'Since', 'Source'], rows, 'No versions'));
         return undefined;
       }
@@ -100,11 +118,18 @@ export function addAdminReads(parent: Parent): void {
   addCommand(parent, {
     name: 'people [search]',
     description: 'list the people who have signed in',
+    items: ({ people }) => people,
     examples: ['admin people', 'admin people rita'],
     run: async ({ args: [q], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const found = await client.admin.listPeople(q === undefined ? {} : { q }, { limit: everyone, signal });
-      const rows = found.people.map((one) => [one.email, one.name, one.logins, one.tokens, one.created_at]);
+      const rows = found.people.map((one) => [
+        one.email,
+        one.name,
+        one.logins,
+        one.tokens,
+        output.time(one.created_at),
+      ]);
       output.result(found, () => output.table(['Person', 'Name', 'Logins', 'Tokens', 'Since'], rows, 'No people'));
       return undefined;
     },
@@ -116,7 +141,7 @@ export function addAdminReads(parent: Parent): void {
     run: async ({ args: [email = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const found = await client.admin.getPerson(email, { signal });
-      const rows = found.logins.map((one) => [one.id, one.kind, one.provider, one.label, one.expires_at]);
+      const rows = found.logins.map((one) => [one.id, one.kind, one.provider, one.label, output.time(one.expires_at)]);
       output.result(found, () => output.table(['Id', 'Kind', 'Provider', 'For', 'Until'], rows, 'No logins'));
       return undefined;
     },
@@ -124,11 +149,18 @@ export function addAdminReads(parent: Parent): void {
   addCommand(parent, {
     name: 'agents',
     description: 'list the agents that are enrolled, and when each was last seen',
+    items: ({ agents }) => agents,
     examples: ['admin agents'],
     run: async ({ output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const found = await client.admin.listAgents({ signal });
-      const rows = found.agents.map((one) => [one.id, one.name, one.environment, one.seen_at, one.expires_at]);
+      const rows = found.agents.map((one) => [
+        one.id,
+        one.name,
+        one.environment,
+        output.time(one.seen_at),
+        output.time(one.expires_at),
+      ]);
       output.result(found, () => output.table(['Id', 'Name', 'Environment', 'Seen', 'Until'], rows, 'No agents'));
       return undefined;
     },
@@ -191,7 +223,8 @@ export function addAdminActs(parent: Parent): void {
     run: async ({ options, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const { user, provider, role, execution, endRequests, reason } = options;
-      const given = { user, provider, role, execution_id: execution, end_requests: endRequests };
+      const execution_id = execution && (await findRequest(client, execution, signal));
+      const given = { user, provider, role, execution_id, end_requests: endRequests };
       const which = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
       // One call ends a bounded number of requests.
       let done = await client.admin.revokeAccess({ ...which, reason }, { signal });

@@ -1,5 +1,6 @@
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
+import { decideMany } from '../decide-many.js';
 import { findApproval } from '../find-approval.js';
 import { renderRequest } from '../output/render-request.js';
 
@@ -15,8 +16,9 @@ interface Options {
  */
 export function addApprove(parent: Parent): void {
   addCommand<Options>(parent, {
-    name: 'approve [id]',
-    description: 'approve a request, by its id or the beginning of it; without one, pick on a terminal',
+    name: 'approve [id...]',
+    description:
+      'approve a request, by its id or the beginning of it, or several for the same access; without one, pick on a terminal',
     examples: ['approve 0197…', "approve 0197… --yes --comment 'for the month end'"],
     values: { id: 'approvals' },
     options: (command) =>
@@ -24,8 +26,14 @@ export function addApprove(parent: Parent): void {
         .option('--comment <text>', 'a comment that the requester can read')
         .option('--digest <digest>', 'approve only if the request still has this digest')
         .option('--yes', 'approve without confirmation'),
-    run: async ({ args: [id], options, output, interactive, connect, shell }) => {
+    run: async (invocation) => {
+      const { args, options, output, interactive, connect, shell } = invocation;
       const { client } = await connect();
+      if (args.length > 1) {
+        if (options.digest !== undefined) throw usage('--digest is of one request; name only that one');
+        return decideMany(client, 'approve', invocation);
+      }
+      const [id] = args;
       const entry = await findApproval(client, id, { shell, interactive });
       if (options.digest !== undefined && options.digest !== entry.request_digest) {
         throw new CliError(

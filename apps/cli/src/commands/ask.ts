@@ -1,4 +1,5 @@
 import { addCommand, type Parent } from '../command.js';
+import { findRequest } from '../find-request.js';
 
 /** Declares the command `belay ask <id> <text>`, by which an approver asks the requester for information without deciding. */
 export function addAsk(parent: Parent): void {
@@ -7,8 +8,9 @@ export function addAsk(parent: Parent): void {
     description: 'ask the requester for information, without deciding',
     examples: ["ask 0197… 'Which ticket is this for?'"],
     values: { id: 'approvals' },
-    run: async ({ args: [id = '', text = ''], output, connect, shell: { signal } }) => {
+    run: async ({ args: [given = '', text = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
+      const id = await findRequest(client, given, signal);
       const made = await client.comments.add({ id, text, kind: 'question' }, { signal });
       output.result(made, () => output.fields({ [made.kind]: made.text, written: made.created_at }));
       return undefined;

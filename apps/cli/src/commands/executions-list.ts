@@ -8,19 +8,21 @@ export function addExecutionsList(parent: Parent): void {
     description: 'list your open requests',
     examples: ['executions', 'executions list --json'],
     isDefault: true,
+    items: ({ executions }) => executions,
     run: async ({ output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const list = await client.executions.list({ signal });
+      const ids = output.ids(list.executions.map(({ workflow_id }) => workflow_id));
       output.result(list, () =>
         output.table(
           ['Request', 'Role', 'Providers', 'State', 'Waiting for', 'Started'],
-          list.executions.map((execution) => [
-            execution.workflow_id,
+          list.executions.map((execution, index) => [
+            ids[index],
             execution.role,
             execution.providers.join(', '),
             describeState(execution),
             execution.waiting_for.join(', '),
-            execution.start_time,
+            output.time(execution.start_time),
           ]),
           'No open requests',
         ),

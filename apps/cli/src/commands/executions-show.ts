@@ -35,7 +35,7 @@ function render(execution: Shown, output: Output): string {
       grant.identity,
       describeAccess(grant.access),
       grant.state,
-      grant.expires_at,
+      output.time(grant.expires_at),
       grant.pending ? `waiting for the provider: ${grant.pending}` : (grant.last_error ?? grant.ended_reason),
     ]);
     sections.push(output.table(['Provider', 'Identity', 'Access', 'State', 'Until', 'Note'], rows, ''));
@@ -43,7 +43,7 @@ function render(execution: Shown, output: Output): string {
   const decisions = execution.approvals.flatMap(({ decisions: made }) => made);
   if (decisions.length > 0) {
     const rows = decisions.map(({ approver, verdict, comment, decided_at }) => [
-      decided_at,
+      output.time(decided_at),
       approver,
       verdict,
       comment,
@@ -51,7 +51,12 @@ function render(execution: Shown, output: Output): string {
     sections.push(output.table(['Decided', 'By', 'Verdict', 'Comment'], rows, ''));
   }
   if (execution.comments.length > 0) {
-    const rows = execution.comments.map(({ created_at, author, kind, text }) => [created_at, author.email, kind, text]);
+    const rows = execution.comments.map(({ created_at, author, kind, text }) => [
+      output.time(created_at),
+      author.email,
+      kind,
+      text,
+    ]);
     sections.push(output.table(['Written', 'By', 'Kind', 'Text'], rows, ''));
   }
   if (execution.approvers !== null) {
@@ -64,7 +69,7 @@ function render(execution: Shown, output: Output): string {
     sections.push(output.table(['Can decide', 'Address', 'Group', 'Decided'], rows, ''));
   }
   const history = execution.history.map(({ timestamp, event_type, task, message }) => [
-    timestamp,
+    output.time(timestamp),
     event_type,
     task,
     message,
@@ -96,6 +101,7 @@ export function addExecutionsShow(parent: Parent): void {
     description: 'show one request with its grants, decisions, comments and history',
     examples: ['executions show 0197…'],
     values: { id: 'executions' },
+    items: () => undefined,
     run: async ({ args: [given = ''], output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const id = await findRequest(client, given, signal);

@@ -1,5 +1,6 @@
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
+import { findRequest } from '../find-request.js';
 import { followExecution } from '../follow-execution.js';
 
 interface Options {
@@ -14,10 +15,11 @@ export function addExecutionsWatch(parent: Parent): void {
     examples: ['executions watch 0197…', 'executions watch 0197… --json --after 42'],
     values: { id: 'executions' },
     options: (command) => command.option('--after <seq>', 'start after the event with this seq'),
-    run: async ({ args: [id = ''], options: { after }, output, connect, shell }) => {
+    run: async ({ args: [given = ''], options: { after }, output, connect, shell }) => {
       if (after !== undefined && !/^\d{1,15}$/.test(after))
         throw usage('--after must be the seq of an event, which is a number');
       const { client } = await connect();
+      const id = await findRequest(client, given, shell.signal);
       return followExecution(client, id, output, shell, { until: 'over', lastEventId: after });
     },
   });

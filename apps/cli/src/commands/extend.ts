@@ -1,4 +1,7 @@
+import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
+import { readDuration, toDuration } from '../duration.js';
+import { findRequest } from '../find-request.js';
 import { followExecution } from '../follow-execution.js';
 
 interface Options {
@@ -19,13 +22,17 @@ export function addExtend(parent: Parent): void {
         .option('--for <duration>', 'how long from its approval, for example 1h (default: as long as the request)')
         .option('--reason <text>', 'the reason (default: that of the request)')
         .option('--no-wait', 'return at once instead of waiting until the extension is active'),
-    run: async ({ args: [id = ''], options, output, connect, shell }) => {
+    run: async ({ args: [given = ''], options, output, connect, shell }) => {
+      if (options.for !== undefined && !readDuration(options.for)) {
+        throw usage('--for is not a valid duration, for example 30m or PT30M');
+      }
       const { client } = await connect();
+      const id = await findRequest(client, given, shell.signal);
       const idempotencyKey = Buffer.from(shell.randomBytes(16)).toString('hex');
       const elevation = await client.executions.extend(
         id,
         {
-          ...(options.for && { duration: options.for }),
+          ...(options.for && { duration: toDuration(options.for) }),
           ...(options.reason && { reason: options.reason }),
           idempotencyKey,
         },

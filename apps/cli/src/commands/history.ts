@@ -22,6 +22,7 @@ export function addHistory(parent: Parent): void {
       'history --search "month end" --json',
     ],
     values: { role: 'roles', provider: 'providers' },
+    items: ({ executions }) => executions,
     options: (command) =>
       command
         .option('--status <status>', 'open, active, past, or a state of the workflow, such as cancelled')
@@ -37,18 +38,19 @@ export function addHistory(parent: Parent): void {
     run: async ({ options, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const list = await client.executions.list({ ...filterOf(options), signal });
+      const ids = output.ids(list.executions.map(({ workflow_id }) => workflow_id));
       output.result(list, () =>
         output.table(
           ['Request', 'Person', 'Role', 'Providers', 'State', 'Decided by', 'Requested', 'Ended'],
-          list.executions.map((execution) => [
-            execution.workflow_id,
+          list.executions.map((execution, index) => [
+            ids[index],
             execution.user,
             execution.role,
             execution.providers.join(', '),
             describeState(execution),
             execution.decided_by.map(({ approver }) => approver).join(', '),
-            execution.requested_at,
-            execution.ended_at,
+            output.time(execution.requested_at),
+            output.time(execution.ended_at),
           ]),
           'No matching requests',
         ),

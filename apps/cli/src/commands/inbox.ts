@@ -16,6 +16,7 @@ export function addInbox(parent: Parent): void {
     name: 'inbox',
     description: 'list the requests that wait for your decision',
     examples: ['inbox', 'inbox --requester rita@example.com', 'inbox --sort ending'],
+    items: ({ approvals }) => approvals,
     options: (command) =>
       command
         .option('--requester <address>', 'show only the requests of this person')
@@ -31,17 +32,18 @@ export function addInbox(parent: Parent): void {
         { ...(requester !== undefined && { requester }), ...(sort !== undefined && { sort }) },
         { signal, limit: shown },
       );
+      const ids = output.ids(inbox.approvals.map(({ id }) => id));
       output.result(inbox, () =>
         output.table(
           ['Approval', 'From', 'Role', 'Providers', 'For', 'Reason', 'Until'],
-          inbox.approvals.map((entry) => [
-            entry.id,
+          inbox.approvals.map((entry, index) => [
+            ids[index],
             entry.requester.email,
             entry.role,
             entry.providers.join(', '),
-            entry.duration,
+            output.duration(entry.duration),
             entry.reason,
-            entry.expires_at,
+            output.time(entry.expires_at),
           ]),
           'No requests wait for your decision',
         ),

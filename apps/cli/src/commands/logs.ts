@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';
 import { readDuration } from '../duration.js';
+import { findRequest } from '../find-request.js';
 import type { Output } from '../output/output.js';
 import { printable } from '../output/printable.js';
 
@@ -91,8 +92,10 @@ export function addLogs(parent: Parent): void {
         .option('--follow', 'keep running and show new events, until Ctrl-C'),
     run: async (invocation) => {
       const { options, output, shell } = invocation;
-      const filter = readFilter(options, shell.clock());
+      const given = readFilter(options, shell.clock());
       const { client } = await invocation.connect();
+      const id = given.workflow_id;
+      const filter = { ...given, ...(id && { workflow_id: await findRequest(client, id, shell.signal) }) };
       const read = async (wanted: LogFilter) =>
         (await client.logs.list(wanted, { signal: shell.signal })).logs.reverse();
       const first = await read(filter);

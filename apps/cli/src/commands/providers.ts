@@ -6,6 +6,8 @@ export function addProviders(parent: Parent): void {
     name: 'providers',
     description: 'list the providers that you can use',
     examples: ['providers', 'providers --json'],
+    items: ({ providers }) =>
+      (providers as { _id: string; _source: object }[]).map(({ _id, _source }) => ({ _id, ..._source })),
     run: async ({ output, connect, shell: { signal } }) => {
       const { client } = await connect('any');
       const list = await client.providers.list({}, { signal });

@@ -1,8 +1,9 @@
-import type { ElevationRequest } from '@belay/sdk';
+import type { BelayClient, ElevationRequest } from '@belay/sdk';
 import { askForRequest } from '../ask-for-request.js';
 import { usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
 import { toDuration } from '../duration.js';
+import { exitCodes } from '../exit-codes.js';
 import { followExecution } from '../follow-execution.js';
 import { confirmUnderstood, understandRequest } from '../understand-request.js';
 
@@ -63,6 +64,52 @@ async function compose(invocation: Invocation<Options & CommonOptions>): Promise
   return undefined;
 }
 
+/** Returns the roles that the words name, when each of them is one: `<role>`, or `<provider>:<role>`. */
+async function readCart(client: BelayClient, words: readonly string[], signal: AbortSignal): Promise<string[]> {
+  if (words.length === 0 || words.some((word) => !/^[\w.:-]+$/.test(word))) return [];
+  const { roles } = await client.roles.list({}, { signal });
+  const known = new Map(Object.values(roles).map(({ role }) => [role.name, role.providers]));
+  const isRole = (word: string) => {
+    const at = word.indexOf(':');
+    return known.has(word) || (at > 0 && (known.get(word.slice(at + 1))?.includes(word.slice(0, at)) ?? false));
+  };
+  return words.every(isRole) ? [...words] : [];
+}
+
+/** Requests several roles, each as a request of its own, and waits for those that were accepted. */
+async function requestCart(
+  client: BelayClient,
+  roles: string[],
+  { options, output, shell }: Invocation<Options & CommonOptions>,
+): Promise<number> {
+  for (const name of ['provider', 'identity', 'workflow', 'dryRun'] as const) {
+    if (options[name] === undefined) continue;
+    throw usage(
+      'several roles are requested on the same terms: --duration and --reason; name a provider as <provider>:<role>',
+    );
+  }
+  const { duration, reason } = options;
+  const idempotencyKey = Buffer.from(shell.randomBytes(16)).toString('hex');
+  const terms = { ...(duration && { duration: toDuration(duration) }), ...(reason && { reason }) };
+  const made = await client.elevation.requestMany({ roles, ...terms, idempotencyKey }, { signal: shell.signal });
+  const waits = options.wait || options.watch === true;
+  const show = waits ? output.event : output.result;
+  show(made, () =>
+    output.table(
+      ['Request', 'Role', 'Result'],
+      made.results.map(({ execution_id, role, error }) => [execution_id, role, error?.message ?? 'requested']),
+      'No requests',
+    ),
+  );
+  let code: number = made.rejected > 0 ? exitCodes.failed : exitCodes.ok;
+  const accepted = made.results.flatMap(({ execution_id }) => execution_id ?? []);
+  for (const id of waits ? accepted : []) {
+    const until = options.watch ? 'over' : 'active';
+    code = Math.max(code, await followExecution(client, id, output, shell, { until }));
+  }
+  return code;
+}
+
 /**
  * Declares the command `belay request`, which asks for a role, with flags, in words or step by step, and waits until the access is active. Ends
  * with 8 when it ended without access.
@@ -70,9 +117,10 @@ async function compose(invocation: Invocation<Options & CommonOptions>): Promise
 export function addRequest(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'request [sentence...]',
-    description: 'request a role: with options, with a sentence, or step by step when run alone on a terminal',
+    description: 'request roles: by name, with options, with a sentence, or step by step when run alone on a terminal',
     examples: [
       'request',
+      "request reporting-readonly ledger-readonly --reason 'month end'",
       'request "read the revenue tables for an hour, month end"',
       'request "read the revenue tables" --duration 30m --yes',
       "request --role reporting-readonly --provider demo-postgres --duration 20m --reason 'month end'",
@@ -92,7 +140,13 @@ export function addRequest(parent: Parent): void {
         .option('--no-wait', 'return at once instead of waiting until the access is active')
         .option('--watch', 'follow the request until it has ended'),
     run: async (invocation) => {
-      const { options, output, connect, shell } = invocation;
+      const { args, options, output, connect, shell } = invocation;
+      if (options.role === undefined && args.length > 0) {
+        const { client } = await connect();
+        const roles = await readCart(client, args, shell.signal);
+        if (roles.length > 1) return requestCart(client, roles, invocation);
+        if (roles.length === 1) Object.assign(options, { role: args.pop() });
+      }
       const request = await compose(invocation);
       if (request === undefined) return undefined;
       const { client } = await connect();

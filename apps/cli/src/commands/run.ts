@@ -1,7 +1,7 @@
 import { type BelayClient, isBelayError, type Run, type RunEnd, type RunRequest } from '@belay/sdk';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
-import { toDuration } from '../duration.js';
+import { readDuration, toDuration } from '../duration.js';
 import { createProgress } from '../output/progress.js';
 import { keepBeating } from '../run/beat.js';
 import { chooseRole } from '../run/choose-role.js';
@@ -13,6 +13,12 @@ interface Options {
   provider?: string[];
   workflow?: string;
   lease?: string;
+}
+
+/** Throws `usage` for a duration that the server would reject: nothing was requested by then. */
+function checkDuration(name: string, given: string | undefined): void {
+  if (given === undefined || (readDuration(given) ?? 0) > 0) return;
+  throw usage(`--${name} is not a valid duration, for example 30m or PT30M`);
 }
 
 /** Starts the run; asks for the reason when it is missing and the server wants one. */
@@ -137,9 +143,10 @@ export function addRun(parent: Parent): void {
     run: async (invocation) => {
       const { args, rest, interactive, connect, shell } = invocation;
       const [program] = rest;
+      for (const name of ['for', 'lease'] as const) checkDuration(name, invocation.options[name]);
       if (program === undefined) throw usage('name the command after --: belay run <role> -- <command>');
       const { client } = await connect();
-      const role = args[0] ?? (await chooseRole(client, shell, { program, interactive }));
+      const role = args[0] ?? (await chooseRole(client, shell, { command: rest, interactive }));
       const run = await start(client, role, invocation);
       try {
         return await use(run, rest, invocation);

@@ -8,6 +8,7 @@ export function addScimListTokens(parent: Parent): void {
     here: true,
     description: 'list the valid SCIM tokens (for operators, on the server’s machine)',
     examples: ['scim list-tokens', 'scim list-tokens --json'],
+    items: ({ tokens }) => tokens,
     run: async ({ output, shell }) => {
       const tokens = await shell.operator.listScimTokens();
       output.result({ tokens }, () =>
@@ -16,8 +17,8 @@ export function addScimListTokens(parent: Parent): void {
           tokens.map(({ id, provider, created_at, expires_at }) => [
             id,
             provider,
-            created_at,
-            expires_at,
+            output.time(created_at),
+            output.time(expires_at),
             describeTimeLeft(expires_at, shell.clock()),
           ]),
           'No valid tokens',

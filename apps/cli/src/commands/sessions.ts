@@ -19,7 +19,7 @@ export function addSessions(parent: Parent): void {
           Object.entries(sessions).map(([provider, { version, expiry }]) => [
             provider,
             version,
-            expiry,
+            output.time(expiry),
             describeTimeLeft(expiry, shell.clock()),
           ]),
           'No sessions with providers',

@@ -8,6 +8,7 @@ export function addTokenList(parent: Parent): void {
     here: true,
     description: 'list the valid bearer tokens (for operators, on the server’s machine)',
     examples: ['token list', 'token list --user bot@example.com --json'],
+    items: ({ tokens }) => tokens,
     options: (command) => command.option('--user <email>', 'show only the tokens of this person'),
     run: async ({ options: { user }, output, shell }) => {
       const tokens = await shell.operator.listTokens(user === undefined ? {} : { user });
@@ -18,8 +19,8 @@ export function addTokenList(parent: Parent): void {
             id,
             email,
             label,
-            created_at,
-            expires_at,
+            output.time(created_at),
+            output.time(expires_at),
             describeTimeLeft(expires_at, shell.clock()),
           ]),
           'No valid tokens',

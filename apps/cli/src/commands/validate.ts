@@ -11,8 +11,8 @@ export function addValidate(parent: Parent): void {
     examples: ['validate', 'validate config/ --json'],
     values: { path: 'files' },
     run: async ({ args: [path], output, shell }) => {
-      const { ok, source, messages } = await shell.operator.validate(path);
-      output.result({ ok, source, messages }, () =>
+      const { ok, source, messages, faults } = await shell.operator.validate(path);
+      output.result({ ok, source, messages, faults }, () =>
         [ok ? output.colours.green(`${printable(source)} is valid`) : '', ...messages.map(printable)]
           .filter(Boolean)
           .join('\n'),

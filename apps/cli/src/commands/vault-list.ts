@@ -7,6 +7,7 @@ export function addVaultList(parent: Parent): void {
     here: true,
     description: 'list the names of the stored secrets (for operators)',
     examples: ['vault', 'vault list --json'],
+    items: ({ secrets }) => secrets,
     isDefault: true,
     run: async ({ output, shell }) => {
       const secrets = await shell.operator.listSecrets();

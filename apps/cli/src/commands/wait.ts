@@ -4,6 +4,7 @@ import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { readDuration } from '../duration.js';
 import { exitCodes } from '../exit-codes.js';
+import { findRequest } from '../find-request.js';
 import { describeState } from '../output/describe-state.js';
 
 interface Options {
@@ -38,11 +39,12 @@ export function addWait(parent: Parent): void {
             .default('active'),
         )
         .option('--timeout <duration>', 'the longest time to wait, for example 30m or PT30M', '1h'),
-    run: async ({ args: [id = ''], options: { until, timeout }, output, connect, shell: { signal, clock } }) => {
+    run: async ({ args: [given = ''], options: { until, timeout }, output, connect, shell: { signal, clock } }) => {
       const patience = readDuration(timeout);
       if (patience === undefined || patience === 0)
         throw usage('--timeout is not a valid duration, for example 30m or PT30M');
       const { client } = await connect();
+      const id = await findRequest(client, given, signal);
       const end = clock().getTime() + patience;
       for (;;) {
         const { state, status } = await client.executions.wait(id, until, { signal });

@@ -7,6 +7,7 @@ export function addWhoami(parent: Parent): void {
     name: 'whoami',
     description: 'show who you are signed in as, at which server and until when',
     examples: ['whoami', 'whoami --json'],
+    items: () => undefined,
     run: async ({ output, connect, shell }) => {
       const { server, origin, client, expiresAt } = await connect();
       const me = await client.auth.whoami({ signal: shell.signal });

@@ -1,7 +1,8 @@
 import { CliError, type CliErrorCode, toExitCode } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { explainNetwork } from '../explain-network.js';
-import { type Sink, toJson } from './output.js';
+import { toJson } from './format.js';
+import type { Sink } from './output.js';
 import { printable } from './printable.js';
 
 interface Failure {

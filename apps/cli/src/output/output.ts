@@ -1,7 +1,7 @@
-import { printableJson } from '@belay/sdk';
 import picocolors from 'picocolors';
-import { printable } from './printable.js';
-import { type Cell, type Colours, renderLines, renderPairs, renderTable } from './table.js';
+import { describeAgo, describeDuration, readDuration } from '../duration.js';
+import type { Format } from './format.js';
+import { type Cell, type Colours, renderLines, renderPairs, renderTable, type Short, toText } from './table.js';
 
 /** The part of an output stream that the commands use. */
 export interface Sink {
@@ -10,13 +10,9 @@ export interface Sink {
   columns?: number;
 }
 
-/** Formats JSON on one line, with control characters escaped, which JSON allows inside strings. */
-export function toJson(document: unknown): string {
-  return printableJson(JSON.stringify(document));
-}
-
-/** The output of a command: a JSON document with `--json`, tables on a terminal, plain lines in a pipe. */
+/** The output of a command: for programs what `--json`, `--jq` or `--template` say, tables on a terminal, plain lines in a pipe. */
 export interface Output {
+  /** The output is for a program. */
   readonly json: boolean;
   /** Standard output is a terminal. */
   readonly terminal: boolean;
@@ -32,28 +28,49 @@ export interface Output {
   table(head: string[], rows: Cell[][], whenEmpty: string): string;
   /** Formats names and values, one pair per line. */
   fields(fields: Record<string, Cell>): string;
+  /** Returns the ids as the shortest beginnings that tell them apart, in the order given. */
+  ids(ids: readonly string[]): Short[];
+  /** Returns an ISO 8601 instant, at a terminal as the time from now. */
+  time(instant: string | null | undefined): Short | undefined;
+  /** Returns an ISO 8601 duration, at a terminal as people say it. */
+  duration(duration: string): Short;
 }
 
 export interface OutputOptions {
   stdout: Sink;
   stderr: Sink;
-  json: boolean;
+  format: Format | undefined;
+  clock(): Date;
   /** False when NO_COLOR is set; colours also need a terminal. */
   colour: boolean;
 }
 
-export function createOutput({ stdout, stderr, json, colour }: OutputOptions): Output {
+/** How much of an id is shown at least: the millisecond in which it was made. */
+const shortest = 13;
+
+/** Returns the beginning of an id that none of the others has. */
+function shorten(id: string, others: readonly string[]): string {
+  for (let length = shortest; length < id.length; length += 1) {
+    const beginning = id.slice(0, length);
+    if (!beginning.endsWith('-') && others.every((other) => other === id || !other.startsWith(beginning)))
+      return beginning;
+  }
+  return id;
+}
+
+export function createOutput({ stdout, stderr, format, clock, colour }: OutputOptions): Output {
   const terminal = stdout.isTTY === true;
   const colours = picocolors.createColors(colour && terminal);
   // Read each time, because a window can be resized while a command runs. Default: 80 columns.
   const width = () => stdout.columns || 80;
+  const json = format !== undefined;
   const line = (sink: Sink, text: string) => void (text === '' || sink.write(`${text}\n`));
   return {
     json,
     terminal,
     colours,
-    result: (document, human) => line(stdout, json ? toJson(document) : human()),
-    event: (document, human) => line(stdout, json ? toJson(document) : human()),
+    result: (document, human) => line(stdout, format?.(document) ?? human()),
+    event: (document, human) => line(stdout, format?.(document) ?? human()),
     note: (text) => void (json || line(stderr, text)),
     notice: (text) => line(stderr, text),
     table: (head, rows, whenEmpty) => {
@@ -64,10 +81,16 @@ export function createOutput({ stdout, stderr, json, colour }: OutputOptions): O
       const entries = Object.entries(fields).filter(
         ([, value]) => value !== null && value !== undefined && value !== '',
       );
-      const pairs = entries.map(([name, value]) => [name, printable(String(value))] as const);
+      const pairs = entries.map(([name, value]) => [name, toText(value, terminal)] as const);
       return terminal
         ? renderPairs(pairs, width(), colours)
         : pairs.map(([name, text]) => `${name}\t${text}`).join('\n');
+    },
+    ids: (ids) => ids.map((id) => ({ whole: id, terminal: shorten(id, ids) })),
+    time: (instant) => (instant ? { whole: instant, terminal: describeAgo(instant, clock()) ?? instant } : undefined),
+    duration: (duration) => {
+      const milliseconds = readDuration(duration);
+      return { whole: duration, terminal: milliseconds === undefined ? duration : describeDuration(milliseconds) };
     },
   };
 }

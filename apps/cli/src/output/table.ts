@@ -1,13 +1,20 @@
 import stringWidth from 'fast-string-width';
+import { wrapAnsi } from 'fast-wrap-ansi';
 import type picocolors from 'picocolors';
 import { printable } from './printable.js';
-import { wrapWords } from './wrap-words.js';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
-export type Cell = string | number | boolean | null | undefined;
+/** Text that is short for a person at a terminal, and whole for a program. */
+export interface Short {
+  terminal: string;
+  whole: string;
+}
+export type Cell = string | number | boolean | null | undefined | Short;
 
-function toText(cell: Cell): string {
-  return cell === null || cell === undefined || cell === '' ? '-' : printable(String(cell));
+/** Returns the text of a cell: a short form is for terminals. */
+export function toText(cell: Cell, terminal: boolean): string {
+  const text = typeof cell === 'object' ? (terminal ? cell?.terminal : cell?.whole) : cell;
+  return text === null || text === undefined || text === '' ? '-' : printable(String(text));
 }
 
 /** The narrowest column for prose, in characters. */
@@ -39,7 +46,7 @@ const gap = '  ';
  * Returns a table without rules that is wrapped at words; on a terminal too narrow for that, one name and value a line.
  */
 export function renderTable(head: string[], rows: Cell[][], width: number, colours: Colours): string {
-  const texts = rows.map((row) => row.map(toText));
+  const texts = rows.map((row) => row.map((cell) => toText(cell, true)));
   const titles = head.map((title) => title.toUpperCase());
   const columns = titles.map((title, column) => boundsOf([title, ...texts.map((row) => row[column] ?? '-')]));
   const widths = fit(columns, width - gap.length * (head.length - 1));
@@ -86,7 +93,7 @@ export function renderPairs(
   return pairs
     .flatMap(([name, value]) =>
       wrapWords(value, Math.max(narrowest, width - indent)).map((line, index) =>
-        index === 0 ? `${colours.bold(name.padEnd(indent))}${line}` : `${' '.repeat(indent)}${line}`,
+        index === 0 ? `${colours.bold(pad(name, indent))}${line}` : `${' '.repeat(indent)}${line}`,
       ),
     )
     .join('\n');
@@ -94,5 +101,10 @@ export function renderPairs(
 
 /** Returns one line a row, tabs between cells, no head: for `cut`, `awk` and `while read`. */
 export function renderLines(rows: Cell[][]): string {
-  return rows.map((row) => row.map(toText).join('\t')).join('\n');
+  return rows.map((row) => row.map((cell) => toText(cell, false)).join('\t')).join('\n');
+}
+
+/** Returns the lines of a text that is wrapped between words; a word that is longer than the width stays whole. */
+function wrapWords(text: string, width: number): string[] {
+  return wrapAnsi(text, width, { hard: false, trim: true }).split('\n');
 }

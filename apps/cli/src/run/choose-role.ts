@@ -1,5 +1,6 @@
 import type { BelayClient, Role } from '@belay/sdk';
-import { usage } from '../cli-error.js';
+import { CliError, usage } from '../cli-error.js';
+import { readDuration } from '../duration.js';
 import type { Shell } from '../shell.js';
 
 /** The types of connectors that a program's name stands for. */
@@ -21,38 +22,108 @@ const systems: Readonly<Record<string, readonly string[]>> = {
   vault: ['hashicorp'],
 };
 
-/** Returns how much a role is: what is granted, then for how long. */
-function sizeOf(role: Role): [number, string] {
-  return [role.grants.length, role.max_duration];
+/** The options by which programs are told where to go. */
+const places =
+  /^(?:-h|--host|-d|--dbname|-D|--database|--context|--cluster|-n|--namespace|--profile|--project|--subscription)$/;
+
+/** Returns the words of a command that say where it goes: values of `places`, and for databases an address or a name. */
+export function readPlaces([program = '', ...args]: readonly string[]): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < args.length; at += 1) {
+    const [word = '', next = ''] = args.slice(at);
+    const [, name = word, value] = /^(--[a-z]+)=(.*)$/.exec(word) ?? [];
+    if (places.test(name)) {
+      found.push(value ?? next);
+      if (value === undefined) at += 1;
+    } else if (/^postgres(ql)?:\/\//.test(word) && URL.canParse(word)) {
+      const { hostname, pathname } = new URL(word);
+      found.push(hostname, decodeURIComponent(pathname.slice(1)));
+    } else if (/=/.test(word) && program.endsWith('psql')) {
+      found.push(...[...word.matchAll(/\b(?:host|dbname)=(\S+)/g)].map(([, text = '']) => text));
+    } else if (!word.startsWith('-') && /(psql|mysql)$/.test(program) && !args[at - 1]?.startsWith('-')) {
+      found.push(word);
+    }
+  }
+  return found.filter((text) => text.length > 1 && text !== 'localhost');
+}
+
+/** Returns which of the places a role speaks of: in its name, description, systems, or in what it grants. */
+function spokenOf(role: Role, wanted: readonly string[]): string[] {
+  const said = JSON.stringify([role.name, role.description, role.providers, role.grants]).toLowerCase();
+  const words = new Set(said.split(/[^a-z0-9]+/));
+  return wanted.filter((place) => {
+    const [first = ''] = place.toLowerCase().split('.');
+    return said.includes(place.toLowerCase()) || words.has(first);
+  });
+}
+
+interface Fitting {
+  role: Role;
+  places: readonly string[];
+}
+
+/** Orders roles: those that speak of more of the places first, then those that grant less, then for a shorter time. */
+function compare(one: Fitting, other: Fitting): number {
+  const longest = ({ role }: Fitting) => readDuration(role.max_duration) ?? Number.POSITIVE_INFINITY;
+  return (
+    other.places.length - one.places.length ||
+    one.role.grants.length - other.role.grants.length ||
+    longest(one) - longest(other) ||
+    one.role.name.localeCompare(other.role.name)
+  );
+}
+
+/** Returns the roles of the systems that a command is for, the least for its target first, and why that one is it. */
+export function proposeRoles(
+  command: readonly string[],
+  { providers, roles }: { providers: readonly { id: string; type: string }[]; roles: readonly Role[] },
+): { fitting: Role[]; why: string } {
+  const program = nameOf(command);
+  const types = systems[program] ?? [];
+  const there = new Set(providers.filter(({ type }) => types.includes(type)).map(({ id }) => id));
+  const wanted = readPlaces(command);
+  const fitting = roles
+    .map((role) => ({ role, places: spokenOf(role, wanted) }))
+    .filter(({ role }) => role.providers.some((provider) => there.has(provider)))
+    .sort(compare);
+  const places = fitting[0]?.places ?? [];
+  return {
+    fitting: fitting.map(({ role }) => role),
+    why: places.length > 0 ? `the least for ${places.join(' and ')}` : `the least for ${program}`,
+  };
+}
+
+function nameOf([program = '']: readonly string[]): string {
+  return program.split('/').at(-1) ?? '';
 }
 
 /**
- * Returns the role that the person chooses among those of the systems that a program is for, the least first. Throws
- * `usage` without a terminal to ask at, or the program is not known: a role is never guessed.
+ * Returns the role that the person agrees to or chooses among those of the systems that a command is for. The least that
+ * fits its target is proposed, with the reason. Throws `usage` with the proposal without a terminal to ask at, or when no role
+ * is known: a role is never chosen for a person.
  */
 export async function chooseRole(
   client: BelayClient,
   shell: Shell,
-  { program, interactive }: { program: string; interactive: boolean },
+  { command, interactive }: { command: readonly string[]; interactive: boolean },
 ): Promise<string> {
-  const types = systems[program.split('/').at(-1) ?? ''] ?? [];
   const [{ providers }, { roles }] = await Promise.all([
     client.providers.list({}, { signal: shell.signal }),
     client.roles.list({}, { signal: shell.signal }),
   ]);
-  const there = new Set(providers.filter(({ _source }) => types.includes(_source.provider)).map(({ _id }) => _id));
-  const fitting = Object.values(roles)
-    .map(({ role }) => role)
-    .filter((role) => role.providers.some((provider) => there.has(provider)))
-    .sort((one, other) => {
-      const [[count, longest], [otherCount, otherLongest]] = [sizeOf(one), sizeOf(other)];
-      return count - otherCount || longest.localeCompare(otherLongest) || one.name.localeCompare(other.name);
-    });
-  if (fitting.length === 0) throw usage(`no role is known for ${program}; name one: belay run <role> -- ${program}`);
+  const { fitting, why } = proposeRoles(command, {
+    providers: providers.map(({ _id, _source }) => ({ id: _id, type: _source.provider })),
+    roles: Object.values(roles).map(({ role }) => role),
+  });
+  const program = nameOf(command);
+  const [least] = fitting;
+  if (least === undefined) throw usage(`no role is known for ${program}; name one: belay run <role> -- ${program}`);
   if (!interactive) {
     const names = fitting.map(({ name }) => name).join(', ');
-    throw usage(`name the role: belay run <role> -- ${program}; for ${program}: ${names}`);
+    throw usage(`name the role: belay run ${least.name} -- ${program} …, which is ${why}; for ${program}: ${names}`);
   }
+  if (await shell.prompts.confirm(`Use ${least.name}: ${least.description}? It is ${why}.`)) return least.name;
+  if (fitting.length === 1) throw new CliError('aborted', 'no role chosen; nothing was sent');
   return shell.prompts.select(
     `Which role for ${program}? The least first.`,
     fitting.map((role) => ({ value: role.name, label: role.name, hint: role.description })),

@@ -8,6 +8,8 @@ export interface Typist extends AsyncDisposable {
   sees(text: string | RegExp): Promise<void>;
   /** Everything that was written, controls and all. */
   screen(): string;
+  /** Closes the terminal, as a window is closed. */
+  close(): void;
   /** Resolves to the exit code of the command line. */
   ended(): Promise<number | null>;
 }
@@ -64,6 +66,7 @@ export function typeInto(command: string, env: Record<string, string>): Typist {
       );
     },
     screen: () => screen,
+    close: () => void child.kill('SIGKILL'),
     ended: () => closed,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) child.kill('SIGTERM');

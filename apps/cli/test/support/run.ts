@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,12 +24,20 @@ function unasked(question: string): never {
 /** Answers no question: a test that expects one hands in its own. */
 export const silent: Prompts = { confirm: unasked, secret: unasked, select: unasked, text: unasked };
 
+/** Loads jq as Node.js does, without the test runner between. */
+export const loadJq: Shell['loadJq'] = () => createRequire(import.meta.url)('jq-web');
+
 const unavailable = () => Promise.reject(new Error('not in this test'));
 
 /** Does nothing: a test that expects something to be done hands in its own. */
 export const idle: Operator = {
   start: unavailable,
   validate: unavailable,
+  testPolicies: unavailable,
+  plan: unavailable,
+  schema: unavailable,
+  blueprints: unavailable,
+  init: unavailable,
   createToken: unavailable,
   enrollAgent: unavailable,
   listTokens: unavailable,
@@ -38,6 +47,13 @@ export const idle: Operator = {
   listScimTokens: unavailable,
   revokeScimToken: unavailable,
   revokeAccess: unavailable,
+  beginRestore: unavailable,
+  readRestore: unavailable,
+  answerLeftover: unavailable,
+  skipProvider: unavailable,
+  openRestore: unavailable,
+  archiveLedger: unavailable,
+  verifyArchives: unavailable,
   rotateEncryption: unavailable,
   setSecret: unavailable,
   listSecrets: unavailable,
@@ -69,6 +85,7 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
         posix: true,
         prompts: silent,
         programs: { start: unasked, onSignal: () => () => {} },
+        loadJq,
         readInput: unavailable,
         openBrowser: () => {},
         randomBytes,

@@ -98,7 +98,15 @@ export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: num
     elevate_requests: 0,
     overdue_revocations: 0,
     failing_executions: 0,
+    failing_providers: 0,
     undelivered_messages: 0,
+    disabled_channels: 0,
+    waiting_approvals: 0,
+    oldest_approval_seconds: 0,
+    due_work: 0,
+    queue_lag_seconds: 0,
+    grants_waiting_for_restore: 0,
+    drifted_access: 0,
     dropped_jobs: 0,
   };
 }

@@ -1,5 +1,5 @@
 import { preferenceOperations } from '@belay/contract/preferences';
-import { readPreferences, writePreferences } from '@belay/core';
+import { choosePreferences, readPreferences, writePreferences } from '@belay/core';
 import { authenticated } from '../procedures.js';
 import { router } from '../trpc.js';
 
@@ -12,6 +12,7 @@ export const preferencesRouter = router({
         tags: ['notifications'],
         summary: 'Read what you are told outside of Belay, where and when',
       },
+      rest: { html: 'offered' },
     })
     .output(preferenceOperations.get.output)
     .query(({ ctx }) => readPreferences(ctx.caller)),
@@ -27,4 +28,18 @@ export const preferencesRouter = router({
     .input(preferenceOperations.set.input)
     .output(preferenceOperations.set.output)
     .mutation(({ ctx, input }) => writePreferences(ctx.caller, input)),
+  choose: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/preferences',
+        tags: ['notifications'],
+        summary: 'Choose the same in a form: what you want to be told',
+        contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
+      },
+      rest: { redirect: { status: 303, always: false } },
+    })
+    .input(preferenceOperations.choose.input)
+    .output(preferenceOperations.choose.output)
+    .mutation(({ ctx, input }) => choosePreferences(ctx.caller, input)),
 });

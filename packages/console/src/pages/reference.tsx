@@ -11,7 +11,7 @@ interface Operation {
   tag: string;
   open: boolean;
   parameters: Parameter[];
-  bodies: [type: string, schema: unknown][];
+  bodies: [type: string, media: Record<string, unknown>][];
   responses: [status: string, response: Record<string, unknown>][];
 }
 
@@ -23,10 +23,14 @@ interface Parameter {
   schema: unknown;
 }
 
+/** The prefix of the anchors of shapes, which no section has. */
+const anchor = 'shape-';
+
 /** Renders the OpenAPI document as a page, with the operations by section. */
 export function referencePage(document: OpenApiDocument, basePath: string): Page {
   const operations = operationsIn(document);
   const tags = document.tags ?? [];
+  const shapes = Object.entries(document.components?.schemas ?? {});
   return {
     title: texts.reference.apiReference,
     content: (
@@ -47,6 +51,9 @@ export function referencePage(document: OpenApiDocument, basePath: string): Page
                 <a href={`#${name}`}>{name}</a>
               </li>
             ))}
+            <li>
+              <a href="#shapes">{texts.reference.shapes}</a>
+            </li>
           </ul>
         </nav>
         {tags.map(({ name, description }) => (
@@ -64,6 +71,25 @@ export function referencePage(document: OpenApiDocument, basePath: string): Page
             </ul>
           </section>
         ))}
+        <section aria-labelledby="shapes">
+          <h2 id="shapes">{sentence(texts.reference.shapes)}</h2>
+          <p class="quiet">{texts.reference.shapesLead}</p>
+          <ul class="cards">
+            {shapes.map(([name, schema]) => (
+              <li key={name} class="card">
+                <h3 id={`${anchor}${name}`}>
+                  <code>{name}</code>
+                </h3>
+                {contentOf(schema) === undefined && formsOf(schema).length === 0 && (
+                  <p>
+                    <Type schema={schema} />
+                  </p>
+                )}
+                <Fields schema={schema} depth={0} />
+              </li>
+            ))}
+          </ul>
+        </section>
       </>
     ),
   };
@@ -93,7 +119,7 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
                 <li key={`${parameter.in} ${parameter.name}`}>
                   <code>{parameter.name}</code>
                   {texts.reference.inThe}
-                  {parameter.in}: {typeOf(parameter.schema)}
+                  {parameter.in}: <Type schema={parameter.schema} />
                   {parameter.required && texts.reference.required}
                   {parameter.description !== '' && `. ${parameter.description}`}
                 </li>
@@ -105,7 +131,7 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
           <>
             <h4>{texts.reference.body}</h4>
             <p class="quiet">{bodies.map(([type]) => type).join(', ')}</p>
-            <Fields schema={bodies[0]?.[1]} depth={0} />
+            <Content media={bodies[0]?.[1]} />
           </>
         )}
         <h4>{texts.reference.responses}</h4>
@@ -113,13 +139,52 @@ function OperationCard({ operation }: { operation: Operation }): VNode {
           {responses.map(([status, response]) => (
             <li key={status}>
               <strong>{status}</strong> {String(response.description ?? '')}
-              {status.startsWith('2') && <Fields schema={schemaOf(response)} depth={0} />}
+              {status.startsWith('2') && <Content media={jsonOf(response)} />}
             </li>
           ))}
         </ul>
       </details>
     </>
   );
+}
+
+/** Renders the shape of a body and an example of it. */
+function Content({ media }: { media: Record<string, unknown> | undefined }): VNode | null {
+  if (media === undefined) return null;
+  return (
+    <>
+      {shapeOf(media.schema) !== undefined && (
+        <p>
+          <Type schema={media.schema} />
+        </p>
+      )}
+      <Fields schema={media.schema} depth={0} />
+      {media.example !== undefined && (
+        <pre>
+          <code>{typeof media.example === 'string' ? media.example : JSON.stringify(media.example, null, 2)}</code>
+        </pre>
+      )}
+    </>
+  );
+}
+
+/** Renders a type in words; a named shape is a link to its fields. */
+function Type({ schema }: { schema: unknown }): VNode {
+  const name = shapeOf(schema);
+  if (name !== undefined) return <a href={`#${anchor}${name}`}>{name}</a>;
+  const item = isRecord(schema) && schema.type === 'array' ? shapeOf(schema.items) : undefined;
+  if (item === undefined) return <>{typeOf(schema)}</>;
+  return (
+    <>
+      {texts.reference.listOf('')}
+      <a href={`#${anchor}${item}`}>{item}</a>
+    </>
+  );
+}
+
+/** Returns the name of the shape that a schema refers to. */
+function shapeOf(schema: unknown): string | undefined {
+  return isRecord(schema) && typeof schema.$ref === 'string' ? schema.$ref.replace(/^.*\//, '') : undefined;
 }
 
 const deepest = 4;
@@ -146,7 +211,7 @@ function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | 
     <ul>
       {Object.entries(inner.properties).map(([name, value]) => (
         <li key={name}>
-          <code>{name}</code>: {typeOf(value)}
+          <code>{name}</code>: <Type schema={value} />
           {required.includes(name) ? '' : texts.reference.optional}
           {isRecord(value) && typeof value.description === 'string' && `. ${value.description}`}
           <Fields schema={value} depth={depth + 1} />
@@ -178,6 +243,8 @@ function contentOf(schema: unknown): { properties: Record<string, unknown>; requ
 
 function typeOf(schema: unknown): string {
   if (!isRecord(schema)) return 'anything';
+  const shape = shapeOf(schema);
+  if (shape !== undefined) return shape;
   if (Array.isArray(schema.enum)) return (schema.enum as unknown[]).join(texts.reference.or2);
   if ('const' in schema) return String(schema.const);
   const choices = schema.anyOf ?? schema.oneOf;
@@ -190,9 +257,9 @@ function typeOf(schema: unknown): string {
   return typeof types === 'string' ? `${types}${format}` : 'anything';
 }
 
-function schemaOf(holder: Record<string, unknown>): unknown {
+function jsonOf(holder: Record<string, unknown>): Record<string, unknown> | undefined {
   const content = isRecord(holder.content) ? holder.content['application/json'] : undefined;
-  return isRecord(content) ? content.schema : undefined;
+  return isRecord(content) ? content : undefined;
 }
 
 function operationsIn(document: OpenApiDocument): Operation[] {
@@ -210,7 +277,7 @@ function operationsIn(document: OpenApiDocument): Operation[] {
           parameters: Array.isArray(value.parameters)
             ? (value.parameters as unknown[]).filter(isRecord).map(parameterOf)
             : [],
-          bodies: Object.entries(body).map(([type, media]) => [type, isRecord(media) ? media.schema : undefined]),
+          bodies: Object.entries(body).map(([type, media]) => [type, isRecord(media) ? media : {}]),
           responses: Object.entries(isRecord(value.responses) ? value.responses : {}).flatMap(([status, response]) =>
             isRecord(response) ? [[status, response] as [string, Record<string, unknown>]] : [],
           ),

@@ -6,18 +6,27 @@ import { texts } from '../texts.js';
 import { whoDecides } from './approvers.js';
 import { type Fact, Facts } from './parts/facts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
+import { Icon } from './parts/icon.js';
 import { held, permitted, type RoleDetails, type Workflows } from './roles.js';
-import type { Page, View } from './view.js';
+import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
+/** What the page of a role says beside the role. */
+export interface AroundRole {
+  workflows: Workflows;
+  /** Whether the viewer starred it. */
+  starred: boolean;
+}
+
 /** Renders one role with its access, its approvers and the form to request it. */
-export function rolePage(role: RoleDetails, workflows: Workflows, view: View): Page {
+export function rolePage(role: RoleDetails, { workflows, starred }: AroundRole, view: View): Page {
   const { users = [], groups = [] } = role.permissions ?? {};
   const audience = [...users, ...groups.map((group) => texts.role.theGroup(group))];
   return {
     title: role.name,
     lead: role.description,
     crumbs: [{ href: at('roles'), text: texts.roles.title }],
+    actions: <StarForm role={role.name} starred={starred} view={view} />,
     content: (
       <>
         <div class="columns">
@@ -57,6 +66,22 @@ export function rolePage(role: RoleDetails, workflows: Workflows, view: View): P
       </>
     ),
   };
+}
+
+/** Renders the button that stars a role, or removes its star. */
+function StarForm({ role, starred, view }: { role: string; starred: boolean; view: View }): VNode {
+  return (
+    <PostForm
+      action={to(view, 'role', role, starred ? 'unstar' : 'star')}
+      class={starred ? 'starred' : undefined}
+      view={view}
+    >
+      <button type="submit" class="second">
+        <Icon name="star" />
+        {starred ? texts.role.unstar : texts.role.star}
+      </button>
+    </PostForm>
+  );
 }
 
 interface Preset {

@@ -17,6 +17,8 @@ export type Workflows = ReadonlyMap<string, Outputs['workflows']['get']>;
 
 /** What the page of roles says about the viewer beside the roles. */
 export interface AroundRoles {
+  /** The names of the roles that the viewer starred. */
+  starred: readonly string[];
   held: Outputs['access']['list']['access'];
   open: Outputs['executions']['list']['executions'];
   /** Requests that ended, newest first: their roles come first. */
@@ -35,6 +37,7 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
   const q = typeof view.input.q === 'string' ? view.input.q.trim() : '';
   const all = Object.values(roles).map(({ role }) => role);
   const groups = q === '' ? bySystem(all, around) : [{ id: 'found', title: texts.roles.found, roles: all }];
+  const starred = q === '' ? starredOf(all, around) : [];
   const recent = q === '' ? recentOf(all, around) : [];
   const rows = (of: readonly RoleDetails[], system?: string) =>
     of.map((role) => <RoleRow key={role.name} role={role} system={system} around={around} view={view} />);
@@ -61,6 +64,11 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
         <div class={groups.length >= manySystems ? 'roles with-index' : 'roles'}>
           {groups.length >= manySystems && <SystemIndex groups={groups} />}
           <div>
+            {starred.length > 0 && (
+              <Group id="starred" sign={<Icon name="star" />} title={texts.roles.starred} count={starred.length}>
+                {rows(starred)}
+              </Group>
+            )}
             {recent.length > 0 && (
               <Group id="recent" sign={<Icon name="clock" />} title={texts.roles.recent} count={recent.length}>
                 {rows(recent)}
@@ -124,9 +132,15 @@ function bySystem(roles: readonly RoleDetails[], { systems }: AroundRoles): Syst
     .sort((one, other) => (one.title < other.title ? -1 : 1));
 }
 
-function recentOf(roles: readonly RoleDetails[], { past, open }: AroundRoles): RoleDetails[] {
+function starredOf(roles: readonly RoleDetails[], { starred }: AroundRoles): RoleDetails[] {
   const byName = new Map(roles.map((role) => [role.name, role]));
-  const names = new Set([...open, ...past].map(({ role }) => role));
+  return starred.flatMap((name) => byName.get(name) ?? []);
+}
+
+/** Returns the roles that were requested lately and are not starred, which are listed above them. */
+function recentOf(roles: readonly RoleDetails[], { past, open, starred }: AroundRoles): RoleDetails[] {
+  const byName = new Map(roles.map((role) => [role.name, role]));
+  const names = new Set([...open, ...past].map(({ role }) => role).filter((name) => !starred.includes(name)));
   return [...names].flatMap((name) => byName.get(name) ?? []).slice(0, mostRecent);
 }
 

@@ -4,12 +4,15 @@ import { texts } from '../texts.js';
 import { navigation } from './navigation.js';
 import { Icon, type IconName } from './parts/icon.js';
 import { Empty, SearchField } from './parts/list.js';
+import { Avatar } from './parts/people.js';
 import { Glyph } from './parts/system.js';
 import type { Outputs, Page, View } from './view.js';
 
 export interface Searched {
   roles: Outputs['roles']['list']['roles'];
   executions: Outputs['executions']['list']['executions'];
+  /** Only for those who oversee. */
+  people: Outputs['admin']['people']['people'];
 }
 
 interface Found {
@@ -22,13 +25,14 @@ interface Found {
 /** How many of each kind are shown; more letters find the others. */
 const most = 8;
 
-/** Renders the search over pages, roles and requests, which the palette shows as well. */
+/** Renders the search over pages, roles, requests and, for those who oversee, people, which the palette shows as well. */
 export function searchPage(found: Searched, view: View): Page {
   const words = typeof view.input.q === 'string' ? view.input.q.trim() : '';
   const groups: [title: string, items: Found[]][] = [
     [texts.search.pages, pagesOf(view)],
     [texts.search.roles, rolesOf(found)],
     [texts.search.requests, requestsOf(found)],
+    [texts.search.people, peopleOf(found)],
   ];
   const shown = groups
     .map(([title, items]): [string, Found[]] => [title, items.filter((item) => isMatch(item, words)).slice(0, most)])
@@ -103,5 +107,14 @@ function requestsOf({ executions }: Searched): Found[] {
     text: role,
     sub: reason,
     sign: signOf('clock'),
+  }));
+}
+
+function peopleOf({ people }: Searched): Found[] {
+  return people.map(({ name, email }) => ({
+    href: at('admin', 'people', email),
+    text: name,
+    sub: email,
+    sign: <Avatar name={name} small />,
   }));
 }

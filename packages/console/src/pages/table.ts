@@ -19,9 +19,10 @@ import { logsPage } from './logs.js';
 import { addressWith } from './parts/list.js';
 import { programPage } from './program.js';
 import { providerPage, providersPage } from './providers.js';
-import { rolePage } from './role.js';
+import { type AroundRole, rolePage } from './role.js';
 import { type AroundRoles, type RoleDetails, rolesPage, type Workflows } from './roles.js';
 import { searchPage } from './search.js';
+import { settingsPage } from './settings.js';
 import { signedInPage, signedOutPage, signInPage } from './sign-in.js';
 import { describePage, suggestionPage } from './suggest.js';
 import type { Outputs, Page, View } from './view.js';
@@ -44,6 +45,7 @@ const requested: Render = (output: Outputs['elevation']['request'], _view) => ({
 const toExecution: Render = (_output: object, view) => ({
   redirect: at('requests', String(view.input.execution_id ?? view.input.id)),
 });
+const toRole: Render = (output: Outputs['roles']['star']) => ({ redirect: at('roles', output.role) });
 const toAdmin =
   (page: string): Render =>
   () => ({ redirect: at('admin', page) });
@@ -127,6 +129,8 @@ const table: Readonly<Record<string, Render>> = {
   }),
   'executions.terminate': toExecution,
   'logs.list': (output: Outputs['logs']['list'], view) => ({ page: logsPage(output, view) }),
+  'preferences.choose': () => ({ redirect: at('settings') }),
+  'preferences.get': (output: Outputs['preferences']['get'], view) => ({ page: settingsPage(output, view) }),
   'program.page': (output: Outputs['program']['page'], view) => ({ page: programPage(output, view) }),
   'providers.get': async (output: Outputs['providers']['get'], view, ask) => {
     const roles = output.capabilities.includes('authorizer')
@@ -136,11 +140,13 @@ const table: Readonly<Record<string, Render>> = {
   },
   'providers.list': (output: Outputs['providers']['list'], view) => ({ page: providersPage(output, view) }),
   'roles.get': async (output: Outputs['roles']['get'], view, ask) => ({
-    page: rolePage(output, await workflowsOf([output], ask), view),
+    page: rolePage(output, await aroundRole(output, ask), view),
   }),
   'roles.list': async (output: Outputs['roles']['list'], view, ask) => {
     return { page: rolesPage(output, await aroundRoles(ask), view) };
   },
+  'roles.star': toRole,
+  'roles.unstar': toRole,
   'workflows.get': (output: Outputs['workflows']['get'], view) => ({ page: workflowPage(output, view) }),
   'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
 };
@@ -172,14 +178,16 @@ async function renderInbox(output: Outputs['approvals']['inbox'], view: View, as
 const lately = 20;
 
 async function aroundRoles(ask: Ask): Promise<AroundRoles> {
-  const [access, open, past, systems, dynamic] = await Promise.all([
+  const [access, open, past, systems, dynamic, starred] = await Promise.all([
     ask<Outputs['access']['list']>('access.list'),
     ask<Outputs['executions']['list']>('executions.list', {}),
     ask<Outputs['executions']['list']>('executions.list', { status: 'past', limit: lately }),
     ask<Outputs['providers']['list']>('providers.list', {}),
     ask<Outputs['elevation']['dynamic']>('elevation.dynamic'),
+    ask<Outputs['roles']['starred']>('roles.starred'),
   ]);
   return {
+    starred: starred?.roles ?? [],
     held: access?.access ?? [],
     open: open?.executions ?? [],
     past: past?.executions ?? [],
@@ -191,6 +199,14 @@ async function aroundRoles(ask: Ask): Promise<AroundRoles> {
 async function sessionsOf(view: View, ask: Ask): Promise<Outputs['sessions']['list']['sessions']> {
   const found = view.viewer === null ? undefined : await ask<Outputs['sessions']['list']>('sessions.list');
   return found?.sessions ?? {};
+}
+
+async function aroundRole(role: RoleDetails, ask: Ask): Promise<AroundRole> {
+  const [workflows, starred] = await Promise.all([
+    workflowsOf([role], ask),
+    ask<Outputs['roles']['starred']>('roles.starred'),
+  ]);
+  return { workflows, starred: starred?.roles.includes(role.name) ?? false };
 }
 
 /** Returns the definitions that roles refer to, which name their approvers. */
@@ -220,6 +236,10 @@ export async function renderOutput(
 export async function renderRefused(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
   if (procedure === 'elevation.suggest') return describePage(view);
   if (procedure === 'elevation.requestMany') return renderCart(view, ask);
+  if (procedure === 'preferences.choose') {
+    const preferences = await ask<Outputs['preferences']['get']>('preferences.get');
+    return preferences === undefined ? undefined : settingsPage(preferences, view);
+  }
   if (procedure !== 'elevation.request') return undefined;
   const name = view.input.role;
   if (name === undefined) {
@@ -227,7 +247,7 @@ export async function renderRefused(procedure: string, view: View, ask: Ask): Pr
     return output === undefined ? undefined : dynamicPage(output, view);
   }
   const role = await ask<RoleDetails>('roles.get', { role: name });
-  return role === undefined ? undefined : rolePage(role, await workflowsOf([role], ask), view);
+  return role === undefined ? undefined : rolePage(role, await aroundRole(role, ask), view);
 }
 
 /** Renders the confirmation before a link acts, with the execution that it is about where the viewer can see it. */
@@ -264,11 +284,15 @@ export async function renderHome(view: View, ask: Ask): Promise<Page> {
 
 /** Renders the search, which has no procedure either. */
 export async function renderSearch(view: View, ask: Ask): Promise<Page> {
-  const [roles, executions] = await Promise.all([
+  const { q } = view.input;
+  const named = typeof q === 'string' && q.trim() !== '' ? { q: q.trim() } : {};
+  const [roles, executions, people] = await Promise.all([
     ask<Outputs['roles']['list']>('roles.list', {}),
     ask<Outputs['executions']['list']>('executions.list', {}),
+    view.oversight === null ? undefined : ask<Outputs['admin']['people']>('admin.people', named),
   ]);
-  return searchPage({ roles: roles?.roles ?? {}, executions: executions?.executions ?? [] }, view);
+  const found = { roles: roles?.roles ?? {}, executions: executions?.executions ?? [], people: people?.people ?? [] };
+  return searchPage(found, view);
 }
 
 /** Renders the form for several roles, whose names are in the address. */

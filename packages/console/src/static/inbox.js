@@ -35,6 +35,7 @@ const keys = {
 };
 
 document.addEventListener('keydown', (event) => {
+  if (document.documentElement.dataset.keys === 'off') return;
   if (event.metaKey || event.ctrlKey || event.altKey || event.repeat || isTyping(event)) return;
   const act = keys[event.key];
   if (act === undefined) return;

@@ -31,6 +31,25 @@ function isTyping({ target }) {
   );
 }
 
+// Whether single keys do anything is kept in this browser (WCAG 2.1.4); other scripts read it from the document.
+const stored = 'belay-single-keys';
+const root = document.documentElement;
+try {
+  if (localStorage.getItem(stored) === 'off') root.dataset.keys = 'off';
+} catch {
+  // A browser that stores nothing has the keys on.
+}
+const keySwitch = document.querySelector('label[data-keys]');
+const keyBox = keySwitch?.querySelector('input');
+if (keySwitch && keyBox) {
+  keySwitch.removeAttribute('hidden');
+  keyBox.checked = root.dataset.keys !== 'off';
+  keyBox.addEventListener('change', () => {
+    root.dataset.keys = keyBox.checked ? 'on' : 'off';
+    localStorage.setItem(stored, root.dataset.keys);
+  });
+}
+
 async function openPalette() {
   const { open } = await import('./palette.js');
   open();
@@ -41,7 +60,7 @@ document.addEventListener('keydown', (event) => {
     if (document.querySelector('[data-palette]') === null) return;
     event.preventDefault();
     void openPalette();
-  } else if (event.key === '/' && !isTyping(event)) {
+  } else if (event.key === '/' && !isTyping(event) && root.dataset.keys !== 'off') {
     const field = /** @type {HTMLInputElement | null} */ (document.querySelector('main [data-search]'));
     if (field === null) return;
     event.preventDefault();

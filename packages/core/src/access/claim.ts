@@ -18,6 +18,7 @@ import type { Claimed, Concern } from './claimed.js';
 import { decideClaim } from './decide.js';
 import { freeLostClaim } from './lost-claims.js';
 import type { Resting } from './refer.js';
+import { grantsWait } from './restore/gate.js';
 import { isLive, isOver, overAt } from './wanted.js';
 
 /** The result of a claim: a call to make, or an entitlement that needs no call. */
@@ -112,7 +113,7 @@ export type ClaimRow = {
 
 /**
  * Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4); records expired
- * grants as expired. The statement sees the grants as of its start. Every change of what is wanted changes the
+ * grants as expired. While grants wait after a restore, a due grant is put off instead. The statement sees the grants as of its start. Every change of what is wanted changes the
  * entitlement's row in the same transaction, so a row that is newer than the statement is left alone: it is due again.
  */
 async function claim(
@@ -128,7 +129,8 @@ async function claim(
     sqlText`
     with ${which},
     judged as (
-      select locked.*, live.next_expiry, live.until, ${task} as task
+      select locked.*, live.next_expiry, live.until, case ${task} when 'grant' then
+        case when ${grantsWait} then 'wait' else 'grant' end else ${task} end as task
       from locked
       cross join lateral (select e.xmin as version from ${entitlements} e where e.id = locked.id offset 0) as seen
       cross join lateral (
@@ -140,10 +142,11 @@ async function claim(
     claimed as (
       update ${entitlements} e set
         state = case task when 'grant' then 'granting' when 'revoke' then 'revoking' else e.state end,
-        fence = case task when 'rest' then e.fence else e.fence + 1 end,
-        claim = case task when 'rest' then e.claim else ${claimId} || ' ' || (e.fence + 1) end,
-        lease_until = case task when 'rest' then e.lease_until else ${leaseEnd} end,
-        due_at = case task when 'rest' then coalesce(next_expiry, app_now()) else ${leaseEnd} end,
+        fence = case when task in ('rest', 'wait') then e.fence else e.fence + 1 end,
+        claim = case when task in ('rest', 'wait') then e.claim else ${claimId} || ' ' || (e.fence + 1) end,
+        lease_until = case when task in ('rest', 'wait') then e.lease_until else ${leaseEnd} end,
+        due_at = case task when 'rest' then coalesce(next_expiry, app_now())
+          when 'wait' then app_now() + interval '5 seconds' else ${leaseEnd} end,
         last_grant_call_at = case task when 'grant' then app_now() else e.last_grant_call_at end,
         failures = case when task = 'revoke' and judged.state <> 'revoking' then 0 else e.failures end
       from judged where e.id = judged.id and task <> 'nothing'
@@ -159,7 +162,7 @@ async function claim(
     notified as (${notifying()})
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
       app_now() as now, until, task, ${more.concerns ?? sqlText`null`} as concerns, (select count(*) from notified)
-    from claimed order by task = 'grant'`,
+    from claimed where task <> 'wait' order by task = 'grant'`,
   );
   const sent = last ? commitWith(db as Transaction, [claiming]).then(([rows]) => rows) : claiming.execute();
   const rows = await sent.catch((error: unknown) => {

@@ -10,7 +10,7 @@ import {
 } from '@belay/db';
 import type { Actor } from '../context.js';
 import { describeActor, notifying, writingLedger } from '../ledger/append.js';
-import type { EntitlementHint } from './places.js';
+import type { EntitlementJob } from './places.js';
 import { isLiveOf } from './wanted.js';
 
 export interface EndGrants {
@@ -25,19 +25,20 @@ export interface EndGrants {
   ownerId?: string | undefined;
 }
 
-type Due = { id: string; provider: string };
+/** `related`: whether the execution extends another one, or is extended. */
+type Due = { id: string; provider: string; related: boolean };
 
 /**
  * Ends an execution's live grants early, in the caller's transaction, which holds the execution's lock (lock order:
  * execution → grants → entitlements). No provider is called here: the reconciler sees that the grants are no longer
- * wanted (R3). Returns the hints that wake it.
+ * wanted (R3). Returns the jobs that wake it.
  */
-export async function endGrants(tx: Transaction, input: EndGrants): Promise<EntitlementHint[]> {
-  return hintsOf(await endingGrants(tx, input).execute());
+export async function endGrants(tx: Transaction, input: EndGrants): Promise<EntitlementJob[]> {
+  return jobsOf(await endingGrants(tx, input).execute());
 }
 
-/** Returns the hints that wake the reconciler for ended grants. */
-export function hintsOf(due: readonly Due[]): EntitlementHint[] {
+/** Returns the jobs that wake the reconciler for ended grants. */
+export function jobsOf(due: readonly Pick<Due, 'id' | 'provider'>[]): EntitlementJob[] {
   return due.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider }));
 }
 
@@ -67,6 +68,8 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
         null::text, ${executionId}::uuid, entitlement_id, null::jsonb
       from ended`)}),
     notified as (${notifying()})
-    select id, provider, (select count(*) from notified) from due order by id`,
+    select id, provider, (select count(*) from notified),
+      exists (select from ${executions} r where r.extends_id = ${executionId} or (r.id = ${executionId} and r.extends_id is not null)) as related
+    from due order by id`,
   );
 }

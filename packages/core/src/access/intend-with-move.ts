@@ -1,5 +1,5 @@
 import { isOutage } from '@belay/contract/outage';
-import { catalogs, entitlements, execute, grants, type SqlText, sqlText } from '@belay/db';
+import { catalogs, entitlements, execute, executions, grants, type SqlText, sqlText } from '@belay/db';
 import { isWhole, type PreparedMove, retryDeadlock, writing } from '@belay/engine';
 import type { Store } from '../context.js';
 import { type ClaimRow, claimOf } from './claim.js';
@@ -7,7 +7,8 @@ import { decideIntent, type Held } from './decide.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
 import { freeLostClaim } from './lost-claims.js';
 import type { Places } from './places.js';
-import { entitlementKey, keyByNames } from './rows.js';
+import { grantsWait } from './restore/gate.js';
+import { comparableEmail, entitlementKey, keyByNames } from './rows.js';
 import { isLive } from './wanted.js';
 
 /**
@@ -66,19 +67,20 @@ function intending(
   const { plan, stepKey, userId } = intention;
   const interval = (milliseconds: number) => sqlText`${`${milliseconds} milliseconds`}::interval`;
   const lease = sqlText`app_now() + ${interval(ctx.timing.lease)}`;
-  const texts = rows.map(({ id, grantId, key, provider, identity, access, pin, address }) => ({
-    id,
-    grant_id: grantId,
-    key,
-    provider,
-    identity,
-    access,
-    target: pin.target,
-    subject: pin.subject,
-    address,
-    placed: placed.ids.has(id),
+  const texts = rows.map((one) => ({
+    id: one.id,
+    grant_id: one.grantId,
+    key: one.key,
+    provider: one.provider,
+    identity: one.identity,
+    identity_email: comparableEmail(one),
+    access: one.access,
+    target: one.pin.target,
+    subject: one.pin.subject,
+    address: one.address,
+    placed: placed.ids.has(one.id),
     // A row under its names is older than pins: it may have to be adopted.
-    named: keyByNames({ provider, identity, access }),
+    named: keyByNames(one),
   }));
   // Most intents have one grant. Stated explicitly, because the planner assumes a hundred for a list of unknown length,
   // and reads whole tables.
@@ -95,22 +97,28 @@ function intending(
       sqlText`configured as (update ${catalogs} set source = source where false)`,
       sqlText`planned as (
         select * from jsonb_to_recordset(${JSON.stringify(texts)}::text::jsonb) as one (id uuid, grant_id uuid, key text,
-          provider text, identity text, access jsonb, target text, subject jsonb, address text, placed boolean, named text) ${only})`,
+          provider text, identity text, identity_email text, access jsonb, target text, subject jsonb, address text, placed boolean, named text) ${only})`,
+      // While grants wait after a restore, the intent is written and nothing is claimed.
+      sqlText`permitted as materialized (select not ${grantsWait} as granting)`,
       sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
     ],
+    // What an extension rests on has to be locked first.
     when: sqlText`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
+      and not exists (select from ${executions} e where e.id = ${intention.executionId}::uuid and e.extends_id is not null)
       and not exists (select from planned join ${entitlements} on ${key} = planned.named where ${state} <> 'absent')`,
     after: [
       sqlText`held as (
-        insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, access, state, due_at,
+        insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, identity_email, access, state, due_at,
           lease_until, fence, claim, last_grant_call_at)
-        select planned.id, key, provider, target, subject, address, identity, access, 'granting',
-          case when placed then ${lease} else app_now() end, case when placed then ${lease} end,
-          case when placed then 1 else 0 end, case when placed then ${placed.claimId}::text || ' 1' end,
-          case when placed then app_now() end
-        from moved, planned order by key
+        select planned.id, key, provider, target, subject, address, identity, identity_email, access, 'granting',
+          case when placed and granting then ${lease} else app_now() end, case when placed and granting then ${lease} end,
+          case when placed and granting then 1 else 0 end,
+          case when placed and granting then ${placed.claimId}::text || ' 1' end,
+          case when placed and granting then app_now() end
+        from moved, planned, permitted order by key
         on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
-          address = excluded.address, identity = excluded.identity, access = excluded.access, failures = 0, last_error = null, pending = null,
+          address = excluded.address, identity = excluded.identity,
+          identity_email = excluded.identity_email, access = excluded.access, failures = 0, last_error = null, pending = null,
           due_at = case when ${claims} then excluded.due_at else app_now() end,
           lease_until = case when ${claims} then excluded.lease_until else e.lease_until end,
           fence = case when ${claims} then e.fence + 1 else e.fence end,

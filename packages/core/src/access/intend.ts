@@ -1,16 +1,17 @@
-import { catalogs, entitlements, grants, inOrder, type Transaction } from '@belay/db';
+import { catalogs, entitlements, execute, executions, grants, inOrder, sqlText, type Transaction } from '@belay/db';
 import { claimedIn, claiming, lockExecution, waitOn, writePrepared } from '@belay/engine';
 import { Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
-import { inArray, max, sql } from 'drizzle-orm';
+import { eq, inArray, max, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
 import { intendWithMove } from './intend-with-move.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
-import { type EntitlementHint, openPlaces, type Places } from './places.js';
+import { type EntitlementJob, openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
 import { lockEntitlements } from './rows.js';
 import { standByFor } from './stand-by.js';
@@ -65,7 +66,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
       return ctx.db.transaction((tx) => intend(ctx, tx, intention, what));
     });
     ctx.crashpoint('intended');
-    if (pending && result.outcome !== 'moved_on') ctx.waker.wake(pending.hints);
+    if (pending && result.outcome !== 'moved_on') ctx.waker.wake(pending.jobs);
     // Without places, the process that intends also reconciles.
     if (result.outcome === 'intended' && ctx.waker.reserve) ctx.waker.wake(places.begin());
     return result;
@@ -81,7 +82,7 @@ async function intend(
   intention: Intention,
   { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
 ): Promise<Intended> {
-  // The order of the locks: the execution, the configuration, the entitlements.
+  // The order of the locks: the execution, the configuration, what the execution extends, the entitlements.
   if (intention.pending) {
     // At the version that the move was decided on, the step is opened here and nothing was cancelled.
     if (!(await writePrepared(ctx, tx, intention.pending))) return { outcome: 'moved_on' };
@@ -90,7 +91,8 @@ async function intend(
     if (!locked?.step || locked.step.attempt !== intention.attempt) return { outcome: 'moved_on' };
     if (locked.cancelled) return { outcome: 'cancelled' };
   }
-  await requireVersion(tx, intention.catalogVersion);
+  const extended = await requireVersion(tx, intention);
+  if (extended !== null) await refuseEnded(tx, extended);
   const judged = await intention.confirm(tx);
   if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
   if ('lapsed' in judged) return { outcome: 'lapsed' };
@@ -106,7 +108,7 @@ async function intend(
   const entitlementIds = rows.map((row) => row.id);
   await writeIntent(ctx, tx, intention, { planned, entitlementIds, until: judged.until });
   const due = planned.map(
-    ({ provider }, index): EntitlementHint => ({
+    ({ provider }, index): EntitlementJob => ({
       queue: 'entitlements',
       entitlementId: entitlementIds[index] ?? '',
       provider,
@@ -119,16 +121,40 @@ async function intend(
 
 /**
  * Locks the configuration until the intent is committed, so that no configuration comes into force meanwhile that no
- * longer has the provider, or has it at another target. Throws `Retryable` when it is no longer `version`: the request
- * is planned again.
+ * longer has the provider, or has it at another target. Throws `Retryable` when it is another one than was planned with: the
+ * request is planned again. Returns the execution whose access is extended, which costs no statement here.
  */
-async function requireVersion(tx: Transaction, version: number): Promise<void> {
+async function requireVersion(
+  tx: Transaction,
+  { executionId, catalogVersion }: Pick<Intention, 'executionId' | 'catalogVersion'>,
+): Promise<string | null> {
+  const extended = sql<
+    string | null
+  >`(select ${executions.extendsId} from ${executions} where ${executions.id} = ${executionId})`;
   const [, [latest]] = await inOrder([
     // Excludes a change (applyCatalog), but not other intents.
     tx.execute(sql`lock table ${catalogs} in row exclusive mode`),
-    tx.select({ version: max(catalogs.version) }).from(catalogs),
+    tx.select({ version: max(catalogs.version), extended }).from(catalogs),
   ]);
-  if (latest?.version !== version) throw new Retryable('The configuration has changed; the request is planned again');
+  if (latest?.version !== catalogVersion)
+    throw new Retryable('The configuration has changed; the request is planned again');
+  return latest.extended;
+}
+
+/**
+ * Throws `conflict` when access that is to be extended was ended by a person since the request was planned. Its execution is locked
+ * until the intent is committed: access is ended under that lock, so that it ends before this looks, or finds the grant of the
+ * intent (decision 0133). Waits for no one who holds it, who may wait for this execution: throws `Retryable` instead.
+ */
+async function refuseEnded(tx: Transaction, executionId: string): Promise<void> {
+  const one = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, executionId));
+  const [locked] = await one.for('key share', { skipLocked: true });
+  if (!locked) throw new Retryable('The access that this request extends is changing; the request is planned again');
+  const [ended] = await execute(
+    tx,
+    sqlText`select 1 from ${grants} where execution_id = ${executionId}::uuid and ended_reason in (${endedByPeople}) limit 1`,
+  );
+  if (ended) throw accessEnded();
 }
 
 async function writeIntent(

@@ -3,10 +3,11 @@ import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { entitlements, executions, grants, users } from '@belay/db';
-import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
 import type { ActorStore, Store } from '../context.js';
+import { isId } from '../find-execution.js';
+import { findKnown, isAccessOf, type Known } from '../people/known.js';
 import { requireOverseer } from '../people/oversight.js';
-import { isKnownAs } from '../people/people.js';
 import { expiryOf, isLive, overAt } from './wanted.js';
 
 /**
@@ -16,7 +17,8 @@ import { expiryOf, isLive, overAt } from './wanted.js';
 export async function listAllAccess(ctx: ActorStore, input: AccessFilter & PageOf): Promise<HeldAccessList> {
   requireOverseer(ctx);
   const limit = Math.min(input.limit ?? limits.page, limits.page);
-  const found = await readHeld(ctx, and(...matching(ctx, input), after(input.cursor)), limit + 1);
+  const known = input.user === undefined ? undefined : await findKnown(ctx.db, input.user.trim());
+  const found = await readHeld(ctx, and(...matching(input, known), after(input.cursor)), limit + 1);
   const last = found[limit - 1];
   return {
     access: found.slice(0, limit).map(({ held }) => held),
@@ -24,15 +26,15 @@ export async function listAllAccess(ctx: ActorStore, input: AccessFilter & PageO
   };
 }
 
-/** Returns the access of people, at most `limit`. */
-export async function listAccessOf(ctx: Store, userIds: string[], limit: number): Promise<HeldAccess[]> {
-  return (await readHeld(ctx, inArray(grants.userId, userIds), limit)).map(({ held }) => held);
+/** Returns the access of a person, also what colleagues requested for them, at most `limit`. */
+export async function listAccessOf(ctx: Store, known: Known, limit: number): Promise<HeldAccess[]> {
+  return (await readHeld(ctx, isAccessOf(known), limit)).map(({ held }) => held);
 }
 
 /** Returns what the fields of a filter that are present match, for rows of grants, entitlements and executions. */
-export function matching(ctx: Store, { user, provider, role }: AccessFilter): (SQL | undefined)[] {
+export function matching({ provider, role }: AccessFilter, known: Known | undefined): (SQL | undefined)[] {
   return [
-    user === undefined ? undefined : isKnownAs(ctx.db, grants.userId, user.trim()),
+    known && isAccessOf(known),
     provider === undefined ? undefined : eq(entitlements.provider, provider),
     role === undefined ? undefined : sql`${executions.input} ->> 'role' = ${role}`,
   ];
@@ -42,8 +44,8 @@ const micros = sql<string>`(extract(epoch from ${overAt}) * 1000000)::bigint`;
 
 function after(cursor: string | undefined): SQL | undefined {
   if (cursor === undefined) return undefined;
-  const [, time, id] = /^(\d{1,17})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
-  if (time === undefined || id === undefined) throw invalid('cursor', 'is not a cursor of this list');
+  const [, time, id] = /^(\d{1,17})\.(.+)$/.exec(cursor) ?? [];
+  if (time === undefined || id === undefined || !isId(id)) throw invalid('cursor', 'is not a cursor of this list');
   return sql`(${micros}, ${grants.id}) > (${time}::bigint, ${id}::uuid)`;
 }
 

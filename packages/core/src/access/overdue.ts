@@ -9,7 +9,7 @@ import type { ActorStore, Store } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireAdministrator, requireOverseer } from '../people/oversight.js';
-import { hintsOf } from './end.js';
+import { jobsOf } from './end.js';
 import { requireReason } from './revoke.js';
 import { isLive, isOver, overAt } from './wanted.js';
 
@@ -64,8 +64,8 @@ export async function listOverdue(ctx: ActorStore, input: PageOf): Promise<Overd
 
 function after(cursor: string | undefined, micros: SQL): SQL | undefined {
   if (cursor === undefined) return undefined;
-  const [, time, id] = /^(\d{1,17})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
-  if (time === undefined || id === undefined) throw invalid('cursor', 'is not a cursor of this list');
+  const [, time, id] = /^(\d{1,17})\.(.+)$/.exec(cursor) ?? [];
+  if (time === undefined || id === undefined || !isId(id)) throw invalid('cursor', 'is not a cursor of this list');
   return sql`(${micros}, ${entitlements.id}) > (${time}::bigint, ${id}::uuid)`;
 }
 
@@ -147,6 +147,6 @@ export async function retryRevocation(
     ]);
     return row.provider;
   });
-  ctx.waker.wake(hintsOf([{ id: input.id, provider }]));
+  ctx.waker.wake(jobsOf([{ id: input.id, provider }]));
   return { status: 'ok', message: `The revocation at ${provider} is tried again now` };
 }

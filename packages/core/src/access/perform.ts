@@ -96,9 +96,13 @@ async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Pr
   const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
   // A call that could outlast the lease would run beside that of the next worker, so it is not started.
   if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
-  if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
-  else await authorizer.ensureAbsent(reference, signal);
-  ctx.crashpoint(`${claim.task} called`);
+  try {
+    if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
+    else await authorizer.ensureAbsent(reference, signal);
+  } finally {
+    // A call that threw may have begun an operation, or have taken effect.
+    ctx.crashpoint(`${claim.task} called`);
+  }
   // The state that the provider reports now counts, not the return of the call; an unknown state settles nothing.
   return { claim, held: await readHeld(authorizer, reference, signal) };
 }

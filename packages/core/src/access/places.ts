@@ -1,10 +1,10 @@
 import type { Transaction } from '@belay/db';
-import type { Context, Hint, Place } from '../context.js';
+import type { Context, Job, Place } from '../context.js';
 import { type Claim, claimThese } from './claim.js';
 import { freeLostClaim } from './lost-claims.js';
 import { performClaims } from './perform.js';
 
-export type EntitlementHint = Extract<Hint, { queue: 'entitlements' }>;
+export type EntitlementJob = Extract<Job, { queue: 'entitlements' }>;
 
 /** Places of this process for what one transaction is about to make due. Opened before it, because leases count from then. */
 export interface Places {
@@ -15,7 +15,7 @@ export interface Places {
   /** Reserves places for what a statement will make due; returns the ids that have a place. */
   reserve(wanted: readonly { id: string; provider: string }[], task: 'grant' | 'revoke'): ReadonlySet<string>;
   /** Records what the statement has claimed for those ids, and everything that it has made due. */
-  keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementHint[]): void;
+  keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementJob[]): void;
   /**
    * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a
    * free place: this saves a commit and the way through a queue. Entitlements without a place stay due. `last`: the
@@ -23,14 +23,14 @@ export interface Places {
    */
   claim(
     tx: Transaction,
-    due: readonly EntitlementHint[],
+    due: readonly EntitlementJob[],
     task: 'grant' | 'revoke',
     options?: { last?: boolean },
   ): Promise<void>;
   /** What was claimed. */
   claims(): readonly Claim[];
-  /** After the commit: starts the calls of what was claimed. Returns the hints for the rest. */
-  begin(): Hint[];
+  /** After the commit: starts the calls of what was claimed. Returns the jobs for the rest. */
+  begin(): Job[];
   /** Frees the places of calls that were not started, and releases what may have been claimed for them. */
   release(): void;
 }
@@ -40,7 +40,7 @@ export function openPlaces(ctx: Context): Places {
   const claimId = ctx.newId();
   let places = new Map<string, Place>();
   let claims: Claim[] = [];
-  let hints: readonly EntitlementHint[] = [];
+  let jobs: readonly EntitlementJob[] = [];
   const free = () => {
     for (const place of places.values()) place.release();
     places.clear();
@@ -67,12 +67,12 @@ export function openPlaces(ctx: Context): Places {
       }
       for (const place of reserved.values()) place.release();
       claims = kept.map(({ claim }) => claim);
-      hints = due;
+      jobs = due;
     },
     async claim(tx, due, task, { last = false } = {}) {
       const wanted = due.map(({ entitlementId: id, provider }) => ({ id, provider }));
       reserve(wanted, task);
-      hints = due;
+      jobs = due;
       claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId, last });
     },
     claims: () => claims,
@@ -83,7 +83,7 @@ export function openPlaces(ctx: Context): Places {
       }
       const begun = new Set(claims.map(({ id }) => id));
       claims = [];
-      return hints.filter(({ entitlementId }) => !begun.has(entitlementId));
+      return jobs.filter(({ entitlementId }) => !begun.has(entitlementId));
     },
     release() {
       free();

@@ -194,6 +194,6 @@ async function retryAtOnce(ctx: Store, provider: string, which: Postponed): Prom
       order by id for update skip locked)
     update ${entitlements} e set due_at = app_now() from waiting where e.id = waiting.id returning e.id`);
   const [first] = due;
-  // One hint: the worker that gets it takes everything that is due there.
+  // One job: the worker that gets it takes everything that is due there.
   if (first) ctx.waker.wake([{ queue: 'entitlements', entitlementId: first.id, provider }]);
 }

@@ -2,13 +2,12 @@ import { pauseAfter } from '@belay/contract/back-off';
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
 import { OtherTarget, Pending, Terminal } from '@belay/providers';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import type { Timing } from '../timing.js';
 import type { Claimed } from './claimed.js';
 import { recordLate } from './record-late.js';
-import { ignoreRollback } from './rollback.js';
 import { isLive } from './wanted.js';
 
 /** The first failures are each in the ledger, then one in so many: a target that is gone for good must not fill it. */
@@ -154,4 +153,12 @@ function waitAfter(
 function wishOf(error: unknown): number {
   if (!(error instanceof Error) || !('options' in error)) return 0;
   return (error.options as { afterMilliseconds?: number } | undefined)?.afterMilliseconds ?? 0;
+}
+
+/**
+ * Rolls the transaction of a record back when its fence is lost: another process has changed the row, which is normal.
+ */
+export function ignoreRollback(error: unknown): null {
+  if (error instanceof TransactionRollbackError) return null;
+  throw error;
 }

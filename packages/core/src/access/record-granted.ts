@@ -5,10 +5,9 @@ import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { afterSuccess, type Claimed, lockClaimed } from './claimed.js';
 import { decideGranted, type Held } from './decide.js';
-import { recordFailure } from './record-failure.js';
+import { ignoreRollback, recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
 import { tellMeter } from './record-together.js';
-import { ignoreRollback } from './rollback.js';
 import { isLive, overAt } from './wanted.js';
 
 /**

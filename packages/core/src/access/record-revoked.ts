@@ -87,8 +87,8 @@ export async function recordRevoked(ctx: Store, claim: Claimed, held: Held): Pro
   if (next === 'late') return recordLate(ctx, claim);
   if (!next) return;
   tellMeter(ctx, 'revoke', next.gone);
-  const hint = { queue: 'entitlements', entitlementId: claim.id, provider: claim.provider } as const;
-  if (next.again) ctx.waker.wake([hint]);
-  if (next.dueAt) ctx.waker.wake([{ ...hint, dueAt: next.dueAt }]);
+  const job = { queue: 'entitlements', entitlementId: claim.id, provider: claim.provider } as const;
+  if (next.again) ctx.waker.wake([job]);
+  if (next.dueAt) ctx.waker.wake([{ ...job, dueAt: next.dueAt }]);
   await wakeSteps(ctx, next.executionIds);
 }

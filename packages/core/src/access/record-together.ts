@@ -1,6 +1,6 @@
 import { entitlements, execute, executions, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
 import { retryDeadlock, wakeSteps } from '@belay/engine';
-import type { Hint, Store } from '../context.js';
+import type { Job, Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
 import { decideRevoked, type Held, isAsClaimed } from './decide.js';
@@ -40,7 +40,7 @@ export async function recordTogether(ctx: Store, group: readonly Called[]): Prom
   const due = new Map(rows.map((row) => [row.id, new Date(row.due)]));
   ctx.waker.wake(
     [...due].map(
-      ([entitlementId, dueAt]): Hint => ({
+      ([entitlementId, dueAt]): Job => ({
         queue: 'entitlements',
         entitlementId,
         provider: providers.get(entitlementId) ?? '',

@@ -10,7 +10,7 @@ import {
   writing,
 } from '@belay/engine';
 import type { Json, Outcome } from '@belay/workflow';
-import type { Context, Hint } from '../context.js';
+import type { Context, Job } from '../context.js';
 import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { isAsClaimed } from './decide.js';
@@ -36,10 +36,10 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   ctx.crashpoint('recorded with its move');
   tellMeter(ctx, called.claim.task, rows);
   const { id, provider } = called.claim;
-  const due: Hint[] = rows
+  const due: Job[] = rows
     .slice(0, 1)
     .map((row) => ({ queue: 'entitlements', entitlementId: id, provider, dueAt: new Date(row.due) }));
-  ctx.waker.wake([...move.hints, ...due]);
+  ctx.waker.wake([...move.jobs, ...due]);
   // An active grant resolves its own step and no other; other parked calls may wait for a loss, too.
   const moved = called.claim.task === 'grant' || isFinal(move.status) ? move.execution.id : null;
   const others = rows.flatMap(({ execution }) => (execution === null || execution === moved ? [] : [execution]));

@@ -3,22 +3,23 @@ import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { entitlements, executions, grants, users } from '@belay/db';
 import { retryDeadlock } from '@belay/engine';
-import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import { nameOf } from '../actor.js';
-import type { ActorStore, Hint } from '../context.js';
+import type { ActorStore, Job } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
+import { findKnown, isRequestOf, type Known } from '../people/known.js';
 import { requireAdministrator } from '../people/oversight.js';
-import { idsKnownAs, isKnownAs } from '../people/people.js';
+import { listFamily } from '../request-family.js';
 import { requireText } from '../text.js';
 import { endGrants } from './end.js';
+import { endHeld } from './end-held.js';
 import { matching } from './list-all.js';
-import { endHeld } from './return.js';
 import { terminating } from './terminate.js';
 import { isLive } from './wanted.js';
 
 export interface RevokeAccess extends AccessFilter {
-  /** The access of one request. */
+  /** The access of one request, with its extensions. */
   execution_id?: string | undefined;
   reason: string;
   /** Also terminate matching requests that have not ended. */
@@ -39,11 +40,11 @@ const looks = 10;
 export async function revokeAccess(ctx: ActorStore, input: RevokeAccess): Promise<Revoked> {
   requireAdministrator(ctx);
   const reason = requireReason(input.reason);
-  await requireKnown(ctx, input);
+  const known = await requireKnown(ctx, input);
   const revoked = new Set<string>();
   const ended = new Set<string>();
   for (let look = 1; ; look += 1) {
-    const found = await findMatching(ctx, input);
+    const found = await findMatching(ctx, input, known);
     const due = found.filter(({ holds, open }) => holds || (open && input.end_requests === true));
     const room = most - new Set([...revoked, ...ended]).size;
     if (due.length === 0 || room <= 0 || look > looks) {
@@ -65,14 +66,18 @@ export function requireReason(given: string): string {
   return reason;
 }
 
-async function requireKnown(ctx: ActorStore, { execution_id: id, user, provider, role }: RevokeAccess): Promise<void> {
+/** Returns the person whom a revocation names. */
+async function requireKnown(ctx: ActorStore, input: RevokeAccess): Promise<Known | undefined> {
+  const { execution_id: id, user, provider, role } = input;
   if ([id, user, provider, role].every((given) => given === undefined)) {
     throw invalid('user', 'must name a person, a provider, a role or an execution');
   }
   if (id !== undefined) await findExecution(ctx, ctx.actor, id);
-  if (user === undefined) return;
-  const known = await idsKnownAs(ctx.db, requireText(user.trim(), 'user', 320));
-  if (known.length === 0) throw notFound(`A person with the address ${user.trim()}`);
+  if (user === undefined) return undefined;
+  const known = await findKnown(ctx.db, requireText(user.trim(), 'user', 320));
+  // A colleague may have requested access for a person who never signed in.
+  if (known.ids.length > 0 || (await findMatching(ctx, { user, reason: '' }, known)).length > 0) return known;
+  throw notFound(`A person with the address ${user.trim()}`);
 }
 
 function describe({
@@ -110,9 +115,10 @@ interface Matching {
 }
 
 /** Returns the executions that hold matching access, or have not ended and may still be granted some, in one look. */
-async function findMatching(ctx: ActorStore, filter: RevokeAccess): Promise<Matching[]> {
-  const { execution_id: id, user, provider, role } = filter;
-  const one = id === undefined ? undefined : eq(executions.id, id);
+async function findMatching(ctx: ActorStore, filter: RevokeAccess, known: Known | undefined): Promise<Matching[]> {
+  const { execution_id: id, provider, role } = filter;
+  // Extensions hold the same access, and would keep it.
+  const one = id === undefined ? undefined : inArray(executions.id, await listFamily(ctx.db, id));
   const held = ctx.db
     .select({
       id: executions.id,
@@ -122,10 +128,10 @@ async function findMatching(ctx: ActorStore, filter: RevokeAccess): Promise<Matc
     .from(entitlements)
     .innerJoin(grants, eq(grants.entitlementId, entitlements.id))
     .innerJoin(executions, eq(executions.id, grants.executionId))
-    .where(and(ne(entitlements.state, 'absent'), isLive, one, ...matching(ctx, filter)));
+    .where(and(ne(entitlements.state, 'absent'), isLive, one, ...matching(filter, known)));
   const asks: (SQL | undefined)[] = [
     one,
-    user === undefined ? undefined : isKnownAs(ctx.db, executions.ownerId, user.trim()),
+    known && isRequestOf(known),
     provider === undefined ? undefined : sql`jsonb_exists(${executions.input} -> 'providers', ${provider})`,
     role === undefined ? undefined : sql`${executions.input} ->> 'role' = ${role}`,
   ];
@@ -194,11 +200,11 @@ async function endWhole(
       await tx.select({ id: executions.id }).from(executions).where(eq(executions.id, id)).for('update');
       // First, so that what it holds ends with this reason.
       const due = await endGrants(tx, { executionId: id, reason: 'revoked', actor: ctx.actor });
-      const hints: Hint[] | null = await terminating(ctx, tx, id);
-      if (due.length > 0 || hints) await appendLedger(tx, [entry]);
-      return { hints: [...due, ...(hints ?? [])], revoked: due.length > 0, ended: hints !== null };
+      const jobs: Job[] | null = await terminating(ctx, tx, id);
+      if (due.length > 0 || jobs) await appendLedger(tx, [entry]);
+      return { jobs: [...due, ...(jobs ?? [])], revoked: due.length > 0, ended: jobs !== null };
     }),
   );
-  ctx.waker.wake(done.hints);
+  ctx.waker.wake(done.jobs);
   return done;
 }

@@ -1,3 +1,4 @@
+import { foldAddress } from '@belay/contract/address';
 import { digestOf } from '@belay/contract/canonical';
 import { type EntitlementState, entitlements, type Transaction } from '@belay/db';
 import type { Access, Pin } from '@belay/providers';
@@ -9,6 +10,8 @@ export interface Wanted {
   id: string;
   provider: string;
   identity: string;
+  /** Empty when the provider knows none. */
+  identityEmail: string;
   access: Access;
   pin: Pin;
   /** Digest of the address in the configuration that the pin was read with; null when the connector returns none. */
@@ -53,11 +56,14 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
     if (!row) continue;
     rows.set(one.key, row);
     const { identity, access, address } = one;
-    const labels = digestOf([row.identity, row.access, row.address]) === digestOf([identity, access, address]);
+    const identityEmail = comparableEmail(one);
+    const labels =
+      digestOf([row.identity, row.identityEmail, row.access, row.address]) ===
+      digestOf([identity, identityEmail, access, address]);
     if (row.target !== null && labels) continue;
     await tx
       .update(entitlements)
-      .set({ identity, access, address, ...pinOf(one.pin), ...(own ? {} : { key: one.key }) })
+      .set({ identity, identityEmail, access, address, ...pinOf(one.pin), ...(own ? {} : { key: one.key }) })
       .where(eq(entitlements.id, row.id));
   }
   const missing = keyed.filter(({ key }) => !rows.has(key)).sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -66,14 +72,15 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
     await tx
       .insert(entitlements)
       .values(
-        missing.map(({ id, key, provider, identity, access, pin, address }) => ({
-          id,
-          key,
-          provider,
-          identity,
-          access,
-          address,
-          ...pinOf(pin),
+        missing.map((one) => ({
+          id: one.id,
+          key: one.key,
+          provider: one.provider,
+          identity: one.identity,
+          identityEmail: comparableEmail(one),
+          access: one.access,
+          address: one.address,
+          ...pinOf(one.pin),
           state: 'absent' as const,
         })),
       )
@@ -91,6 +98,11 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
   });
 }
 
+/** Returns the address of an identity in the form that is compared; null when its provider knows none. */
+export function comparableEmail({ identityEmail }: Pick<Wanted, 'identityEmail'>): string | null {
+  return foldAddress(identityEmail) ?? (identityEmail.toLowerCase() || null);
+}
+
 function pinOf({ target, subject }: Pin) {
   return { target, subject };
 }
@@ -105,6 +117,7 @@ function lockByKey(tx: Transaction, keys: readonly string[]) {
       id: entitlements.id,
       key: entitlements.key,
       identity: entitlements.identity,
+      identityEmail: entitlements.identityEmail,
       access: entitlements.access,
       address: entitlements.address,
       state: entitlements.state,

@@ -1,7 +1,6 @@
 import { digestOf } from '@belay/contract/canonical';
 import type { Registration } from '@belay/contract/configuration';
-import type { Catalog } from '../configuration/catalog.js';
-import { versionText } from '../configuration/version.js';
+import { type Catalog, versionText } from '../configuration/catalog.js';
 import { taskQueue } from '../executions/list.js';
 import { describeDefinitions } from './definitions.js';
 

@@ -4,7 +4,7 @@ import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { agents } from '@belay/db';
 import { asc, gt } from 'drizzle-orm';
-import { versionText } from '../configuration/version.js';
+import { versionText } from '../configuration/catalog.js';
 import type { ActorStore } from '../context.js';
 import { requireOverseer } from '../people/oversight.js';
 

@@ -4,7 +4,7 @@ import { limits } from '@belay/contract/limits';
 import { agents } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { requireAgent } from '../actor.js';
-import { versionText } from '../configuration/version.js';
+import { versionText } from '../configuration/catalog.js';
 import type { ActorContext } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';

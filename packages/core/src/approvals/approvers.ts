@@ -6,7 +6,7 @@ import { approvals, decisions, executions, userIdentities, users } from '@belay/
 import { and, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { ActorStore } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
-import { unmetCondition } from '../people/admission.js';
+import { namesOfGroups, unmetCondition } from '../people/admission.js';
 import { asPerson, toPerson } from '../people/people.js';
 import { isExcluded } from './exclusion.js';
 
@@ -64,7 +64,7 @@ async function findShown(ctx: ActorStore, id: string): Promise<Approval | undefi
 /** Returns each identity that the rule names as the configuration in force reads it, with the groups by which it does. */
 async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: Approval) {
   const addresses = rule.users.flatMap((user) => foldAddress(user) ?? []);
-  const own = namesAtProviders(ctx, rule.groups);
+  const own = namesOfGroups(ctx.catalog.current(), rule.groups);
   const rows = await ctx.db
     .select({ identity: userIdentities })
     .from(userIdentities)
@@ -92,17 +92,6 @@ async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: Approval)
     return named || groups.length > 0 ? [{ ...person, groups, named }] : [];
   });
   return { people, more: rows.length > mostRead };
-}
-
-/** Returns the names that some groups can have at the providers: a configuration can give groups other names here. */
-function namesAtProviders(ctx: ActorStore, groups: readonly string[]): string[] {
-  const { authenticators, providers } = ctx.catalog.current();
-  const mapped = authenticators.flatMap((id) => {
-    const rule = providers.get(id)?.definition.groups;
-    if (rule === undefined || rule === 'all' || 'allow' in rule) return [];
-    return Object.entries(rule.map).flatMap(([name, here]) => (groups.includes(here) ? [name] : []));
-  });
-  return [...new Set([...groups, ...mapped])];
 }
 
 async function readDecisions(ctx: ActorStore, approvalId: string): Promise<Map<string, 'approve' | 'deny'>> {

@@ -3,10 +3,10 @@ import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { approvals, decisions, executions, inOrder, logins, type Transaction, userIdentities, users } from '@belay/db';
-import { lockExecution, retryDeadlock, storeOutcome, turnHint } from '@belay/engine';
+import { lockExecution, retryDeadlock, storeOutcome, turnJob } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorStore, Hint, Person, UserActor } from '../context.js';
+import type { ActorStore, Job, Person, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { wasToldLately } from '../people/people.js';
@@ -70,7 +70,7 @@ async function record(
   ctx: ActorStore,
   tx: Transaction,
   { user, input, found }: { user: UserActor; input: Decide; found: Approval },
-): Promise<{ status: string; due: Hint | null; at: Date }> {
+): Promise<{ status: string; due: Job | null; at: Date }> {
   const { executionId, stepKey } = found;
   const execution = await lockExecution(tx, executionId, stepKey);
   if (!execution) throw new AccessError('conflict', 'The request has ended');
@@ -84,7 +84,7 @@ async function record(
   // A late approval does not count: an approval past its time can only be denied (docs/architecture.md, section 5).
   if (row?.status !== 'open' || row.expired || !execution.step)
     throw new AccessError('conflict', 'The request has already been decided, or its approval has expired');
-  await refuseSelf(tx, user, found);
+  await refuseSelf(tx, user, found, input.verdict);
   const [made] = await tx
     .insert(decisions)
     .values({
@@ -116,7 +116,7 @@ async function record(
     await storeOutcome(tx, { executionId, key: stepKey, outcome });
     return {
       status: outcome.ok && isApproved(outcome.value) ? 'approved' : 'denied',
-      due: turnHint(executionId),
+      due: turnJob(executionId),
       at: execution.now,
     };
   }
@@ -124,25 +124,40 @@ async function record(
   // separately.
   const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
   const status = after?.status ?? 'open';
-  const due: Hint | null = status === 'approved' ? { queue: 'executions', executionId, key: stepKey } : null;
+  const due: Job | null = status === 'approved' ? { queue: 'executions', executionId, key: stepKey } : null;
   return { status, due, at: execution.now };
 }
 
 /**
- * One person may be known at several providers; they still have one vote, and none on their own requests. Judged by
+ * One person may be known at several providers; they still have one vote, none on their own requests, and one step where
+ * steps want distinct people. Judged by
  * what is known at the time of the decision: an identity that was linked since the request counts. The caller holds
  * the execution's lock.
  */
-async function refuseSelf(tx: Transaction, user: UserActor, approval: Approval): Promise<void> {
+async function refuseSelf(
+  tx: Transaction,
+  user: UserActor,
+  approval: Approval,
+  verdict: Decide['verdict'],
+): Promise<void> {
   const selves = await listSelves(tx, user.id);
   requireOther(selves, approval);
   const ids = [user.id, ...selves.map(({ id }) => id)];
-  const [earlier] = await tx
-    .select({ id: decisions.approverId })
+  const made = await tx
+    .select({ id: approvals.id, renews: approvals.renews, rule: approvals.rule, verdict: decisions.verdict })
     .from(decisions)
-    .where(and(eq(decisions.approvalId, approval.id), inArray(decisions.approverId, ids)))
-    .limit(1);
-  if (earlier) throw new AccessError('conflict', 'You have already decided on this request');
+    .innerJoin(approvals, eq(approvals.id, decisions.approvalId))
+    .where(and(eq(approvals.executionId, approval.executionId), inArray(decisions.approverId, ids)));
+  if (made.some(({ id }) => id === approval.id))
+    throw new AccessError('conflict', 'You have already decided on this request');
+  // An approval that is requested again is the same step. A denial is always taken.
+  const step = approval.renews ?? approval.id;
+  const again = made.filter((other) => other.verdict === 'approve' && (other.renews ?? other.id) !== step);
+  if (verdict === 'deny' || again.length === 0) return;
+  if (approval.rule.distinct === true || again.some(({ rule }) => rule.distinct === true)) {
+    const message = 'You have approved another step of this request; this one is for another person';
+    throw new AccessError('forbidden', message);
+  }
 }
 
 /** Throws `forbidden` for the requester and for the person to be elevated, by any of their identities. */

@@ -1,5 +1,5 @@
 import { formatDuration } from '@belay/contract/durations';
-import { notFound } from '@belay/contract/errors';
+import { AccessError, notFound } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
 import { pageOf } from '@belay/contract/paging';
 import type { Role } from '@belay/contract/roles';
@@ -39,11 +39,25 @@ export async function listRoles(ctx: ActorStore, { provider, found, ...asked }: 
   return { version: versionText(catalog.version), roles: Object.fromEntries(roles), next };
 }
 
-/** Returns one complete role (GET /role/{role}); throws `not_found` for one that the caller may not see. */
+/**
+ * Returns one complete role (GET /role/{role}); throws `not_found` for one that the caller may not see, or `forbidden` with
+ * the way to it when the role is discoverable.
+ */
 export function getRole(ctx: ActorStore, input: { role: string }): Role {
   const role = ctx.catalog.current().roles.get(input.role);
-  if (!role || !can(ctx.actor, 'view', { role })) throw notFound(`Role ${input.role}`);
-  return describeRole(role);
+  if (role && can(ctx.actor, 'view', { role })) return describeRole(role);
+  if (role?.enabled && role.definition.discoverable && ctx.actor.kind === 'user') throw unreached(role);
+  throw notFound(`Role ${input.role}`);
+}
+
+/** Returns the error that says which groups may request a discoverable role; people are not named. */
+function unreached({ name, definition }: CompiledRole): AccessError {
+  const groups = definition.permissions?.groups ?? [];
+  const whom = groups.length === 0 ? 'people whom its configuration names' : `members of ${groups.join(', ')}`;
+  return new AccessError(
+    'forbidden',
+    `${name} can be requested by ${whom}. To get there, contact an operator of this server with this address`,
+  );
 }
 
 const described = new WeakMap<CompiledRole, Role>();

@@ -3,8 +3,8 @@ import { invalid, notFound } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
 import { catalogs } from '@belay/db';
 import { desc, eq, lt, sql } from 'drizzle-orm';
+import { versionText } from '../configuration/catalog.js';
 import { compareEntries } from '../configuration/compare.js';
-import { versionText } from '../configuration/version.js';
 import type { ActorStore, Store } from '../context.js';
 import { requireOverseer } from '../people/oversight.js';
 

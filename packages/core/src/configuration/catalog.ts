@@ -66,6 +66,10 @@ export interface Catalog {
   callbacks: readonly string[];
   /** When logins end regardless of their use, in milliseconds. */
   loginEnd: { readonly browser: number; readonly device: number };
+  /** How long entries of the ledger that are archived, and requests that are over, are kept, in milliseconds; null for ever. */
+  retention: { readonly ledger: number | null; readonly requests: number | null };
+  /** How often each provider is compared with its rows, in milliseconds; null for the built-in interval. */
+  driftInterval: number | null;
   httpHosts: readonly { host: string; allowPrivate: boolean }[];
   /** Programs that may send events, by name. Secret: never leaves the process. */
   eventSources: ReadonlyMap<string, EventSource>;
@@ -87,4 +91,9 @@ export interface CompiledBounds {
   /** Milliseconds. */
   maxDuration: number;
   defaultDuration: number;
+}
+
+/** Returns `1.0.N`, the interface's form of a catalog's version (docs/interface.md, section 16, rule 10). */
+export function versionText(version: number): string {
+  return `1.0.${version}`;
 }

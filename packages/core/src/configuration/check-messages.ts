@@ -1,5 +1,6 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import type { CompiledProvider } from './catalog.js';
+import { unknownName } from './issue.js';
 import type { MessagesDefinition } from './schema.js';
 
 /** Adds an issue for each channel that is no provider which delivers messages. */
@@ -17,8 +18,11 @@ export function checkMessages(
   ];
   for (const { id, path } of named) {
     if (able.some((one) => one.id === id)) continue;
-    issues.push({ path, message: `"${id}" is not a provider that delivers messages; available: ${known}` });
+    const message = `"${id}" is not a provider that delivers messages; available: ${known}`;
+    issues.push(unknownName(path, message, id, () => able.map((one) => one.id)));
   }
-  if (messages.kinds.includes('revocation.overdue') || messages.operators.length === 0) return;
-  issues.push({ path: 'messages.operators', message: 'has no effect without revocation.overdue in messages.kinds' });
+  const ofOperators = ['revocation.overdue', 'access.drifted'] as const;
+  if (ofOperators.some((kind) => messages.kinds.includes(kind)) || messages.operators.length === 0) return;
+  const path = 'messages.operators';
+  issues.push({ path, message: `has no effect without ${ofOperators.join(' or ')} in messages.kinds` });
 }

@@ -24,6 +24,7 @@ import { compileDynamic } from './dynamic.js';
 import { compileEventSources } from './event-sources.js';
 import { functionChecks } from './function-checks.js';
 import { type Contribution, collectAccess, type RoleGraph } from './inherit.js';
+import { type ConfigurationIssue, issuesOfShape, unknownName } from './issue.js';
 import { parseCatalog } from './parse.js';
 import { type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument, RoleDefinition } from './schema.js';
@@ -37,9 +38,9 @@ export interface CompileOptions {
   breathe?: Breathe | undefined;
 }
 
-export type CompileResult = { ok: true; catalog: Catalog } | { ok: false; issues: ErrorIssue[] };
+export type CompileResult = { ok: true; catalog: Catalog } | { ok: false; issues: ConfigurationIssue[] };
 
-export { versionText } from './version.js';
+export { versionText } from './catalog.js';
 
 /**
  * Checks a whole configuration and compiles it. Calls no provider. Returns every issue found, each with the path of
@@ -61,8 +62,10 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
   const serverMaximum =
     readDuration(document.server.max_duration, 'server.max_duration', issues) ?? timing.maximumDuration;
   const loginEnd = compileLoginEnd(document.server.login, issues);
+  const retention = compileRetention(document.server.retention, issues);
   const approvalLifetime =
     readDuration(document.server.approval_lifetime, 'server.approval_lifetime', issues) ?? timing.approvalLifetime;
+  const driftInterval = compileDriftInterval(document.server.drift_interval, issues);
   const roles = await compileRoles(document, providers, { serverMaximum, approvalLifetime, breathe }, issues);
   const dynamic = compileDynamic({ providers, workflows, serverMaximum }, issues);
   if (issues.length > 0) return { ok: false, issues };
@@ -79,6 +82,8 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
     approvalLifetime,
     callbacks: document.server.callbacks,
     loginEnd,
+    driftInterval,
+    retention,
     httpHosts: document.server.http_hosts.map((entry) => ({ host: entry.host, allowPrivate: entry.allow_private })),
     eventSources,
     overseers: document.access ?? {},
@@ -106,23 +111,20 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
     const connector = options.connectors.get(definition.provider);
     if (!connector) {
       const known = [...options.connectors.keys()].sort().join(', ');
-      issues.push({
-        path: `${path}.provider`,
-        message: `"${definition.provider}" is not a provider type; available: ${known}`,
-      });
+      const message = `"${definition.provider}" is not a provider type; available: ${known}`;
+      issues.push(unknownName(`${path}.provider`, message, definition.provider, () => options.connectors.keys()));
       continue;
     }
     const unresolved: ErrorIssue[] = [];
     const resolved = resolveReferences(definition.config, `${path}.config`, options.resolve, unresolved);
     // A disabled provider may lack its secrets.
     if (definition.enabled) issues.push(...unresolved);
-    const config = connector.config.safeParse(resolved);
+    const config = connector.config.safeParse(resolved, { reportInput: true });
     if (!config.success && definition.enabled && unresolved.length === 0) {
       issues.push(
-        ...config.error.issues.map((issue) => ({
-          path: pathText(['providers', id, 'config', ...issue.path]),
-          message: issue.message,
-        })),
+        ...config.error.issues.flatMap((issue) =>
+          issuesOfShape(issue, connector.config, (inner) => pathText(['providers', id, 'config', ...inner])),
+        ),
       );
     }
     const taken = definition.capabilities?.filter((capability) => !connector.capabilities.includes(capability)) ?? [];
@@ -191,7 +193,9 @@ async function compileRoles(
     checkName(definition.name, name, path, issues);
     definition.workflows.forEach((workflow, index) => {
       if (!(workflow in document.workflows)) {
-        issues.push({ path: `${path}.workflows[${index}]`, message: `there is no workflow "${workflow}"` });
+        const message = `there is no workflow "${workflow}"`;
+        const known = () => Object.keys(document.workflows);
+        issues.push(unknownName(`${path}.workflows[${index}]`, message, workflow, known));
       }
     });
     const accesses = planAccess(name, definition, graph, providers, issues);
@@ -247,7 +251,7 @@ function planAccess(
     const at = `${path}.providers[${index}]`;
     const provider = providers.get(id);
     if (!(id in graph.providers)) {
-      issues.push({ path: at, message: `there is no provider "${id}"` });
+      issues.push(unknownName(at, `there is no provider "${id}"`, id, () => Object.keys(graph.providers)));
       return;
     }
     const contributions = requests?.get(id);
@@ -350,4 +354,29 @@ function compileLoginEnd(
     return asked;
   };
   return { browser: read('browser', 'PT12H'), device: read('device', 'P7D') };
+}
+
+/** Longer than the lease of a comparison, and not so long that what is left behind lasts for weeks. */
+const driftIntervals = { shortest: 10 * 60_000, longest: 7 * 24 * 60 * 60_000 };
+
+function compileDriftInterval(given: string | undefined, issues: ErrorIssue[]): number | null {
+  const path = 'server.drift_interval';
+  const interval = readDuration(given, path, issues) ?? null;
+  if (interval === null) return null;
+  if (interval < driftIntervals.shortest) issues.push({ path, message: 'must be at least 10 minutes (PT10M)' });
+  if (interval > driftIntervals.longest) issues.push({ path, message: 'must be at most 7 days (P7D)' });
+  return interval;
+}
+
+/** Shorter than this, and pages and reports of a quarter would lack what they are about. */
+const shortestRetention = 90 * 24 * 60 * 60_000;
+
+function compileRetention(given: CatalogDocument['server']['retention'], issues: ErrorIssue[]): Catalog['retention'] {
+  const read = (kind: 'ledger' | 'requests') => {
+    const path = `server.retention.${kind}`;
+    const kept = readDuration(given?.[kind], path, issues) ?? null;
+    if (kept !== null && kept < shortestRetention) issues.push({ path, message: 'must be at least 90 days (P90D)' });
+    return kept;
+  };
+  return { ledger: read('ledger'), requests: read('requests') };
 }

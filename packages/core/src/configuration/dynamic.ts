@@ -3,6 +3,7 @@ import type { AccessRequest } from '@belay/providers';
 import { readDuration } from '../duration.js';
 import { timing } from '../timing.js';
 import type { CompiledBounds, CompiledProvider, CompiledWorkflow } from './catalog.js';
+import { unknownName } from './issue.js';
 import type { DynamicDefinition } from './schema.js';
 
 interface Surroundings {
@@ -61,7 +62,8 @@ function checkWorkflows(
 ): void {
   definition.workflows.forEach((name, index) => {
     if (workflows.has(name)) return;
-    issues.push({ path: `${path}.workflows[${index}]`, message: `there is no valid workflow "${name}"` });
+    const message = `there is no valid workflow "${name}"`;
+    issues.push(unknownName(`${path}.workflows[${index}]`, message, name, () => workflows.keys()));
   });
 }
 

@@ -37,6 +37,7 @@ export const approveWith = z.strictObject({
           ),
         count: z.int().min(1).max(20).default(1),
         refusals: z.int().min(1).max(20).default(1),
+        distinct: z.boolean().optional(),
         timeout: durationText.optional(),
       }),
     )
@@ -70,12 +71,17 @@ function checkWith(schema: z.ZodType): CallCheck {
   };
 }
 
-/** The functions of the default catalog that a workflow may call, with the static check of their `with` (docs/architecture.md, section 12). */
-export const functionChecks: { [name: string]: CallCheck } = {
-  'access.validate': checkWith(nothing),
-  'access.approve': checkWith(approveWith),
-  'access.grant': checkWith(grantWith),
-  'access.hold': checkWith(nothing),
-  'access.revoke': checkWith(revokeWith),
-  'access.notify': checkWith(notifyWith),
+/** The schema of `with` of each function that a workflow may call (docs/architecture.md, section 12). */
+export const functionSchemas = {
+  'access.validate': nothing,
+  'access.approve': approveWith,
+  'access.grant': grantWith,
+  'access.hold': nothing,
+  'access.revoke': revokeWith,
+  'access.notify': notifyWith,
 };
+
+/** The functions of the default catalog that a workflow may call, with the static check of their `with`. */
+export const functionChecks: { [name: string]: CallCheck } = Object.fromEntries(
+  Object.entries(functionSchemas).map(([name, schema]) => [name, checkWith(schema)]),
+);

@@ -1,5 +1,6 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import type { AccessRequest } from '@belay/providers';
+import { unknownName } from './issue.js';
 import type { ProviderDefinition, RoleDefinition } from './schema.js';
 
 export interface RoleGraph {
@@ -70,13 +71,14 @@ function checkFamily(name: string, graph: RoleGraph, issues: ErrorIssue[], famil
     const colon = parent.indexOf(':');
     if (colon === -1) {
       if (Object.hasOwn(graph.roles, parent)) return visit(parent, trail);
-      issues.push({ path, message: `there is no role "${parent}"` });
+      issues.push(unknownName(path, `there is no role "${parent}"`, parent, () => Object.keys(graph.roles)));
       return false;
     }
     const provider = parent.slice(0, colon);
     const [owner = name] = trail.slice(-1);
     if (!Object.hasOwn(graph.providers, provider)) {
-      issues.push({ path, message: `there is no provider "${provider}"` });
+      const known = () => Object.keys(graph.providers);
+      issues.push(unknownName(path, `there is no provider "${provider}"`, provider, known));
       return false;
     }
     if (graph.roles[owner]?.providers.includes(provider)) return true;

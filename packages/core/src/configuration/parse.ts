@@ -1,6 +1,7 @@
-import { type ErrorIssue, pathText } from '@belay/contract/errors';
+import { pathText } from '@belay/contract/errors';
 import { z } from 'zod';
 import type { Breathe } from '../breathe.js';
+import { type ConfigurationIssue, issuesOfShape } from './issue.js';
 import { type CatalogDocument, catalogSchema } from './schema.js';
 
 /** The sections that may be long, and are checked entry by entry. */
@@ -8,28 +9,30 @@ const long = ['providers', 'roles', 'workflows'] as const;
 const short = catalogSchema.omit({ providers: true, roles: true, workflows: true });
 /** The order in which the schema reports its issues; those of the whole come last. */
 const order = Object.keys(catalogSchema.shape);
+/** With what was written, of which errors say the kind. */
+const reporting = { reportInput: true };
 
-type Parsed = { ok: true; document: CatalogDocument } | { ok: false; issues: ErrorIssue[] };
+type Parsed = { ok: true; document: CatalogDocument } | { ok: false; issues: ConfigurationIssue[] };
 
 /** Checks the shape of a configuration: returns the result and the issues of `catalogSchema`, computed in pieces. */
 export async function parseCatalog(given: unknown, breathe: Breathe): Promise<Parsed> {
   // A value that is not a mapping has no parts.
-  if (!isMapping(given)) return conclude(catalogSchema.safeParse(given));
-  const rest = short.safeParse(Object.fromEntries(Object.entries(given).filter(([key]) => !isLong(key))));
+  if (!isMapping(given)) return conclude(catalogSchema.safeParse(given, reporting));
+  const rest = short.safeParse(Object.fromEntries(Object.entries(given).filter(([key]) => !isLong(key))), reporting);
   const issues = rest.success ? [] : [...rest.error.issues];
   const sections: Partial<Record<(typeof long)[number], unknown>> = {};
   for (const key of long) {
     const section = given[key];
     const { shape } = catalogSchema;
     if (!isMapping(section)) {
-      const parsed = z.object({ [key]: shape[key] }).safeParse({ [key]: section });
+      const parsed = z.object({ [key]: shape[key] }).safeParse({ [key]: section }, reporting);
       if (parsed.success) sections[key] = parsed.data[key];
       else issues.push(...parsed.error.issues);
       continue;
     }
     const entries: [string, unknown][] = [];
     for (const entry of Object.entries(section)) {
-      const parsed = shape[key].safeParse(Object.fromEntries([entry]));
+      const parsed = shape[key].safeParse(Object.fromEntries([entry]), reporting);
       if (parsed.success) entries.push(...Object.entries(parsed.data));
       else issues.push(...parsed.error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] })));
       await breathe();
@@ -48,7 +51,7 @@ function conclude(parsed: z.ZodSafeParseResult<CatalogDocument>): Parsed {
 }
 
 function refuse(issues: readonly z.core.$ZodIssue[]): Parsed {
-  return { ok: false, issues: issues.map(({ path, message }) => ({ path: pathText(path), message })) };
+  return { ok: false, issues: issues.flatMap((issue) => issuesOfShape(issue, catalogSchema, pathText)) };
 }
 
 function isLong(key: string): boolean {

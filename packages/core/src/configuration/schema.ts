@@ -127,6 +127,8 @@ export const roleSchema = z.strictObject({
   decide_on_page: z.boolean().optional(),
   /** Whether approvers are told of a request in their quiet hours too. */
   urgent: z.boolean().optional(),
+  /** Whether people who may not request the role are told that it exists, and which groups may, when they open its address. */
+  discoverable: z.boolean().optional(),
 });
 
 export const workflowSchema = z.strictObject({
@@ -154,6 +156,8 @@ const serverSchema = z.strictObject({
   max_duration: duration.optional(),
   /** How long an approval may wait to be granted before it must be requested again. */
   approval_lifetime: duration.optional(),
+  /** How often each provider is compared with what Belay granted there; an hour unless set. */
+  drift_interval: duration.optional(),
   /** The limits per person; more is rejected until something ends. */
   limits: z
     .strictObject({
@@ -167,6 +171,15 @@ const serverSchema = z.strictObject({
     .prefault({}),
   /** When logins end regardless of their use; can only shorten the built-in limit. */
   login: z.strictObject({ browser: duration.optional(), device: duration.optional() }).optional(),
+  /** How long what is over is kept; for ever by default. */
+  retention: z
+    .strictObject({
+      /** Entries of the ledger, counted from the end of their month, and only once they are archived (`belay ledger archive`). */
+      ledger: duration.optional(),
+      /** Requests, counted from when all of them and of what extends them has ended; what they were goes to the ledger. */
+      requests: duration.optional(),
+    })
+    .optional(),
   /** Hosts that `call: http` may call, as `host` or `host:port`; none by default. */
   http_hosts: z.array(httpHost).default([]),
 });
@@ -221,7 +234,7 @@ const messagesSchema = z.strictObject({
     .array(noticeKind)
     .min(1)
     .default([...noticeKinds]),
-  /** Who is told of overdue revocations. */
+  /** Who is told of overdue revocations, and of access that differs from what Belay granted. */
   operators: z.array(z.strictObject({ provider: name, to: z.string().min(1) })).default([]),
   /** When approvers are told each morning what waits for them, and in which time zone. */
   digest: timeOfDay.default('08:00'),

@@ -1,5 +1,6 @@
 import { type ErrorIssue, pathText } from '@belay/contract/errors';
 import { encryptionConfig, languageModelConfig, vaultConfig } from '@belay/providers';
+import { issuesOfShape } from './issue.js';
 import { findReferences, type ResolveReference, resolveReferences } from './references.js';
 import type { CatalogDocument } from './schema.js';
 
@@ -22,13 +23,10 @@ export function checkServices(
     const unresolved: ErrorIssue[] = [];
     const resolved = resolveReferences(definition, path, options.resolve, unresolved);
     issues.push(...unresolved);
-    const result = config.safeParse(resolved);
+    const result = config.safeParse(resolved, { reportInput: true });
     if (result.success || unresolved.length > 0) continue;
     issues.push(
-      ...result.error.issues.map((issue) => ({
-        path: pathText([path, ...issue.path]),
-        message: issue.message,
-      })),
+      ...result.error.issues.flatMap((issue) => issuesOfShape(issue, config, (inner) => pathText([path, ...inner]))),
     );
   }
 }

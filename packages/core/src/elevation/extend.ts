@@ -2,9 +2,9 @@ import { canonicalJson } from '@belay/contract/canonical';
 import { formatDuration } from '@belay/contract/durations';
 import type { Elevation } from '@belay/contract/elevation';
 import { AccessError, invalid, notFound } from '@belay/contract/errors';
-import { entitlements, executions, grants } from '@belay/db';
+import { entitlements, execute, executions, grants, idempotencyKeys, runs, sqlText, type Transaction } from '@belay/db';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import { isLive } from '../access/wanted.js';
+import { isLive, isLiveOf } from '../access/wanted.js';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { can } from '../can.js';
 import type { Catalog, CompiledRole } from '../configuration/catalog.js';
@@ -15,6 +15,7 @@ import { readNow } from '../now.js';
 import { composeRole } from '../plans/dynamic-role.js';
 import type { ElevationInput } from '../plans/input.js';
 import type { PlannedGrant } from '../plans/plan.js';
+import { familyOf } from '../request-family.js';
 import { submitRequest } from './submit.js';
 
 export interface Extension {
@@ -41,7 +42,7 @@ export async function extendElevation(ctx: ActorContext, extension: Extension): 
   const held = await readActive(ctx, execution.id);
   const duration = extension.duration ?? input.duration;
   await requireLater(ctx, held, duration);
-  await refuseSecond(ctx, execution.id);
+  await refuseSecond(ctx, user, extension);
   const catalog = ctx.catalog.current();
   const { providers, identities, dynamic } = input;
   const terms = {
@@ -58,7 +59,12 @@ export async function extendElevation(ctx: ActorContext, extension: Extension): 
     role: roleOf(catalog, user, input),
     terms,
     ...(dynamic === undefined ? {} : { dynamic }),
-    request: { ...terms, extends: execution.id, idempotencyKey },
+    request: {
+      ...terms,
+      extends: execution.id,
+      idempotencyKey,
+      alongside: (tx, made) => refuseGivenBack(tx, { made, extended: execution.id }),
+    },
     extends: { id: execution.id, check: (planned) => requireSame(held, planned) },
   });
 }
@@ -98,13 +104,34 @@ async function requireLater(ctx: ActorStore, held: Held, duration: string): Prom
   );
 }
 
-/** Throws `conflict` while another extension runs, which is the one to extend; the database rejects two at once. */
-async function refuseSecond(ctx: ActorStore, id: string): Promise<void> {
+/**
+ * Throws `conflict` while another extension runs, which is the one to extend; the database rejects two at once. The one that
+ * was requested with the same key is not another one: a repeat of the request returns it.
+ */
+async function refuseSecond(ctx: ActorStore, user: UserActor, { id, idempotencyKey = '' }: Extension): Promise<void> {
+  const { userId, key, executionId } = idempotencyKeys;
   const [other] = await ctx.db
-    .select({ id: executions.id })
+    .select({ id: executions.id, key })
     .from(executions)
+    .leftJoin(idempotencyKeys, and(eq(executionId, executions.id), eq(userId, user.id), eq(key, idempotencyKey)))
     .where(and(eq(executions.extendsId, id), isNull(executions.endedAt), sql`${executions.extendsId} is not null`));
-  if (other) throw new AccessError('conflict', `The request is extended already, by ${other.id}`);
+  if (other && other.key === null) throw new AccessError('conflict', `The request is extended already, by ${other.id}`);
+}
+
+/**
+ * Throws `conflict` when the access was given back since it was read: with the last run that used it, or otherwise. Under the
+ * lock of the person's row, under which runs end.
+ */
+async function refuseGivenBack(tx: Transaction, { made, extended }: { made: string; extended: string }): Promise<void> {
+  const family = familyOf(sqlText`${made}::uuid`);
+  const [row] = await execute<{ over: boolean }>(
+    tx,
+    sqlText`
+    select (exists (select from ${runs} r where r.execution_id in ${family} and r.requested)
+        and not exists (select from ${runs} r where r.execution_id in ${family} and r.ended_at is null))
+      or not exists (select from ${grants} where ${isLiveOf(sqlText`${extended}::uuid`)}) as over`,
+  );
+  if (row?.over) throw new AccessError('conflict', 'The access has been given back; request the role again instead');
 }
 
 function roleOf(catalog: Catalog, user: UserActor, input: ElevationInput): CompiledRole {

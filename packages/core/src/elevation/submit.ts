@@ -1,7 +1,6 @@
 import { digestOf } from '@belay/contract/canonical';
-import { formatDuration } from '@belay/contract/durations';
 import type { Elevation, ElevationRequest } from '@belay/contract/elevation';
-import { AccessError, invalid, pathText } from '@belay/contract/errors';
+import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { causesOf } from '@belay/contract/outage';
 import { execute, idempotencyKeys, sqlText, type Transaction, users } from '@belay/db';
@@ -17,22 +16,19 @@ import {
   startingExecution,
   storeDefinition,
   TURN,
-  turnHint,
+  turnJob,
 } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
-import { type Json, validateInput } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
-import { can } from '../can.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
-import { requireDuration } from '../duration.js';
 import type { ElevationInput } from '../plans/input.js';
-import { longestDuration, type PlannedGrant, planElevation } from '../plans/plan.js';
-import { requireWorkflow } from '../plans/require-workflow.js';
+import { type PlannedGrant, planElevation } from '../plans/plan.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
 import { checkAuthenticator } from './authenticators.js';
+import { composeRequest } from './compose-request.js';
 
 /** The optional fields of every request. */
 export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
@@ -63,99 +59,19 @@ interface Submission {
  */
 export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<Elevation> {
   const { catalog, user, role, terms, dynamic, request } = submission;
-  const input: ElevationInput = {
-    ...chooseProviders(ctx, catalog, role, user, terms),
-    role: role.name,
-    reason: checkReason(role, terms.reason),
-    duration: chooseDuration(catalog, role, terms),
-    identities: chooseIdentities(terms.identities ?? []),
-    user: {
-      id: user.id,
-      email: user.email,
-      name: user.name,
-      groups: user.groups,
-      provider: user.provider,
-      subject: user.subject,
-    },
-    // For the workflow's schema; the stored time is the database's.
-    requested_at: ctx.clock().toISOString(),
+  const { input, workflow } = await composeRequest(catalog, {
+    user,
+    role,
+    terms,
+    requestedAt: ctx.clock(),
     ...(dynamic === undefined ? {} : { dynamic }),
-  };
-  await checkAuthenticator(ctx, user, role, terms);
-  const workflow = chooseWorkflow(catalog, role, terms.workflow);
-  const issues = await validateInput(workflow.workflow, input as Json);
-  if (issues.length > 0) {
-    throw new AccessError('invalid', 'The request does not match the input of the workflow', {
-      issues: issues.map((issue) => ({ path: pointerText(issue.path), message: issue.message })),
-    });
+  });
+  for (const id of input.providers) {
+    if (!ctx.catalog.client(id)?.authorizer) throw new AccessError('unavailable', `The provider "${id}" is not ready`);
   }
+  await checkAuthenticator(ctx, user, role, terms);
   await refuseEarly(ctx, { input, workflow: workflow.name }, submission.extends?.check);
   return start(ctx, user, { catalog, workflow, input, request, extendsId: submission.extends?.id });
-}
-
-/** Returns a JSON pointer in the form of an issue's path. A name that is a number is read as a position in a list. */
-function pointerText(pointer: string): string {
-  const parts = pointer.split('/').slice(1);
-  return pathText(
-    parts
-      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-      .map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
-  );
-}
-
-function chooseIdentities(asked: readonly string[]): string[] {
-  const names = asked.map((identity, index) => requireText(identity.trim(), `identities[${index}]`, 320));
-  return [...new Set(names.filter(Boolean))];
-}
-
-function chooseProviders(
-  ctx: ActorContext,
-  catalog: Catalog,
-  role: CompiledRole,
-  user: UserActor,
-  request: RequestTerms,
-): Pick<ElevationInput, 'providers' | 'provider'> {
-  // A missing list means all of the role's; an empty list is a mistake, and must not mean all.
-  if (request.providers?.length === 0) throw invalid('providers', 'must name at least one provider');
-  const providers = [...new Set(request.providers ?? role.providers)];
-  providers.forEach((id, index) => {
-    const provider = catalog.providers.get(id);
-    if (!role.providers.includes(id) || !provider || !can(user, 'view', { provider })) {
-      throw invalid(`providers[${index}]`, `the role "${role.name}" cannot be requested at "${id}"`);
-    }
-    if (!ctx.catalog.client(id)?.authorizer) throw new AccessError('unavailable', `The provider "${id}" is not ready`);
-  });
-  const [provider] = providers;
-  if (provider === undefined) throw invalid('providers', 'must name at least one provider');
-  return { providers, provider };
-}
-
-function checkReason(role: CompiledRole, reason: string | undefined): string {
-  const text = reason?.trim() ?? '';
-  if (text.length === 0 && role.reason.required) throw invalid('reason', 'is required');
-  requireText(text, 'reason', limits.reason);
-  if (text.length > 0 && role.reason.pattern && !role.reason.pattern.test(text)) {
-    throw invalid('reason', `must match the pattern ${role.reason.pattern.source}`);
-  }
-  return text;
-}
-
-function chooseDuration(catalog: Catalog, role: CompiledRole, request: RequestTerms): string {
-  const providers = request.providers ?? role.providers;
-  const longest = Math.min(...providers.map((provider) => longestDuration(catalog, role, provider)));
-  if (request.duration === undefined) return formatDuration(Math.min(role.defaultDuration, longest));
-  const milliseconds = requireDuration(request.duration, 'duration');
-  if (milliseconds > longest)
-    throw invalid('duration', `is longer than ${formatDuration(longest)}, the longest allowed`);
-  return formatDuration(milliseconds);
-}
-
-function chooseWorkflow(catalog: Catalog, role: CompiledRole, asked: string | undefined): CompiledWorkflow {
-  const name = asked ?? role.workflows[0] ?? '';
-  requireWorkflow(catalog, role, name);
-  const workflow = catalog.workflows.get(name);
-  if (!workflow) throw invalid('workflow', `there is no workflow "${name}"`);
-  return workflow;
 }
 
 /** Rejects what cannot be granted now; when a provider is down, the execution waits for it. */
@@ -194,7 +110,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   keepWorkflow(workflow.digest, workflow.workflow);
   await storeDefinition(ctx.db, { digest: workflow.digest, document: workflow.definition.workflow });
   // With a worker's place in this process, the turn belongs to this process from the start; otherwise the row and a
-  // hint lead to a worker.
+  // job lead to a worker.
   const place = ctx.waker.reserve?.({ queue: 'executions' });
   const claimId = ctx.newId();
   const starting: Starting = {
@@ -230,7 +146,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   else if (place) {
     const snapshot = startedSnapshot(starting, started);
     place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot, claimId }));
-  } else ctx.waker.wake([turnHint(id)]);
+  } else ctx.waker.wake([turnJob(id)]);
   const executionId = earlier ?? id;
   linkExecution(executionId);
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };

@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { inOrder, type Transaction } from '@belay/db';
+import { execute, executions, grants, inOrder, sqlText, type Transaction } from '@belay/db';
 import {
   decideTurn,
   type Locked,
@@ -10,14 +10,17 @@ import {
   prepare,
   readSnapshot,
   retryDeadlock,
-  turnHint,
+  turnJob,
   writePrepared,
 } from '@belay/engine';
 import { endGrants } from '../access/end.js';
+import { endHeld } from '../access/end-held.js';
+import { isLiveOf } from '../access/wanted.js';
 import { nameOf } from '../actor.js';
-import type { ActorContext, Hint } from '../context.js';
+import type { ActorContext, Context, Job } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
+import { listExtensions, listFamily } from '../request-family.js';
 
 /** How often a cancellation that lost against another move is decided again, before it is left to the next turn. */
 const tries = 3;
@@ -32,30 +35,76 @@ export async function cancelExecution(
   input: { id: string },
 ): Promise<{ status: 'ok'; message: string }> {
   await requireOwned(ctx, input.id);
+  await endExtensions(ctx, input.id);
   await cancelUnasked(ctx, input.id);
+  // One may have been requested meanwhile.
+  await endExtensions(ctx, input.id);
   return { status: 'ok', message: 'The execution is cancelled and its access ends' };
 }
 
 /** Does the same without looking at whose execution it is. */
-export async function cancelUnasked(ctx: ActorContext, id: string): Promise<void> {
-  const hints = await cancel(ctx, id);
+async function cancelUnasked(ctx: ActorContext, id: string): Promise<void> {
+  const jobs = await cancel(ctx, id);
   ctx.crashpoint('committed');
-  ctx.waker.wake(hints);
+  ctx.waker.wake(jobs);
+}
+
+/** Gives back, or cancels, everything that extends an execution: it is the same access. */
+export async function endExtensions(ctx: ActorContext, id: string): Promise<void> {
+  for (const one of await listExtensions(ctx.db, id)) await giveBack(ctx, one);
+}
+
+/** Does so for access that is about to be given back by its owner, and gives back what it extends. */
+export async function endFamily(ctx: ActorContext, { id, ownerId }: { id: string; ownerId: string }): Promise<void> {
+  const family = await listFamily(ctx.db, id, ownerId);
+  if (family.length < 2 || !(await readRest(ctx, id)).held) return;
+  await endExtensions(ctx, id);
+  for (const one of family.filter((each) => each !== id).reverse()) {
+    if ((await readRest(ctx, one)).held) await unlessOver(endHeld(ctx, { id: one }, { reason: 'returned' }));
+  }
+}
+
+/** Gives the access of an execution back, or cancels one that holds none yet. */
+export async function giveBack(ctx: ActorContext, id: string): Promise<void> {
+  const { held, ended } = await readRest(ctx, id);
+  if (held) await unlessOver(endHeld(ctx, { id }, { reason: 'returned' }));
+  else if (!ended) await unlessOver(cancelUnasked(ctx, id));
+}
+
+/** Returns what is left of an execution. */
+export async function readRest(ctx: Context, executionId: string): Promise<{ held: boolean; ended: boolean }> {
+  const [row] = await execute<{ held: boolean; ended: boolean }>(
+    ctx.db,
+    sqlText`
+    select ended_at is not null as ended,
+      exists (select from ${grants} where ${isLiveOf(sqlText`${executionId}::uuid`)}) as held
+    from ${executions} where id = ${executionId}::uuid`,
+  );
+  return row ?? { held: false, ended: true };
+}
+
+/** What ended by itself meanwhile is no failure. */
+async function unlessOver(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof AccessError) || error.code !== 'conflict') throw error;
+  }
 }
 
 /** Decides the move of the cancellation, and writes it; decides again when the execution has moved meanwhile. */
-async function cancel(ctx: ActorContext, id: string): Promise<Hint[]> {
+async function cancel(ctx: ActorContext, id: string): Promise<Job[]> {
   for (let made = 0; made < tries; made += 1) {
     const snapshot = await readSnapshot(ctx, id);
     const decided = snapshot && (await decideTurn(ctx, snapshot, { is: 'interrupt', actor: ctx.actor }));
     if (!snapshot || !decided) throw hasEnded();
     const move = prepare(ctx, snapshot, decided, { actor: ctx.actor });
-    const hints = await store(ctx, id, { ...move, hints: [...move.hints] });
-    if (hints) return hints;
+    const jobs = await store(ctx, id, { ...move, jobs: [...move.jobs] });
+    if (jobs) return jobs;
   }
-  const hints = (await store(ctx, id)) ?? [];
+  const jobs = (await store(ctx, id)) ?? [];
   ctx.crashpoint('cancellation stored');
-  return hints;
+  return jobs;
 }
 
 /**
@@ -63,11 +112,11 @@ async function cancel(ctx: ActorContext, id: string): Promise<Hint[]> {
  * which an execution that always moves may outrun, its next turn applies the cancellation before anything else.
  * Returns null, and writes nothing, when it has moved since the move was decided.
  */
-function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Hint[] | null> {
-  const before = move?.hints.length ?? 0;
+function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Job[] | null> {
+  const before = move?.jobs.length ?? 0;
   return retryDeadlock(() =>
-    ctx.db.transaction(async (tx): Promise<Hint[] | null> => {
-      if (move) move.hints.length = before;
+    ctx.db.transaction(async (tx): Promise<Job[] | null> => {
+      if (move) move.jobs.length = before;
       const locked = await lockExecution(tx, id);
       if (!locked) throw hasEnded();
       if (move && move.version !== locked.version) return null;
@@ -76,7 +125,7 @@ function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Hint
       if (move) await writePrepared(ctx, tx, move, { locked: true });
       else await makingTurnDue(tx, id);
       await noteCancellation(ctx, tx, locked);
-      return [...ended, ...(move?.hints ?? [turnHint(id)])];
+      return [...ended, ...(move?.jobs ?? [turnJob(id)])];
     }),
   );
 }

@@ -9,7 +9,7 @@ import {
   readSnapshot,
   retryDeadlock,
   TURN,
-  turnHint,
+  turnJob,
   workflowOf,
 } from '@belay/engine';
 import type { CloudEvent, Json } from '@belay/workflow';
@@ -135,7 +135,7 @@ export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<
     if (kept instanceof AccessError) refusal = kept;
     else if (kept) {
       ctx.crashpoint('signal kept');
-      ctx.waker.wake([turnHint(arrival.executionId)]);
+      ctx.waker.wake([turnJob(arrival.executionId)]);
       return;
     }
   }

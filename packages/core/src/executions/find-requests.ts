@@ -28,20 +28,30 @@ export async function findRequests(
   filter: ExecutionFilter,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<{ ids: string[]; next: string | null }> {
-  const { rows, where } = await selectRequests(ctx, user, filter);
-  const after = cursor === undefined ? sql`` : sql`and (at, place) < ${placeOf(cursor)}`;
+  const { rows, where, hidden } = await selectRequests(ctx, user, filter);
+  const from = cursor === undefined ? undefined : readPlace(cursor, hidden);
+  const after = from === undefined ? sql`` : sql`and (at, place) < ${placeOf(from)}`;
   const window = sql`select *, (extract(epoch from at) * 1000)::bigint::text as milliseconds from (${rows}) r
-    where true ${after} order by at desc, place desc limit ${mostLookedAt}`;
+    where true ${after} order by at desc, place desc
+    offset ${from?.skipped ?? 0} limit ${mostLookedAt}`;
   const found = await ctx.db.execute<Place & { execution: string }>(sql`
     select e.id as execution, e.place as id, e.milliseconds as at from (${window}) e
     where ${where.length === 0 ? sql`true` : sql.join(where, sql` and `)}
     order by e.at desc, e.place desc limit ${limit + 1}`);
   const shown = [...found].slice(0, limit);
-  const next = found.length > limit ? shown.at(-1) : where.length === 0 ? undefined : await lastOf(ctx, window);
-  return {
-    ids: shown.map(({ execution }) => execution),
-    next: next === undefined ? null : `${next.at}.${next.id}`,
-  };
+  const end = found.length > limit || where.length === 0 ? undefined : await lastOf(ctx, window);
+  // Where some may not be seen, the next page starts from the last that was shown, or passes over as many again.
+  const { skipped, ...start } = from ?? { ...newest, skipped: 0 };
+  const behind = hidden ? (shown.at(-1) ?? { ...start, skipped: skipped + mostLookedAt }) : end;
+  const next = found.length > limit ? shown.at(-1) : end && behind;
+  return { ids: shown.map(({ execution }) => execution), next: next === undefined ? null : writePlace(next) };
+}
+
+/** Is newer than every request. */
+const newest: Place = { at: '9'.repeat(14), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
+function writePlace({ at, id, skipped }: Place & { skipped?: number }): string {
+  return skipped === undefined ? `${at}.${id}` : `${at}.${id}.${skipped}`;
 }
 
 /** Returns the last request of a window that is full, behind which there may be more. */
@@ -52,18 +62,30 @@ async function lastOf(ctx: ActorStore, window: SQL): Promise<Place | undefined> 
   return last;
 }
 
-function placeOf(cursor: string): SQL {
-  const [time = '', id = '', ...more] = cursor.split('.');
-  if (!/^\d{1,14}$/.test(time) || !isId(id) || more.length > 0) throw invalid('cursor', 'is not a cursor of this list');
-  return sql`(to_timestamp(${time}::bigint / 1000.0), ${id}::uuid)`;
+/** Reads a cursor: a place, and in a list with requests that are not shown how many behind it were passed over. */
+function readPlace(cursor: string, hidden: boolean): Place & { skipped: number } {
+  const [at = '', id = '', skipped = '0', ...more] = cursor.split('.');
+  const passed = /^\d{1,9}$/.test(skipped) ? Number(skipped) : Number.NaN;
+  const whole = passed % mostLookedAt === 0 && (passed === 0 || hidden);
+  if (!/^\d{1,14}$/.test(at) || !isId(id) || !whole || more.length > 0) {
+    throw invalid('cursor', 'is not a cursor of this list');
+  }
+  return { at, id, skipped: passed };
 }
 
-/** Returns a list along an index, of rows with a place in it, and the conditions that are checked on each of them. */
+function placeOf({ at, id }: Place): SQL {
+  return sql`(to_timestamp(${at}::bigint / 1000.0), ${id}::uuid)`;
+}
+
+/**
+ * Returns a list along an index, of rows with a place in it, the conditions that are checked on each of them, and whether it is of
+ * other people, so that it has requests that the caller may not see.
+ */
 async function selectRequests(
   ctx: ActorStore,
   user: UserActor,
   filter: ExecutionFilter,
-): Promise<{ rows: SQL; where: SQL[] }> {
+): Promise<{ rows: SQL; where: SQL[]; hidden: boolean }> {
   const columns = sql`e.id, e.owner_id, e.status, e.input, e.ended_at, e.created_at`;
   const where = conditionsOf(filter);
   const everyone = seesEveryRequest(ctx, user);
@@ -81,9 +103,10 @@ async function selectRequests(
     where.push(sql`not exists (select from ${decisions} later join ${approvals} a on a.id = later.approval_id
       where a.execution_id = e.id and later.approver_id = ${user.id}::uuid and (later.decided_at, later.approval_id) > (e.at, e.place))`);
     if (isOwner) where.push(isOwner);
-    return { rows, where };
+    return { rows, where, hidden: false };
   }
-  if (owners && !everyone && owners.some((id) => id !== user.id)) where.push(isSeenBy(user));
+  const hidden = owners?.some((id) => id !== user.id) === true && !everyone;
+  if (hidden) where.push(isSeenBy(user));
   const bounds = [
     isOwner,
     isCurrent(filter.status) && isNotPastOf(owners),
@@ -92,7 +115,7 @@ async function selectRequests(
   ].filter((bound): bound is SQL => typeof bound === 'object');
   const rows = sql`select ${columns}, e.created_at as at, e.id as place from ${executions} e
     ${bounds.length === 0 ? sql`` : sql`where ${sql.join(bounds, sql` and `)}`}`;
-  return { rows, where };
+  return { rows, where, hidden };
 }
 
 /** Returns whether a status selects only what is not past, which is little: it is found before the rest of the list. */

@@ -18,7 +18,7 @@ import type { ActorStore, Store } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { readNow } from '../now.js';
 import { failedBeside, grantState } from './grant-state.js';
-import { type Happening, readGap, readHappenings } from './history.js';
+import { type Happening, readArchivedUntil, readGap, readHappenings } from './history.js';
 import { readWaiting, summarise } from './list.js';
 import { type GrantTimes, outcomeOf, readDecisions } from './outcome.js';
 import { executionState } from './state.js';
@@ -73,22 +73,25 @@ export async function getExecution(ctx: ActorStore, input: GetExecution): Promis
  */
 async function readHistory(
   ctx: Store,
-  execution: { id: string; taskEvents: number },
+  execution: { id: string; taskEvents: number; createdAt: Date },
   { limit = mostHistory, cursor }: PageOf,
 ): Promise<{ history: HistoryEntry[]; next: string | null }> {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not a cursor of this list');
   const before = cursor === undefined ? undefined : Number(cursor);
   const wanted = Math.min(limit, mostHistory);
-  const [found, gap] = await Promise.all([
+  const [found, gap, archived] = await Promise.all([
     // One more than is shown tells whether there are more.
     readHappenings(ctx.db, execution.id, { before, from: 'newest', limit: wanted + 1 }),
     readGap(ctx.db, execution),
+    readArchivedUntil(ctx.db, execution.createdAt),
   ]);
   const shown = found.slice(-wanted);
   const history = shown.flatMap((happening): HistoryEntry[] =>
     happening.seq === gap?.before ? [describeGap(gap), toEntry(happening)] : [toEntry(happening)],
   );
-  return { history, next: found.length > wanted ? String(shown[0]?.seq) : null };
+  const more = found.length > wanted;
+  if (archived !== null && !more) history.unshift(describeArchived(archived));
+  return { history, next: more ? String(shown[0]?.seq) : null };
 }
 
 function toEntry({ type, at, message, task }: Happening): HistoryEntry {
@@ -100,6 +103,14 @@ function describeGap({ at, count }: { at: Date; count: number }): HistoryEntry {
     event_type: 'belay.history.omitted',
     timestamp: at.toISOString(),
     message: `${count} earlier task events are not kept`,
+  };
+}
+
+function describeArchived(until: Date): HistoryEntry {
+  return {
+    event_type: 'belay.history.archived',
+    timestamp: until.toISOString(),
+    message: `Entries of the audit log before ${until.toISOString().slice(0, 10)} were archived and are not shown`,
   };
 }
 

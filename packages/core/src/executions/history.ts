@@ -1,4 +1,4 @@
-import { type Database, ledger, taskEvents } from '@belay/db';
+import { archivedBlocks, type Database, execute, ledger, ledgerArchives, sqlText, taskEvents } from '@belay/db';
 import { describeTaskEvent, keptTaskEvents, taskEventsPerRow } from '@belay/engine';
 import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/pg-core';
@@ -93,4 +93,16 @@ export async function readGap(
     .limit(1);
   const count = (row?.nth ?? 0) - keptTaskEvents - 1;
   return row && count > 0 ? { before: row.seq, at: row.at, count } : null;
+}
+
+/** Returns the end of the latest month of which archived entries were deleted, if it is after a time; otherwise null. */
+export async function readArchivedUntil(db: Database, since: Date): Promise<Date | null> {
+  const [row] = await execute<{ until: string | null }>(
+    db,
+    sqlText`
+    select to_json(max(((month || '-01')::date + interval '1 month') at time zone 'UTC')) #>> '{}' as until from ${ledgerArchives} a
+    where a.month >= ${since.toISOString().slice(0, 7)} and (a.deleted_at is not null
+      or a.rows > (select coalesce(sum(b.rows), 0) from ${archivedBlocks} b where b.archive = a.digest))`,
+  );
+  return row?.until ? new Date(row.until) : null;
 }

@@ -10,7 +10,7 @@ import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { deliverMessages } from '../messages/deliver.js';
-import { queueMessage } from '../messages/queue.js';
+import { keyOfStep, queueMessage } from '../messages/queue.js';
 import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
 
@@ -30,9 +30,10 @@ export const approve = {
       .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
     const plan = opened === undefined ? await planElevation(ctx, call, signal) : null;
     const { users, groups } = stage.approvers;
-    const { count, refusals } = stage;
+    const { count, refusals, distinct } = stage;
     const { notify } = settings.data;
-    const rule: ApprovalRule = { users: users.map((user) => foldAddress(user) ?? user), groups, count, refusals };
+    const folded = users.map((user) => foldAddress(user) ?? user);
+    const rule: ApprovalRule = { users: folded, groups, count, refusals, ...(distinct === true ? { distinct } : {}) };
     const timeout = stage.timeout === undefined ? ctx.timing.approval : requireDuration(stage.timeout, 'timeout');
     const expiresAt = await ctx.db.transaction(async (tx) => {
       const locked = await lockExecution(tx, call.executionId, call.key);
@@ -70,7 +71,7 @@ export const approve = {
         notify &&
           queueMessage(tx, {
             id: ctx.newId(),
-            key: `${call.executionId}${call.key}`,
+            key: keyOfStep(call.executionId, call.key),
             approvalId,
             provider: notify.provider,
             to: notify.to,

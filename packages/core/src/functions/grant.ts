@@ -67,7 +67,7 @@ export const grant = {
     if (intended.outcome === 'not_approved') return { kind: 'outcome', outcome: intended.refusal };
     // It ended while the provider was called: start again.
     if (intended.outcome === 'lapsed') return { kind: 'again', after: 0, because: 'its approval' };
-    // Without places of its own, this worker continues here instead of sending itself a hint; if it stops, the rows are
+    // Without places of its own, this worker continues here instead of sending itself a job; if it stops, the rows are
     // due.
     if (intended.outcome === 'intended' && !ctx.waker.reserve) {
       await Promise.all(intended.entitlementIds.map((entitlementId) => reconcileEntitlement(ctx, { entitlementId })));
@@ -129,14 +129,14 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
   }
   if (lost) {
     // All or nothing: what was granted elsewhere for this step is revoked.
-    const hints = await endGrants(tx, {
+    const jobs = await endGrants(tx, {
       executionId: execution.id,
       stepKeys: [key],
       reason: 'failed',
       actor: { kind: 'system', name: 'access.grant' },
     });
     const detail = `${lost.provider}: ${lost.lastError ?? 'the provider was not reached in time'}`;
-    return { outcome: { ok: false, fault: communicationFault(502, 'The access could not be granted', detail) }, hints };
+    return { outcome: { ok: false, fault: communicationFault(502, 'The access could not be granted', detail) }, jobs };
   }
   const active = rows.flatMap((row) => {
     const { activatedAt, expiresAt } = row;

@@ -13,13 +13,13 @@ import { eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
 import { isLiveIn } from '../access/wanted.js';
-import type { Context, Hint } from '../context.js';
+import type { Context, Job } from '../context.js';
 import type { ElevationCall } from '../plans/input.js';
 
 /** `access.revoke`: ends the execution's grants, and resolves when they are gone at the provider (docs/architecture.md, sections 6 and 12). */
 export const revoke = {
   async perform(ctx: Context, call: ElevationCall): Promise<Performed> {
-    const hints = await ctx.db.transaction(async (tx): Promise<Hint[]> => {
+    const jobs = await ctx.db.transaction(async (tx): Promise<Job[]> => {
       const locked = await lockExecution(tx, call.executionId, call.key);
       if (!locked?.step || locked.step.attempt !== call.attempt) return [];
       const ended = await endGrants(tx, {
@@ -32,9 +32,7 @@ export const revoke = {
       return ended;
     });
     ctx.crashpoint('revocation asked');
-    await Promise.all(
-      hints.map((hint) => (hint.queue === 'entitlements' ? reconcileEntitlement(ctx, hint) : undefined)),
-    );
+    await Promise.all(jobs.map((job) => (job.queue === 'entitlements' ? reconcileEntitlement(ctx, job) : undefined)));
     await advanceStep(ctx, call.executionId, call.key);
     return parked;
   },

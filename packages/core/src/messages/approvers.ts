@@ -1,7 +1,8 @@
 import { foldAddress } from '@belay/contract/address';
-import { type approvals, userIdentities, users } from '@belay/db';
-import { eq, isNull } from 'drizzle-orm';
+import { type approvals, type Transaction, userIdentities, users } from '@belay/db';
+import { eq, sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
+import { namesOfGroups } from '../people/admission.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 
 /** A person with an address; without a user where only the configuration knows them. */
@@ -14,22 +15,31 @@ interface Known extends Addressee {
   folded: string;
   groups: readonly string[];
   recent: boolean;
+  /** Known all the same: a workflow that still names their address names no unknown person. */
+  left: boolean;
 }
 
 /** Returns who may decide an approval, each person once. Groups count as they do for clicks: as told lately. */
-export type FindApprovers = (approval: Pick<typeof approvals.$inferSelect, 'rule' | 'excluded'>) => Addressee[];
+export type FindApprovers = (approval: Asked) => Addressee[];
 
-/** Reads the people whom providers have described, to find approvers among them. */
-export async function readApprovers(ctx: Store): Promise<FindApprovers> {
-  const rows = await ctx.db
-    .select({ identity: userIdentities, recent: wasToldLately(ctx).mapWith(Boolean) })
+type Asked = Pick<typeof approvals.$inferSelect, 'rule' | 'excluded'>;
+
+/** Reads the people whom some approvals name or exclude, and no others, to find the approvers of these approvals among them. */
+export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly Asked[]): Promise<FindApprovers> {
+  const addresses = asked.flatMap(({ rule, excluded }) => [...rule.users, ...excluded]);
+  const groups = asked.flatMap(({ rule }) => rule.groups);
+  const names = namesOfGroups(ctx.catalog.current(), [...new Set(groups)]);
+  const rows = await tx
+    .select({ identity: userIdentities, recent: wasToldLately(ctx).mapWith(Boolean), leftAt: users.deprovisionedAt })
     .from(userIdentities)
     .innerJoin(users, eq(users.id, userIdentities.userId))
-    .where(isNull(users.deprovisionedAt));
-  const known = rows.flatMap(({ identity, recent }): Known[] => {
+    .where(
+      sql`${userIdentities.emailFolded} = any(${listOf(addresses)}) or ${userIdentities.groups} ?| ${listOf(names)}`,
+    );
+  const known = rows.flatMap(({ identity, recent, leftAt }): Known[] => {
     const { emailFolded: folded, email: address, userId } = identity;
     const { groups } = asPerson(ctx, toPerson(identity));
-    return folded === null ? [] : [{ userId, address, folded, groups, recent }];
+    return folded === null ? [] : [{ userId, address, folded, groups, recent, left: leftAt !== null }];
   });
   return ({ rule, excluded }) => {
     const never = new Set(excluded);
@@ -37,8 +47,8 @@ export async function readApprovers(ctx: Store): Promise<FindApprovers> {
       .filter((address) => !known.some(({ folded }) => folded === address))
       .map((address) => ({ userId: null, address, folded: foldAddress(address) ?? address }));
     const found = known.filter(
-      ({ folded, groups, recent }) =>
-        rule.users.includes(folded) || (recent && rule.groups.some((group) => groups.includes(group))),
+      ({ folded, groups, recent, left }) =>
+        !left && (rule.users.includes(folded) || (recent && rule.groups.some((group) => groups.includes(group)))),
     );
     const own = new Set(known.filter(({ folded }) => never.has(folded)).map(({ userId }) => userId));
     const permitted = [...named, ...found].filter(({ folded, userId }) => !never.has(folded) && !own.has(userId));
@@ -47,3 +57,7 @@ export async function readApprovers(ctx: Store): Promise<FindApprovers> {
     ];
   };
 }
+
+/** One parameter, so that the text of the statement is always the same. */
+const listOf = (texts: readonly string[]) =>
+  sql`array(select jsonb_array_elements_text(${JSON.stringify([...new Set(texts)])}::text::jsonb))`;

@@ -23,8 +23,7 @@ export async function composeNotice(ctx: Context, row: Row, notice: Notice): Pro
   return {
     to: row.recipient,
     kind: notice.kind,
-    // A title is one line on every channel.
-    title: title.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '),
+    title,
     text,
     facts,
     actions: [{ kind: 'link', label: action.label, url }],
@@ -36,6 +35,10 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
   if (notice.kind === 'requests.digest') {
     const title = row.text ?? 'Requests wait for your decision';
     return { title, text: title, action: { label: 'Open inbox', path: '/api/v1/approvals' } };
+  }
+  if (notice.kind === 'access.drifted') {
+    const [title = '', ...lines] = (row.text ?? '').split('\n');
+    return { title, text: lines.join('\n'), action: { label: 'Open audit log', path: '/api/v1/admin/logs' } };
   }
   const { role, reason } = await readRequest(ctx, notice);
   if (notice.kind === 'request.comment') {

@@ -1,4 +1,5 @@
 import { pauseAfter } from '@belay/contract/back-off';
+import { printable, printableLines } from '@belay/contract/printable';
 import { approvals, messages, notices } from '@belay/db';
 import { Disabled, type Message, type Notifications, type Receipt, Retryable, Terminal } from '@belay/providers';
 import { and, eq, inArray, sql } from 'drizzle-orm';
@@ -24,11 +25,18 @@ interface Claimed {
   approval: typeof approvals.$inferSelect;
 }
 
+/** A message that a step of a workflow sends. */
+interface ClaimedTold {
+  message: Row & { executionId: string };
+}
+
 /** A message that tells of a notice. */
 interface ClaimedNotice {
   message: Row;
   notice: typeof notices.$inferSelect;
 }
+
+type AnyClaimed = Claimed | ClaimedTold | ClaimedNotice;
 
 /**
  * Delivers what is queued, and revises what was delivered about approvals that have closed since; only of one execution when
@@ -51,7 +59,7 @@ export async function deliverMessages(ctx: Context, only: { executionId?: string
 }
 
 /** Returns the notifications of a provider. Throws `Terminal` when it has none, or is switched off. */
-export function notificationsOf(ctx: Context, provider: string): Notifications {
+function notificationsOf(ctx: Context, provider: string): Notifications {
   const defined = ctx.catalog.current().providers.get(provider);
   const notifications = ctx.catalog.client(provider)?.notifications;
   if (!notifications || !defined?.enabled || !defined.capabilities.has('notifications'))
@@ -60,8 +68,8 @@ export function notificationsOf(ctx: Context, provider: string): Notifications {
 }
 
 /** Takes what is due for the time of a lease, in which no other worker tries it. */
-async function claim(ctx: Context, executionId: string | undefined): Promise<(Claimed | ClaimedNotice)[]> {
-  const theirs = executionId === undefined ? sql`` : sql`and a.execution_id = ${executionId}`;
+async function claim(ctx: Context, executionId: string | undefined): Promise<AnyClaimed[]> {
+  const theirs = executionId === undefined ? sql`` : sql`and coalesce(a.execution_id, m.execution_id) = ${executionId}`;
   const taken = await ctx.db.execute<{ id: string }>(sql`
     with due as (
       select m.id from ${messages} m left join ${approvals} a on a.id = m.approval_id
@@ -77,22 +85,32 @@ async function claim(ctx: Context, executionId: string | undefined): Promise<(Cl
     .leftJoin(approvals, eq(approvals.id, messages.approvalId))
     .leftJoin(notices, eq(notices.id, messages.noticeId))
     .where(inArray(messages.id, ids));
-  return rows.flatMap(({ message, approval, notice }): (Claimed | ClaimedNotice)[] => {
+  return rows.flatMap(({ message, approval, notice }): AnyClaimed[] => {
     if (approval) return [{ message, approval }];
+    if (message.executionId !== null) return [{ message: { ...message, executionId: message.executionId } }];
     return notice ? [{ message, notice }] : [];
   });
 }
 
-async function perform(ctx: Context, claimed: Claimed | ClaimedNotice, disabled: ReadonlySet<string>): Promise<void> {
+async function perform(ctx: Context, claimed: AnyClaimed, disabled: ReadonlySet<string>): Promise<void> {
   const { message } = claimed;
   try {
     if (disabled.has(message.provider) && message.deliveredAt === null)
       throw new Terminal(`${message.provider} wants no more messages`);
     if ('notice' in claimed) await performNotice(ctx, claimed);
-    else await performQuestion(ctx, claimed);
+    else if ('approval' in claimed) await performQuestion(ctx, claimed);
+    else await performTold(ctx, claimed);
   } catch (error) {
     await fail(ctx, claimed, error);
   }
+}
+
+async function performTold(ctx: Context, { message }: ClaimedTold): Promise<void> {
+  const earlier = message.attempts > 1 ? await findDelivered(ctx, message) : null;
+  const { recipient: to, key: idempotencyKey } = message;
+  const words = { title: message.title ?? '', text: message.text ?? '', facts: [], actions: [] };
+  const receipt = earlier ?? (await send(ctx, message, { to, idempotencyKey, ...words }));
+  await write(ctx, message, { receipt, deliveredAt: sql`app_now()`, closedAt: sql`app_now()`, lastError: null });
 }
 
 async function performNotice(ctx: Context, { message, notice }: ClaimedNotice): Promise<void> {
@@ -127,9 +145,22 @@ async function findDelivered(ctx: Context, message: Row): Promise<Receipt | null
 async function send(ctx: Context, row: Row, message: Message): Promise<Receipt> {
   const notifications = notificationsOf(ctx, row.provider);
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
-  const receipt = await untilStopped(notifications.deliver(message, signal), signal);
+  const receipt = await untilStopped(notifications.deliver(shown(message), signal), signal);
   ctx.crashpoint('message delivered');
   return receipt;
+}
+
+/**
+ * Returns a message in which control characters and marks that turn text around are visible, as on pages: a reason must not be
+ * made to read as another one. A title is one line on every channel.
+ */
+function shown({ title, text, facts, ...message }: Message): Message {
+  return {
+    ...message,
+    title: printable(title.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')),
+    text: printableLines(text.replaceAll('\r\n', '\n')),
+    facts: facts.map(({ name, value }) => ({ name, value: printableLines(value.replaceAll('\r\n', '\n')) })),
+  };
 }
 
 /** Due at once: the approval may have closed meanwhile, and the message is revised then. */
@@ -150,7 +181,7 @@ async function revise(ctx: Context, { message, approval }: Claimed): Promise<voi
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   const composed = await composeOutcome(ctx, message, approval);
   if (notifications.revise) {
-    await untilStopped(notifications.revise(message.receipt as Receipt, composed, signal), signal);
+    await untilStopped(notifications.revise(message.receipt as Receipt, shown(composed), signal), signal);
   }
   ctx.crashpoint('message revised');
   await write(ctx, message, { closedAt: sql`app_now()`, lastError: null });
@@ -172,18 +203,18 @@ async function write(
  * Returns whether nothing more is tried: a message that can never be delivered or was tried for a day, or one that could not be
  * revised for a day. Its buttons decide nothing then, but an operator who restores the channel in time has them removed.
  */
-async function isGivenUp(ctx: Context, claimed: Claimed | ClaimedNotice, error: unknown): Promise<boolean> {
+async function isGivenUp(ctx: Context, claimed: AnyClaimed, error: unknown): Promise<boolean> {
   const { message } = claimed;
   const now = (await readNow(ctx.db)).getTime();
   const { patience, revision } = ctx.timing.messages;
   if (message.deliveredAt === null && (error instanceof Terminal || now - message.createdAt.getTime() > patience))
     return true;
-  if ('notice' in claimed || claimed.approval.closedAt === null) return error instanceof Terminal;
+  if (!('approval' in claimed) || claimed.approval.closedAt === null) return error instanceof Terminal;
   return now - claimed.approval.closedAt.getTime() > revision;
 }
 
 /** A message delays nothing: the inbox shows the request nevertheless. */
-async function fail(ctx: Context, claimed: Claimed | ClaimedNotice, error: unknown): Promise<void> {
+async function fail(ctx: Context, claimed: AnyClaimed, error: unknown): Promise<void> {
   const { message } = claimed;
   const { provider } = message;
   const given = await isGivenUp(ctx, claimed, error);
@@ -199,9 +230,9 @@ async function fail(ctx: Context, claimed: Claimed | ClaimedNotice, error: unkno
   await tellOperators(ctx, claimed, reason);
 }
 
-async function tellOperators(ctx: Context, claimed: Claimed | ClaimedNotice, reason: string): Promise<void> {
+async function tellOperators(ctx: Context, claimed: AnyClaimed, reason: string): Promise<void> {
   const { provider } = claimed.message;
-  const about = 'notice' in claimed ? claimed.notice : claimed.approval;
+  const { executionId, data } = aboutOf(claimed);
   await appendLedger(ctx.db, [
     {
       type: 'message.failed',
@@ -209,8 +240,16 @@ async function tellOperators(ctx: Context, claimed: Claimed | ClaimedNotice, rea
       message: `A message about the request could not be delivered by ${provider}: ${reason}`,
       actor: { kind: 'system', name: 'messages' },
       provider,
-      ...(about.executionId === null ? {} : { executionId: about.executionId }),
-      data: 'notice' in claimed ? { notice: claimed.notice.kind } : { approval: claimed.approval.id },
+      ...(executionId === null ? {} : { executionId }),
+      data,
     },
   ]);
+}
+
+/** Returns what a message is about, for the ledger. */
+function aboutOf(claimed: AnyClaimed): { executionId: string | null; data: { [key: string]: string } } {
+  if ('notice' in claimed) return { executionId: claimed.notice.executionId, data: { notice: claimed.notice.kind } };
+  if ('approval' in claimed)
+    return { executionId: claimed.approval.executionId, data: { approval: claimed.approval.id } };
+  return { executionId: claimed.message.executionId, data: { step: claimed.message.stepKey ?? '' } };
 }

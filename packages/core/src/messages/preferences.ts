@@ -1,5 +1,5 @@
 import { invalid } from '@belay/contract/errors';
-import type { NotificationPreferences, ShownPreferences } from '@belay/contract/preferences';
+import type { ChosenPreferences, NotificationPreferences, ShownPreferences } from '@belay/contract/preferences';
 import { notificationPreferences } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
@@ -36,6 +36,32 @@ export async function writePreferences(ctx: ActorStore, input: NotificationPrefe
     .onConflictDoUpdate({ target: notificationPreferences.userId, set: { ...chosen, updatedAt: sql`app_now()` } })
     .returning();
   return show(ctx, row);
+}
+
+/**
+ * Stores what the caller chose in a form (`writePreferences`). Kinds that the configuration does not tell now stay as they are. Throws
+ * `invalid` for quiet hours with one end, or with two equal ones.
+ */
+export async function choosePreferences(ctx: ActorStore, input: ChosenPreferences): Promise<ShownPreferences> {
+  const { available, muted } = await readPreferences(ctx);
+  const { channels = [], told = [], quiet_from: from, quiet_to: to, time_zone = 'UTC' } = input;
+  const all = available.channels.every((channel) => channels.includes(channel));
+  return writePreferences(ctx, {
+    channels: all && channels.length === available.channels.length ? null : channels,
+    muted: [
+      ...muted.filter((kind) => !available.kinds.includes(kind)),
+      ...available.kinds.filter((kind) => !told.includes(kind)),
+    ],
+    quiet_hours: quietHoursOf(from, to, time_zone),
+  });
+}
+
+function quietHoursOf(from: string | undefined, to: string | undefined, time_zone: string) {
+  if (from === undefined && to === undefined) return null;
+  if (from === undefined) throw invalid('quiet_from', 'is required when the quiet hours have an end');
+  if (to === undefined) throw invalid('quiet_to', 'is required when the quiet hours have a start');
+  if (from === to) throw invalid('quiet_to', 'must differ from the start');
+  return { from, to, time_zone };
 }
 
 function show(ctx: Store, row: typeof notificationPreferences.$inferSelect | undefined): ShownPreferences {

@@ -20,6 +20,31 @@ export function queueMessage(tx: Transaction, { id, key, approvalId, provider, t
     on conflict do nothing`);
 }
 
+/** A message that a step of a workflow sends. */
+export interface Told {
+  id: string;
+  executionId: string;
+  stepKey: string;
+  provider: string;
+  to: string;
+  title: string;
+  text: string;
+}
+
+/** Queues the message of a step, once: from then on it is delivered, also when the step has ended. */
+export function queueTold(tx: Transaction, { to, ...message }: Told) {
+  const key = keyOfStep(message.executionId, message.stepKey);
+  return tx
+    .insert(messages)
+    .values({ ...message, key, recipient: to })
+    .onConflictDoNothing();
+}
+
+/** Returns the idempotency key of the message that belongs to a step. */
+export function keyOfStep(executionId: string, stepKey: string): string {
+  return `${executionId}${stepKey}`;
+}
+
 /**
  * Writes that some people are to be told of a comment, in the transaction that writes it; nothing where the configuration does not
  * tell of comments.

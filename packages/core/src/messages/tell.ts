@@ -1,21 +1,23 @@
 import {
   approvals,
   comments,
+  decisions,
   executions,
   grants,
   messages,
   notices,
   notificationPreferences,
   type Transaction,
+  userIdentities,
   users,
 } from '@belay/db';
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import type { MessagesDefinition } from '../configuration/schema.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
-import { type Addressee, type FindApprovers, readApprovers } from './approvers.js';
+import { type Addressee, readApprovers } from './approvers.js';
 import { commentOf } from './queue.js';
 import { untilQuietEnds } from './quiet-hours.js';
 
@@ -46,11 +48,6 @@ export async function tellNotices(ctx: Store): Promise<void> {
     .limit(most);
   if (due.length === 0) return;
   const now = await readNow(ctx.db);
-  let people: Promise<FindApprovers> | undefined;
-  const approvers = () => {
-    people ??= readApprovers(ctx);
-    return people;
-  };
   for (const { id } of due) {
     try {
       await ctx.db.transaction(async (tx) => {
@@ -59,7 +56,7 @@ export async function tellNotices(ctx: Store): Promise<void> {
           .from(notices)
           .where(and(eq(notices.id, id), isDue))
           .for('update', { skipLocked: true });
-        if (notice) await tellOne(ctx, tx, notice, { told, now, approvers });
+        if (notice) await tellOne(ctx, tx, notice, { told, now });
       });
     } catch (error) {
       ctx.log.error({ notice: id, error }, 'a notice could not be told');
@@ -74,7 +71,6 @@ const later = sql`app_now() + interval '1 minute'`;
 interface Telltale {
   told: MessagesDefinition;
   now: Date;
-  approvers(): Promise<FindApprovers>;
 }
 
 async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings: Telltale): Promise<void> {
@@ -103,15 +99,11 @@ async function pauseOf(tx: Transaction, { kind, executionId }: Notice): Promise<
   return one !== undefined;
 }
 
-async function tellingsOf(
-  ctx: Store,
-  tx: Transaction,
-  notice: Notice,
-  { told, now, approvers }: Telltale,
-): Promise<Telling[]> {
+async function tellingsOf(ctx: Store, tx: Transaction, notice: Notice, { told, now }: Telltale): Promise<Telling[]> {
   const { kind, approvalId, executionId, endsAt, urgent } = notice;
   if (kind === 'revocation.overdue') return told.operators.map((to) => ({ to, urgent }));
-  if (kind === 'requests.digest') return tellDigest(tx, await approvers());
+  if (kind === 'access.drifted') return told.operators.map((to) => ({ to, urgent, text: notice.text ?? '' }));
+  if (kind === 'requests.digest') return tellDigest(ctx, tx);
   if (kind === 'request.waiting') {
     const [approval] = await tx
       .select()
@@ -120,20 +112,42 @@ async function tellingsOf(
     if (approval?.status !== 'open') return [];
     const { role } = approval.subject as ApprovalSubject;
     const important = ctx.catalog.current().roles.get(role)?.definition.urgent ?? false;
-    return (await approvers())(approval).map((to) => ({ to, urgent: important }));
+    return (await readApprovers(ctx, tx, [approval]))(approval).map((to) => ({ to, urgent: important }));
   }
-  if (kind === 'request.comment') return tellComment(tx, notice);
+  if (kind === 'request.comment') return tellComment(ctx, tx, notice);
   // A reminder is of no use after the end.
   if (endsAt && endsAt <= now) return [];
-  const [owner] = await tx
-    .select({ userId: executions.ownerId, address: sql<string>`${executions.input} -> 'user' ->> 'email'` })
-    .from(executions)
-    .where(eq(executions.id, executionId ?? ''));
+  const owner = await readOwner(tx, executionId);
   return owner ? [{ to: owner, urgent }] : [];
 }
 
-/** What was written, to the one person whom the notice is for. */
-async function tellComment(tx: Transaction, { key, userId }: Notice): Promise<Telling[]> {
+/**
+ * Returns who requested something, with the address that the provider of the request says now: another person may have the earlier one. None when they
+ * have left.
+ */
+async function readOwner(tx: Transaction, executionId: string | null): Promise<Addressee | undefined> {
+  const signedIn = sql`${executions.input} -> 'user'`;
+  const [owner] = await tx
+    .select({ userId: users.id, address: sql<string>`coalesce(${userIdentities.email}, ${users.email})` })
+    .from(executions)
+    .innerJoin(users, eq(users.id, executions.ownerId))
+    .leftJoin(
+      userIdentities,
+      and(
+        eq(userIdentities.userId, users.id),
+        sql`${userIdentities.provider} = ${signedIn} ->> 'provider'`,
+        sql`${userIdentities.subject} = ${signedIn} ->> 'subject'`,
+      ),
+    )
+    .where(and(eq(executions.id, executionId ?? ''), isNull(users.deprovisionedAt)));
+  return owner;
+}
+
+/**
+ * What was written, to the one person whom the notice is for: nothing when they have left, or are no approver of the request any more
+ * and have not decided on it, so that they could not read it in Belay either.
+ */
+async function tellComment(ctx: Store, tx: Transaction, { key, userId, executionId }: Notice): Promise<Telling[]> {
   const [written] = await tx
     .select({ kind: comments.kind, text: comments.text, name: users.name })
     .from(comments)
@@ -142,16 +156,38 @@ async function tellComment(tx: Transaction, { key, userId }: Notice): Promise<Te
   const [reader] = await tx
     .select({ address: users.email })
     .from(users)
-    .where(eq(users.id, userId ?? ''));
-  if (!written || !reader) return [];
+    .where(and(eq(users.id, userId ?? ''), isNull(users.deprovisionedAt)));
+  if (!written || !reader || userId === null || !(await mayRead(ctx, tx, { userId, executionId }))) return [];
   const verb = { comment: 'commented', question: 'asks', answer: 'answered' }[written.kind];
-  return [{ to: { userId, ...reader }, urgent: false, text: `${written.name} ${verb}: ${written.text}` }];
+  return [{ to: { userId, address: reader.address }, urgent: false, text: `${written.name} ${verb}: ${written.text}` }];
+}
+
+/** Whether a person can read a request in Belay: its owner, who decided on it, and its approvers as they are now. */
+async function mayRead(
+  ctx: Store,
+  tx: Transaction,
+  { userId, executionId }: { userId: string; executionId: string | null },
+): Promise<boolean> {
+  const [own] = await tx.execute(sql`
+    select 1 from ${executions} e where e.id = ${executionId} and e.owner_id = ${userId}
+    union all
+    select 1 from ${decisions} d join ${approvals} a on a.id = d.approval_id
+      where a.execution_id = ${executionId} and d.approver_id = ${userId}
+    limit 1`);
+  if (own) return true;
+  const asked = await tx
+    .select()
+    .from(approvals)
+    .where(eq(approvals.executionId, executionId ?? ''));
+  const find = await readApprovers(ctx, tx, asked);
+  return asked.some((approval) => find(approval).some((one) => one.userId === userId));
 }
 
 /** How many requests wait for each person. */
-async function tellDigest(tx: Transaction, find: FindApprovers): Promise<Telling[]> {
+async function tellDigest(ctx: Store, tx: Transaction): Promise<Telling[]> {
   // As a literal, which the partial index of open approvals needs.
   const open = await tx.select().from(approvals).where(sql`${approvals.status} = 'open'`);
+  const find = await readApprovers(ctx, tx, open);
   const waiting = new Map<string, { to: Addressee; count: number }>();
   for (const approval of open) {
     for (const to of find(approval)) {

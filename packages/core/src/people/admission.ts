@@ -28,6 +28,19 @@ export function passingGroups(catalog: Catalog, { provider: id, groups }: Pick<T
   return [...new Set(groups.flatMap((group) => (Object.hasOwn(map, group) ? (map[group] ?? []) : [])))];
 }
 
+/**
+ * Returns the names that groups can have at their providers: the inverse of `passingGroups`, of all providers together. A person with
+ * one of these names need not have the group; a person without any of them has none of the groups.
+ */
+export function namesOfGroups({ authenticators, providers }: Catalog, groups: readonly string[]): string[] {
+  const mapped = authenticators.flatMap((id) => {
+    const rule = providers.get(id)?.definition.groups;
+    if (rule === undefined || rule === 'all' || 'allow' in rule) return [];
+    return Object.entries(rule.map).flatMap(([name, here]) => (groups.includes(here) ? [name] : []));
+  });
+  return [...new Set([...groups, ...mapped])];
+}
+
 /** Returns the first condition of the provider's `sign_in` that an identity does not meet; undefined when it meets all of them. */
 export function unmetCondition(catalog: Catalog, told: Told): 'email_domains' | 'organizations' | 'groups' | undefined {
   const wanted = catalog.providers.get(told.provider)?.definition.sign_in;

@@ -1,4 +1,5 @@
-import { approvals, type SqlText, sqlText, userIdentities } from '@belay/db';
+import { AccessError } from '@belay/contract/errors';
+import { approvals, executions, grants, type SqlText, sqlText, userIdentities } from '@belay/db';
 import { z } from 'zod';
 import type { Store } from '../context.js';
 import { passingGroups, unmetCondition } from '../people/admission.js';
@@ -10,16 +11,28 @@ const ownerSchema = z.object({
   organizations: z.array(z.string()).nullish(),
   /** Whether approvers were involved. */
   asked: z.boolean(),
+  /** Whether the access that the request extends was ended before its time. */
+  ended: z.boolean().optional(),
 });
+
+/** The ends after which an extension is not granted any more: not those of time, or of a grant that failed. */
+export const endedByPeople = sqlText`'returned', 'revoked', 'cancelled', 'terminated', 'deprovisioned'`;
+
+/** Returns the error of an extension that is not granted any more. */
+export function accessEnded(): AccessError {
+  return new AccessError('conflict', 'The access that this request extends was ended before its time');
+}
 
 /**
  * Returns an expression for the requester under the identity of the request, by the current data of its provider, and
- * whether approvers were involved.
+ * whether approvers were involved, and whether the access that is to be extended was ended.
  */
 export function besideExecution({ id, ownerId, input }: { id: SqlText; ownerId: SqlText; input: SqlText }): SqlText {
   return sqlText`(
     select json_build_object('email', identity.email, 'groups', identity.groups, 'organizations', identity.organizations,
-      'asked', exists (select from ${approvals} where execution_id = ${id}))::text
+      'asked', exists (select from ${approvals} where execution_id = ${id}),
+      'ended', exists (select from ${executions} extending join ${grants} g on g.execution_id = extending.extends_id
+        where extending.id = ${id} and g.ended_reason in (${endedByPeople})))::text
     from (select 1) as one left join ${userIdentities} as identity on identity.user_id = ${ownerId}
       and identity.provider = ${input} #>> '{user,provider}' and identity.subject = ${input} #>> '{user,subject}')`;
 }
@@ -34,7 +47,7 @@ export function readOwner(beside: unknown): z.infer<typeof ownerSchema> {
  * left a group has lost its rights, and an identity without a user, or one that may no longer sign in, has none.
  */
 export function inputNow(ctx: Store, input: ElevationInput, beside: unknown): ElevationInput {
-  const { email, groups, organizations } = readOwner(beside);
+  const { email, groups, organizations, ended } = readOwner(beside);
   const now = {
     provider: input.user.provider,
     email: email ?? '',
@@ -44,5 +57,5 @@ export function inputNow(ctx: Store, input: ElevationInput, beside: unknown): El
   const catalog = ctx.catalog.current();
   const admitted = unmetCondition(catalog, now) === undefined;
   const user = { ...input.user, email: admitted ? now.email : '', groups: admitted ? passingGroups(catalog, now) : [] };
-  return { ...input, user };
+  return { ...input, user, ...(ended ? { extended_access_ended: true } : {}) };
 }

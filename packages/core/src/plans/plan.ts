@@ -19,6 +19,7 @@ import { requireDuration } from '../duration.js';
 import { soughtBy } from '../people/logins.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
+import { accessEnded } from './owner.js';
 import { requireWorkflow } from './require-workflow.js';
 
 /** One entitlement that a request would intend. */
@@ -64,20 +65,49 @@ export async function planElevation(
   { input, workflow }: { input: ElevationInput; workflow: string },
   signal: AbortSignal,
 ): Promise<Plan> {
-  const catalog = ctx.catalog.current();
-  const role = roleOf(catalog, input);
-  requireWorkflow(catalog, role, workflow);
-  const duration = requireDuration(input.duration, 'duration');
+  const { role, duration, places } = admitRequest(ctx.catalog.current(), { input, workflow });
   const grants: PlannedGrant[] = [];
-  for (const id of input.providers) {
-    if (duration > longestDuration(catalog, role, id)) throw invalid('duration', 'is longer than the role allows');
-    grants.push(...(await planProvider(ctx, catalog, role, id, input, signal)));
+  for (const place of places) {
+    grants.push(...(await planProvider(ctx, role, place, input, signal)));
     if (grants.length > mostGrants) throw tooMany(input);
   }
   if (grants.length === 0) throw invalid('providers', 'the request grants no access');
   const requester = { email: input.user.email, name: input.user.name };
   const content = { role: role.name, reason: input.reason, duration, grants, requester };
   return { ...content, digest: digestOf(content) };
+}
+
+/** A provider of a request, and the role's access there. */
+interface Place {
+  provider: CompiledProvider;
+  accesses: readonly Access[];
+}
+
+/**
+ * Returns what the configuration alone says of a request: its role, its duration in milliseconds, and its access at
+ * each provider. Throws `AccessError` when the request may not be made.
+ */
+export function admitRequest(
+  catalog: Catalog,
+  { input, workflow }: { input: ElevationInput; workflow: string },
+): { role: CompiledRole; duration: number; places: Place[] } {
+  if (input.extended_access_ended) {
+    throw accessEnded();
+  }
+  const role = roleOf(catalog, input);
+  requireWorkflow(catalog, role, workflow);
+  const duration = requireDuration(input.duration, 'duration');
+  const places = input.providers.map((id) => {
+    if (duration > longestDuration(catalog, role, id)) throw invalid('duration', 'is longer than the role allows');
+    const provider = catalog.providers.get(id);
+    const accesses = role.accesses.get(id);
+    if (!provider?.enabled || !accesses || !isInAudience(input.user, provider.definition.permissions)) {
+      throw invalid('providers', `the role cannot be requested at "${id}"`);
+    }
+    requireMinimum(provider, accesses, duration);
+    return { provider, accesses };
+  });
+  return { role, duration, places };
 }
 
 /** Returns the current role: the catalog's, or the one that a dynamic request builds within the current bounds. */
@@ -99,22 +129,16 @@ export function longestDuration(catalog: Catalog, role: CompiledRole, provider: 
 
 async function planProvider(
   ctx: Store,
-  catalog: Catalog,
   role: CompiledRole,
-  id: string,
+  { provider, accesses }: Place,
   input: ElevationInput,
   signal: AbortSignal,
 ): Promise<PlannedGrant[]> {
-  const provider = catalog.providers.get(id);
-  const accesses = role.accesses.get(id);
-  if (!provider?.enabled || !accesses || !isInAudience(input.user, provider.definition.permissions)) {
-    throw invalid('providers', `the role cannot be requested at "${id}"`);
-  }
+  const { id } = provider;
   const client = ctx.catalog.client(id);
   if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
   const { authorizer } = client;
   const { leavesBehind } = authorizer;
-  requireMinimum(provider, accesses, requireDuration(input.duration, 'duration'));
   const own = await client.identities.find(await soughtBy(ctx, client.identities, input.user), signal);
   const found = await findIdentities(client.identities, own, { provider: id, role, input }, signal);
   const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));

@@ -26,7 +26,7 @@ export function createProvisionedGroup(
     await requireFree(tx, provider, group.displayName, null);
     const { displayName, externalId } = group;
     await tx.insert(provisionedGroups).values({ id, provider, displayName, externalId });
-    return { result: await follow(ctx, tx, { provider, id, before: null, group }), hints: [] };
+    return { result: await follow(ctx, tx, { provider, id, before: null, group }), jobs: [] };
   });
 }
 
@@ -49,7 +49,7 @@ export function changeProvisionedGroup(
       .update(provisionedGroups)
       .set({ displayName, externalId, updatedAt: sql`app_now()` })
       .where(eq(provisionedGroups.id, id));
-    return { result: await follow(ctx, tx, { provider, id, before, group }), hints: [] };
+    return { result: await follow(ctx, tx, { provider, id, before, group }), jobs: [] };
   });
 }
 
@@ -60,7 +60,7 @@ export function deleteProvisionedGroup(ctx: Store, provider: string, id: string)
     await tx.delete(provisionedGroups).where(eq(provisionedGroups.id, id));
     await settleMembers(ctx, tx, members);
     await record(tx, provider, id, `deleted the group ${displayName}`);
-    return { result: undefined, hints: [] };
+    return { result: undefined, jobs: [] };
   });
 }
 

@@ -4,10 +4,11 @@ import { type ProvisionedDetails, provisionedUsers, type Transaction, userIdenti
 import { retryDeadlock } from '@belay/engine';
 import { and, eq, inArray, isNull, ne, or, sql } from 'drizzle-orm';
 import { withActor } from '../actor.js';
-import type { Hint, Store } from '../context.js';
+import type { Job, Store } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/admission.js';
+import { listNames } from '../people/known.js';
 import { settleProvisioned } from '../people/provisioned.js';
 import { endPeople } from '../users/end-people.js';
 import type { ProvisionedUser } from './read-users.js';
@@ -61,8 +62,8 @@ export function createProvisionedUser(
       .values({ id: ctx.newId(), provider, ...columnsOf(person) })
       .returning();
     if (!row) throw new Error('A provisioned person could not be stored');
-    const hints = await follow(ctx, tx, provider, [...before, row], row);
-    return { result: await describeUser(tx, row), hints };
+    const jobs = await follow(ctx, tx, provider, [...before, row], row);
+    return { result: await describeUser(tx, row), jobs };
   });
 }
 
@@ -87,8 +88,8 @@ export function changeProvisionedUser(
       .where(eq(provisionedUsers.id, id))
       .returning();
     if (!row) throw new Error('A provisioned person could not be stored');
-    const hints = await follow(ctx, tx, provider, [before, row], row);
-    return { result: await describeUser(tx, row), hints };
+    const jobs = await follow(ctx, tx, provider, [before, row], row);
+    return { result: await describeUser(tx, row), jobs };
   });
 }
 
@@ -101,8 +102,8 @@ export function deleteProvisionedUser(ctx: Store, provider: string, id: string):
       .set({ active: false, deletedAt: sql`app_now()`, updatedAt: sql`app_now()` })
       .where(eq(provisionedUsers.id, id))
       .returning();
-    const hints = await follow(ctx, tx, provider, [before], row ?? before);
-    return { result: undefined, hints };
+    const jobs = await follow(ctx, tx, provider, [before], row ?? before);
+    return { result: undefined, jobs };
   });
 }
 
@@ -112,9 +113,9 @@ export function deleteProvisionedUser(ctx: Store, provider: string, id: string):
  */
 export async function commit<Result>(
   ctx: Store,
-  work: (tx: Transaction) => Promise<{ result: Result; hints: readonly Hint[] }>,
+  work: (tx: Transaction) => Promise<{ result: Result; jobs: readonly Job[] }>,
 ): Promise<Result> {
-  const { result, hints } = await retryDeadlock(
+  const { result, jobs } = await retryDeadlock(
     () =>
       ctx.db.transaction(async (tx) => {
         await tx.execute(sql`lock table ${userIdentities} in share update exclusive mode`);
@@ -123,7 +124,7 @@ export async function commit<Result>(
     attempts,
   );
   ctx.crashpoint('provisioned');
-  ctx.waker.wake([...hints]);
+  ctx.waker.wake([...jobs]);
   return result;
 }
 
@@ -183,13 +184,7 @@ export async function findUsers(tx: Transaction, rows: readonly Row[]): Promise<
 }
 
 /** Brings a change into force: ends everything of those who have left, also of a person who never signed in. */
-async function follow(
-  ctx: Store,
-  tx: Transaction,
-  provider: string,
-  rows: readonly Row[],
-  after: Row,
-): Promise<Hint[]> {
+async function follow(ctx: Store, tx: Transaction, provider: string, rows: readonly Row[], after: Row): Promise<Job[]> {
   const ids = await settleProvisioned(ctx, tx, await findUsers(tx, rows));
   const gone = !after.active;
   // Colleagues may have requested access for an address whose person never signed in.
@@ -208,18 +203,12 @@ async function follow(
     },
   ]);
   if (ids.length === 0 && addresses.length === 0) return [];
-  const identities =
-    ids.length === 0 ? [] : await tx.select().from(userIdentities).where(inArray(userIdentities.userId, ids));
   const [user] =
     ids.length === 0 ? [] : await tx.select({ email: users.email }).from(users).where(inArray(users.id, ids));
-  const names = [
-    ...addresses,
-    ...identities.flatMap(({ email, subject }) => [email.toLowerCase(), subject.toLowerCase()]),
-  ];
-  const known = { email: user?.email ?? after.userName, ids, names: [...new Set(names)] };
-  const { hints } = await endPeople(withActor(ctx, actor), tx, known, {
+  const known = { email: user?.email ?? after.userName, ids, names: await listNames(tx, ids, addresses) };
+  const { jobs } = await endPeople(withActor(ctx, actor), tx, known, {
     name: `"${provider}"`,
     reason: 'deprovisioned',
   });
-  return hints;
+  return jobs;
 }

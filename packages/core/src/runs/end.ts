@@ -1,15 +1,14 @@
-import { AccessError, notFound } from '@belay/contract/errors';
+import { notFound } from '@belay/contract/errors';
 import type { RunEnd } from '@belay/contract/runs';
-import { execute, executions, grants, type RunOutcome, reachable, runs, sqlText, users } from '@belay/db';
+import { execute, type RunOutcome, reachable, runs, sqlText, users } from '@belay/db';
 import { retryDeadlock } from '@belay/engine';
 import { eq } from 'drizzle-orm';
-import { endHeld } from '../access/return.js';
-import { isLiveOf } from '../access/wanted.js';
 import { requireUser, withActor } from '../actor.js';
 import type { ActorContext, Context } from '../context.js';
-import { cancelUnasked } from '../executions/cancel.js';
+import { giveBack, readRest } from '../executions/cancel.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
+import { familyOf, listFamily } from '../request-family.js';
 import { readingNow } from './reachable.js';
 
 /**
@@ -73,14 +72,16 @@ function finish(ctx: ActorContext, run: RunRow, type: 'run.ended' | 'run.lapsed'
   return retryDeadlock(() =>
     ctx.db.transaction(async (tx) => {
       await tx.select({ id: users.id }).from(users).where(eq(users.id, run.userId)).for('no key update');
+      // An extension is the same access, whichever of them a run has joined.
+      const family = familyOf(sqlText`${run.executionId}::uuid`);
       const [ended] = await execute<{ outcome: RunOutcome; fresh: boolean }>(
         tx,
         sqlText`
         with chosen as (
           select r.id, r.outcome is null as fresh, coalesce(r.outcome, case
-            when exists (select from ${runs} o where o.execution_id = r.execution_id and o.id <> r.id and o.ended_at is null)
+            when exists (select from ${runs} o where o.execution_id in ${family} and o.id <> r.id and o.ended_at is null)
             then 'in_use'
-            when not exists (select from ${runs} o where o.execution_id = r.execution_id and o.requested) then 'left'
+            when not exists (select from ${runs} o where o.execution_id in ${family} and o.requested) then 'left'
             else 'given_back' end) as outcome
           from ${runs} r where r.id = ${run.id}::uuid
             and (r.outcome is not null or ${type === 'run.ended'}::boolean
@@ -121,35 +122,18 @@ function entryOf(ctx: ActorContext, run: RunRow, type: 'run.ended' | 'run.lapsed
  * looked at again until its execution has ended and holds nothing.
  */
 async function settle(ctx: ActorContext, { id, executionId }: RunRow): Promise<void> {
-  const before = await readRest(ctx, executionId);
-  if (before.held) await unlessOver(endHeld(ctx, { id: executionId }, { reason: 'returned' }));
-  else if (!before.ended) await unlessOver(cancelUnasked(ctx, executionId));
-  const { held, ended } = await readRest(ctx, executionId);
+  // What extends the access ends with it, the latest first: it cannot be granted meanwhile.
+  for (const one of (await listFamily(ctx.db, executionId)).reverse()) await giveBack(ctx, one);
+  let left = false;
+  for (const one of await listFamily(ctx.db, executionId)) {
+    const { held, ended } = await readRest(ctx, one);
+    left ||= held || !ended;
+  }
   await execute(
     ctx.db,
-    held || !ended
+    left
       ? sqlText`update ${runs} r set due_at = reading.now + ${ctx.timing.run.settle}::bigint
           from (select ${readingNow(ctx)} as now from ${reachable}) as reading where r.id = ${id}::uuid`
       : sqlText`update ${runs} set settled_at = app_now() where id = ${id}::uuid and settled_at is null`,
   );
-}
-
-async function readRest(ctx: Context, executionId: string): Promise<{ held: boolean; ended: boolean }> {
-  const [row] = await execute<{ held: boolean; ended: boolean }>(
-    ctx.db,
-    sqlText`
-    select ended_at is not null as ended,
-      exists (select from ${grants} where ${isLiveOf(sqlText`${executionId}::uuid`)}) as held
-    from ${executions} where id = ${executionId}::uuid`,
-  );
-  return row ?? { held: false, ended: true };
-}
-
-/** What ended by itself meanwhile is no failure. */
-async function unlessOver(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof AccessError) || error.code !== 'conflict') throw error;
-  }
 }

@@ -1,5 +1,6 @@
 import { formatDuration, parseDuration } from '@belay/contract/durations';
 import { AccessError, invalid } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
 import type { Run, RunRequest } from '@belay/contract/runs';
 import { execute, executions, grants, reachable, runs, sqlText, type Transaction, users } from '@belay/db';
 import { eq } from 'drizzle-orm';
@@ -9,6 +10,7 @@ import type { ActorContext, UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { requestElevation } from '../elevation/request.js';
 import { appendLedger } from '../ledger/append.js';
+import { familyOf } from '../request-family.js';
 import { readingNow } from './reachable.js';
 
 /**
@@ -84,6 +86,7 @@ async function insertRun(
   { id, user, lease, request }: NewRun,
   { executionId, requested }: { executionId: string; requested: boolean },
 ): Promise<void> {
+  await requireQuota(tx, user);
   await execute(
     tx,
     sqlText`
@@ -101,6 +104,21 @@ async function insertRun(
       data: { run_id: id, requested },
     },
   ]);
+}
+
+/**
+ * Throws `too_many_requests` for a person with too many runs: what one of them leaves behind must not hold up the end of
+ * others. The caller holds the person's row, so that simultaneous runs are counted one after the other.
+ */
+async function requireQuota(tx: Transaction, user: UserActor): Promise<void> {
+  const [row] = await execute<{ live: number }>(
+    tx,
+    sqlText`select count(*)::int as live from ${runs} where user_id = ${user.id}::uuid and ended_at is null`,
+  );
+  if ((row?.live ?? 0) < limits.runs) return;
+  throw new AccessError('too_many_requests', `You have ${limits.runs} runs that have not ended, which is the limit`, {
+    retryAfter: 60,
+  });
 }
 
 interface Candidate {
@@ -121,6 +139,7 @@ async function findJoinable(
   { user, request }: NewRun,
   except?: string,
 ): Promise<string | undefined> {
+  const family = familyOf(sqlText`e.id`);
   const candidates = await execute<Candidate>(
     tx,
     sqlText`
@@ -135,8 +154,8 @@ async function findJoinable(
         union all
         select id from ${executions} o where o.owner_id = ${user.id}::uuid and o.ended_at is null
           and o.cancel_requested_at is null and not exists (select from ${grants} g where g.execution_id = o.id))
-      and (not exists (select from ${runs} r where r.execution_id = e.id and r.requested)
-        or exists (select from ${runs} r where r.execution_id = e.id and r.ended_at is null))
+      and (not exists (select from ${runs} r where r.execution_id in ${family} and r.requested)
+        or exists (select from ${runs} r where r.execution_id in ${family} and r.ended_at is null))
     order by e.created_at desc limit 100`,
   );
   const providers = request.providers ?? ctx.catalog.current().roles.get(request.role)?.providers ?? [];

@@ -1,12 +1,11 @@
-import type { Health } from '@belay/contract/system';
-import { programVersion } from '@belay/contract/system';
+import { type Health, programVersion } from '@belay/contract/system';
+import { countDrifts } from '../access/drift.js';
+import { readGate } from '../access/restore/gate.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
+import { countDisabledChannels, countElsewhere, countFailing, countOverdue, countUndelivered } from './alarms.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
-import { countFailing } from './failing.js';
-import { countElsewhere, countOverdue } from './overdue.js';
-import { countDisabledChannels, countUndelivered } from './undelivered.js';
 
 /** Returns the health of every service, within two seconds (GET /health). An overdue revocation makes it degraded. */
 export async function readHealth(
@@ -56,18 +55,24 @@ async function schedulerHealth(input: { scheduler: () => Promise<string>; droppe
 
 /** Returns what the engine cannot do: access that should be gone and is not, executions that cannot continue, messages without a reader. */
 async function engineHealth(ctx: Context): Promise<string> {
-  const [overdue, elsewhere, failing, undelivered, disabled] = await Promise.all([
+  const [gate, overdue, elsewhere, failing, drifted, undelivered, disabled] = await Promise.all([
+    readGate(ctx),
     countOverdue(ctx),
     countElsewhere(ctx),
     countFailing(ctx),
+    countDrifts(ctx),
     countUndelivered(ctx),
     countDisabledChannels(ctx),
   ]);
   const alarms = [
+    ...(gate ? ['nothing is granted until providers are compared after a restore; see "belay restore status"'] : []),
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
     // Reported immediately: it ends only when the address leads back.
     ...(elsewhere > 0 ? [`${elsewhere} at providers whose address now leads to another target`] : []),
     ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
+    ...(drifted > 0
+      ? [`${drifted} differences between what providers hold and what Belay granted; see the audit log (drift.found)`]
+      : []),
     ...(undelivered > 0
       ? [`${undelivered} messages could not be delivered in the last 24 hours; see the audit log`]
       : []),

@@ -3,11 +3,12 @@ import { AccessError } from '@belay/contract/errors';
 import type { Metrics } from '@belay/contract/system';
 import { executions } from '@belay/db';
 import { sql } from 'drizzle-orm';
+import { countDrifts } from '../access/drift.js';
+import { readGate } from '../access/restore/gate.js';
 import type { Store } from '../context.js';
+import { countDisabledChannels, countElsewhere, countFailing, countOverdue, countUndelivered } from './alarms.js';
 import { answerInTime } from './answer-in-time.js';
-import { countFailing } from './failing.js';
-import { countElsewhere, countOverdue } from './overdue.js';
-import { countUndelivered } from './undelivered.js';
+import { readBacklog } from './backlog.js';
 
 /**
  * Returns the interface's counters (GET /metrics). Requests are those of this process; elevation requests are those of
@@ -29,10 +30,18 @@ export async function readMetrics(
       countElsewhere(ctx),
       countFailing(ctx),
       countUndelivered(ctx),
+      countDisabledChannels(ctx),
+      readBacklog(ctx),
+      readGate(ctx),
+      countDrifts(ctx),
     ]);
-  const [[counted], overdue, elsewhere, failing, undelivered] = await answerInTime(ctx, count, () => {
-    throw new AccessError('unavailable', 'The database does not respond');
-  });
+  const [[counted], overdue, elsewhere, failing, undelivered, disabled, backlog, gate, drifted] = await answerInTime(
+    ctx,
+    count,
+    () => {
+      throw new AccessError('unavailable', 'The database does not respond');
+    },
+  );
   return {
     uptime: formatDuration(input.uptimeMilliseconds),
     total_requests: input.requests,
@@ -42,7 +51,15 @@ export async function readMetrics(
     elevate_requests: counted?.count ?? 0,
     overdue_revocations: overdue + elsewhere,
     failing_executions: failing,
+    failing_providers: backlog.failingProviders,
     undelivered_messages: undelivered,
+    disabled_channels: disabled,
+    waiting_approvals: backlog.waitingApprovals,
+    oldest_approval_seconds: backlog.oldestApprovalSeconds,
+    due_work: backlog.dueWork,
+    queue_lag_seconds: backlog.queueLagSeconds,
+    grants_waiting_for_restore: gate ? 1 : 0,
+    drifted_access: drifted,
     dropped_jobs: input.droppedJobs ?? 0,
   };
 }

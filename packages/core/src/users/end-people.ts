@@ -8,20 +8,13 @@ import {
   type Transaction,
   userIdentities,
 } from '@belay/db';
-import { and, asc, eq, exists, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, exists, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { terminating } from '../access/terminate.js';
 import { isLive } from '../access/wanted.js';
-import type { ActorStore, Hint } from '../context.js';
+import type { ActorStore, Job } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-
-/** The people with an address, and every name that a provider knows them by, in lower case. */
-export interface Known {
-  /** The person's name here, for messages. */
-  email: string;
-  ids: string[];
-  names: string[];
-}
+import { isAccessOf, isRequestOf, type Known } from '../people/known.js';
 
 /** What ended. */
 export interface EndedPeople {
@@ -30,7 +23,7 @@ export interface EndedPeople {
   requests: string[];
   /** The executions that had ended, or belong to others, and still held access. */
   access: string[];
-  hints: Hint[];
+  jobs: Job[];
 }
 
 /**
@@ -50,17 +43,17 @@ export async function endPeople(
     .update(userIdentities)
     .set({ toldAt: new Date(0) })
     .where(inArray(userIdentities.userId, known.ids));
-  const hints: Hint[] = [];
+  const jobs: Job[] = [];
   const requests = await lockOpen(tx, known);
   const access = (await lockHeld(tx, known)).filter(({ id }) => !requests.includes(id));
   for (const id of requests) {
     // Terminating ends what is left, with its own reason.
     if (by.reason === 'deprovisioned')
-      hints.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor })));
-    hints.push(...((await terminating(ctx, tx, id, by.name)) ?? []));
+      jobs.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor })));
+    jobs.push(...((await terminating(ctx, tx, id, by.name)) ?? []));
   }
   for (const { id, entitlementIds } of access) {
-    hints.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor, entitlementIds })));
+    jobs.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor, entitlementIds })));
   }
   await appendLedger(
     tx,
@@ -73,7 +66,7 @@ export async function endPeople(
       data: { login_id: login.id, kind: login.kind, label: login.label },
     })),
   );
-  return { ended, requests, access: access.map(({ id }) => id), hints };
+  return { ended, requests, access: access.map(({ id }) => id), jobs };
 }
 
 /**
@@ -94,27 +87,24 @@ async function endLogins(tx: Transaction, ids: readonly string[]): Promise<(type
 }
 
 /** Returns the running executions of these people, or for one of their names, locked. */
-async function lockOpen(tx: Transaction, { ids, names }: Known): Promise<string[]> {
-  const named = sql`exists (select from jsonb_array_elements_text(${executions.input} -> 'identities') as asked
-    where lower(asked) in ${names})`;
+async function lockOpen(tx: Transaction, known: Known): Promise<string[]> {
   const rows = await tx
     .select({ id: executions.id })
     .from(executions)
-    .where(and(isNull(executions.endedAt), or(inArray(executions.ownerId, ids), named)))
+    .where(and(isNull(executions.endedAt), isRequestOf(known)))
     .orderBy(asc(executions.id))
     .for('update');
   return rows.map(({ id }) => id);
 }
 
 /** Returns the executions that have ended, or belong to others, and hold access for these people, locked. */
-async function lockHeld(tx: Transaction, { ids, names }: Known): Promise<{ id: string; entitlementIds: string[] }[]> {
-  const theirs = or(inArray(grants.userId, ids), sql`lower(${entitlements.identity}) in ${names}`);
+async function lockHeld(tx: Transaction, known: Known): Promise<{ id: string; entitlementIds: string[] }[]> {
   const held = (id: SQL | typeof executions.id) =>
     tx
       .select({ entitlementId: grants.entitlementId })
       .from(grants)
       .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
-      .where(and(eq(grants.executionId, id), isLive, theirs));
+      .where(and(eq(grants.executionId, id), isLive, isAccessOf(known)));
   const rows = await tx
     .select({ id: executions.id })
     .from(executions)

@@ -4,8 +4,8 @@ import { executions, logins, userIdentities, users } from '@belay/db';
 import { and, asc, desc, gt, inArray, isNull, sql } from 'drizzle-orm';
 import { listAccessOf } from '../access/list-all.js';
 import type { ActorStore, Store } from '../context.js';
+import { findKnown, isRequestOf, type Known } from '../people/known.js';
 import { requireOverseer } from '../people/oversight.js';
-import { idsKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
 import { readPeople } from './list.js';
 
@@ -18,14 +18,15 @@ const most = 200;
 export async function getPerson(ctx: ActorStore, input: { user: string }): Promise<PersonDetails> {
   requireOverseer(ctx);
   const address = requireText(input.user.trim(), 'user', 320);
-  const ids = await idsKnownAs(ctx.db, address);
+  const known = await findKnown(ctx.db, address);
+  const { ids } = known;
   const [person] = ids.length === 0 ? [] : await readPeople(ctx, inArray(users.id, ids), 1);
   if (!person) throw notFound(`A person with the address ${address}`);
   const [identities, found, access, requests] = await Promise.all([
     readIdentities(ctx, ids),
     readLogins(ctx, ids),
-    listAccessOf(ctx, ids, most),
-    readRequests(ctx, ids),
+    listAccessOf(ctx, known, most),
+    readRequests(ctx, known),
   ]);
   return { person, identities, logins: found, access, requests };
 }
@@ -62,7 +63,7 @@ async function readLogins(ctx: Store, ids: string[]): Promise<PersonDetails['log
   }));
 }
 
-async function readRequests(ctx: Store, ids: string[]): Promise<PersonDetails['requests']> {
+async function readRequests(ctx: Store, known: Known): Promise<PersonDetails['requests']> {
   const rows = await ctx.db
     .select({
       id: executions.id,
@@ -71,7 +72,7 @@ async function readRequests(ctx: Store, ids: string[]): Promise<PersonDetails['r
       createdAt: executions.createdAt,
     })
     .from(executions)
-    .where(and(inArray(executions.ownerId, ids), isNull(executions.endedAt)))
+    .where(and(isRequestOf(known), isNull(executions.endedAt)))
     .orderBy(desc(executions.createdAt))
     .limit(most);
   return rows.map(({ createdAt, ...row }) => ({ ...row, created_at: createdAt.toISOString() }));

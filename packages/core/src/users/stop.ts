@@ -1,15 +1,14 @@
 import { notFound } from '@belay/contract/errors';
-import { type Transaction, userIdentities, users } from '@belay/db';
+import type { Transaction } from '@belay/db';
 import { retryDeadlock } from '@belay/engine';
-import { asc, inArray } from 'drizzle-orm';
 import { requireReason } from '../access/revoke.js';
 import { nameOf } from '../actor.js';
-import type { ActorStore, Hint } from '../context.js';
+import type { ActorStore, Job } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { findKnown } from '../people/known.js';
 import { requireAdministrator } from '../people/oversight.js';
-import { isKnownAs } from '../people/people.js';
 import { requireText } from '../text.js';
-import { endPeople, type Known } from './end-people.js';
+import { endPeople } from './end-people.js';
 
 export interface StopUser {
   /** E-mail address. */
@@ -41,12 +40,12 @@ export async function stopUser(ctx: ActorStore, input: StopUser): Promise<Stoppe
   requireAdministrator(ctx);
   const reason = requireReason(input.reason);
   const address = requireText(input.user.trim(), 'user', 320);
-  const { hints, ...stopped } = await retryDeadlock(
+  const { jobs, ...stopped } = await retryDeadlock(
     () => ctx.db.transaction((tx) => stop(ctx, tx, address, reason)),
     attempts,
   );
   ctx.crashpoint('stopped');
-  ctx.waker.wake(hints);
+  ctx.waker.wake(jobs);
   return stopped;
 }
 
@@ -55,11 +54,13 @@ async function stop(
   tx: Transaction,
   address: string,
   reason: string,
-): Promise<StoppedUser & { hints: Hint[] }> {
+): Promise<StoppedUser & { jobs: Job[] }> {
   const { actor } = ctx;
-  const known = await lockPeople(tx, address);
+  // Locked before anything of theirs is read: a request or a sign-in of theirs has ended by then, or starts when this has
+  // ended (`requireLive`).
+  const known = await findKnown(tx, address, true);
   if (known.ids.length === 0) throw notFound(`A person with the address ${address}`);
-  const { ended, requests, access, hints } = await endPeople(ctx, tx, known, {
+  const { ended, requests, access, jobs } = await endPeople(ctx, tx, known, {
     name: nameOf(actor),
     reason: 'revoked',
   });
@@ -76,24 +77,5 @@ async function stop(
     })),
   ]);
   const message = `${known.email} is stopped: ended ${ended.length} logins and tokens, ${requests.length} open requests and the access of ${access.length} earlier requests`;
-  return { message, ...counts, hints };
-}
-
-/**
- * Locks the person's rows before anything of theirs is read: a request or a sign-in of theirs has ended by then, or
- * starts when this has ended (`requireLive`).
- */
-async function lockPeople(tx: Transaction, address: string): Promise<Known> {
-  const locked = await tx
-    .select({ id: users.id, email: users.email })
-    .from(users)
-    .where(isKnownAs(tx, users.id, address))
-    .orderBy(asc(users.id))
-    .for('no key update');
-  const ids = locked.map(({ id }) => id);
-  const email = locked[0]?.email ?? address;
-  if (ids.length === 0) return { email, ids, names: [] };
-  const identities = await tx.select().from(userIdentities).where(inArray(userIdentities.userId, ids));
-  const names = identities.flatMap(({ email, subject }) => [email.toLowerCase(), subject.toLowerCase()]);
-  return { email, ids, names: [...new Set(names)] };
+  return { message, ...counts, jobs };
 }

@@ -4,19 +4,21 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as core from '@belay/core';
 import { openDatabase } from '@belay/db';
-import { createRegistry, Retryable, Terminal } from '@belay/providers';
+import { createRegistry, Pending, Retryable, Terminal } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { sweep } from '@belay/testkit/sweep';
 import { createExpressionPool } from '@belay/workflow';
 import postgres from 'postgres';
 
-const { databaseUrl, providerUrl, crashAt, occurrence, ada, grace } = JSON.parse(process.argv[2]);
+const { databaseUrl, providerUrl, crashAt, occurrence, story, ada, grace } = JSON.parse(process.argv[2]);
+const { tell } = await import(`./${story}.mjs`);
+const errors = { Pending, Retryable, Terminal };
 
 async function ask(operation, ...given) {
   const response = await fetch(`${providerUrl}/${operation}`, { method: 'POST', body: JSON.stringify(given) });
   const { value, error } = await response.json();
   if (!error) return value;
-  throw error.name === 'Terminal' ? new Terminal(error.message) : new Retryable(error.message);
+  throw new errors[error.name](error.message, error.options);
 }
 
 const memory = createMemoryConnector();
@@ -74,8 +76,6 @@ const catalog = await core.openCatalog({
 });
 const pool = createExpressionPool();
 let seen = 0;
-// In every second round it has places for what it is about to claim, as a server that is its own worker has.
-let hasPlaces = false;
 const under = new Set();
 const place = {
   release() {},
@@ -84,10 +84,12 @@ const place = {
     under.add(one);
   },
 };
+// What a story is told with. While it has places it works on what it is about to claim, as a server that is its own worker does.
+const world = { hasPlaces: false };
 const ctx = {
   db,
   catalog,
-  waker: { wake() {}, reserve: () => (hasPlaces ? place : null) },
+  waker: { wake() {}, reserve: () => (world.hasPlaces ? place : null) },
   keyring: core.createKeyring(['a secret for tests that is long enough']),
   evaluate: pool.evaluate,
   timing: core.timing,
@@ -168,82 +170,9 @@ const outrun = (person) => {
   return { ...person, db: new Proxy(db, { get }) };
 };
 
-for (let round = 0; round < 2; round += 1) {
-  hasPlaces = round === 1;
-  // Its provider asks for patience twice over, then grants; held, and given back.
-  const approved = await request('approved');
-  await work();
-  await pass(2_000);
-  await pass(5_000);
-  await core.decideApproval(approver, { id: approved, verdict: 'approve', via: 'api' });
-  await work();
-  await pass(46_000);
-  await pass(60_000);
-  await pass(60_000);
-  await core.returnAccess(requester, { execution_id: approved });
-  await work();
-  await request('revoking');
-  await work();
-  const cancelled = await request('automatic');
-  await work();
-  await core.cancelExecution(requester, { id: cancelled });
-  await work();
-  const listening = await request('listening');
-  await work();
-  const { input } = await core.createSignal(requester, { id: listening, type: 'go' });
-  await core.signalExecution(requester, { id: listening, input });
-  await work();
-  const outrunning = await request('listening');
-  await work();
-  await core.cancelExecution(outrun(requester), { id: outrunning });
-  await work();
-  // Without places, so that the request leaves something to claim.
-  hasPlaces = false;
-  await request('automatic');
-  await workLosing('steps');
-  await workLosing('entitlements');
-  hasPlaces = round === 1;
-  await work();
-  await pass(30 * 60_000);
-  const refused = await request('approved');
-  await work();
-  await core.decideApproval(approver, { id: refused, verdict: 'deny', via: 'api' });
-  await work();
-  await request('automatic');
-  await work();
-  await pass(30 * 60_000);
-  // Two grants of one step: neither is recorded with its move.
-  await request('automatic', requester, ['ada@example.com', 'alan@example.com']);
-  await work();
-  await pass(30 * 60_000);
-  // Approved, and granted so late that it is asked again.
-  const late = await request('approved');
-  await work();
-  await core.decideApproval(approver, { id: late, verdict: 'approve', via: 'api' });
-  await pass(61 * 60_000);
-  await core.decideApproval(approver, { id: late, verdict: 'approve', via: 'api' });
-  await work();
-  await pass(30 * 60_000);
-  // Somebody leaves, with a request that waits and access that is held.
-  const leaver = await signIn('mallory', ['engineers']);
-  await request('approved', leaver);
-  await request('automatic', leaver);
-  await work();
-  await core.stopUser(operator, { user: leaver.actor.email, reason: 'A test' });
-  await work();
-  // They come back, and a directory reports that they are gone.
-  const gone = await signIn('mallory', ['engineers']);
-  await request('approved', gone);
-  await request('automatic', gone);
-  await work();
-  const { subject } = gone.actor;
-  const person = { userName: subject, externalId: subject, active: true, details: {} };
-  const { id } = await core.createProvisionedUser(ctx, 'login', person);
-  await core.changeProvisionedUser(ctx, 'login', id, () => ({ ...person, active: false }));
-  await work();
-  await core.changeProvisionedUser(ctx, 'login', id, () => person);
-  await core.deleteProvisionedUser(ctx, 'login', id);
-}
+await tell(
+  Object.assign(world, { core, ctx, requester, approver, operator, signIn, request, work, pass, workLosing, outrun }),
+);
 await catalog.close();
 await pool.close();
 await sql.end();

@@ -1,15 +1,15 @@
-import type { Context, Hint, Lane } from '@belay/core';
+import type { Bulkhead, Context, Job } from '@belay/core';
 
 /** A process with a worker that has so many places for each provider; `settled` resolves when all of them are free. */
 export function withPlaces<T extends Context>(ctx: T, places: number) {
-  const hints: Hint[] = [];
+  const jobs: Job[] = [];
   const running = new Set<Promise<void>>();
-  const lanes: Lane[] = [];
+  const bulkheads: Bulkhead[] = [];
   let taken = 0;
-  const reserve = (lane: Lane) => {
+  const reserve = (bulkhead: Bulkhead) => {
     if (taken >= places) return null;
     taken += 1;
-    lanes.push(lane);
+    bulkheads.push(bulkhead);
     let state: 'reserved' | 'running' | 'free' = 'reserved';
     const free = () => {
       if (state === 'free') return;
@@ -30,11 +30,11 @@ export function withPlaces<T extends Context>(ctx: T, places: number) {
       },
     };
   };
-  const context: T = { ...ctx, waker: { wake: (sent) => void hints.push(...sent), reserve } };
+  const context: T = { ...ctx, waker: { wake: (sent) => void jobs.push(...sent), reserve } };
   return {
     ctx: context,
-    hints,
-    lanes,
+    jobs,
+    bulkheads,
     taken: () => taken,
     async settled() {
       while (running.size > 0) await Promise.all(running);

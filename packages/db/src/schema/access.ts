@@ -48,6 +48,8 @@ export const entitlements = pgTable(
     elsewhere: boolean('elsewhere').notNull().default(false),
     /** Labels: the names of the identity and the access at the latest intent. */
     identity: text('identity').notNull(),
+    /** The address of the identity at its provider then, as addresses are compared; null when the provider knows none. */
+    identityEmail: text('identity_email'),
     access: json<{ [key: string]: unknown }>('access').notNull(),
     state: text('state').$type<EntitlementState>().notNull(),
     /** When the latest grant call was claimed; R5 measures its quarantine from here. */
@@ -126,10 +128,13 @@ export const grants = pgTable(
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
-    // When an approval ends before the provider holds the access, the step grants again after a new approval.
-    uniqueIndex('grants_are_one_per_step_and_entitlement')
-      .on(table.executionId, table.stepKey, table.entitlementId)
-      .where(sql`coalesce(${table.endedReason}, '') <> 'lapsed'`),
+    // When an approval ends before the provider holds the access, the step grants again after a new approval: a grant
+    // that lapsed stands for itself. Not partial, so that the deletion of executions, which grants refer to, uses it too.
+    uniqueIndex('grants_are_one_per_step_and_entitlement').on(
+      table.executionId,
+      table.stepKey,
+      sql`(case when ${table.endedReason} = 'lapsed' then ${table.id} else ${table.entitlementId} end)`,
+    ),
     index('grants_live_idx').on(table.entitlementId, overAt(table)).where(sql`${table.endedAt} is null`),
     // Grants that ended and are not verified as removed, by end: overdue ones come first.
     index('grants_over_idx')

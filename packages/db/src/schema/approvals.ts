@@ -12,6 +12,8 @@ export interface ApprovalRule {
   groups: string[];
   count: number;
   refusals: number;
+  /** Who has approved another step of the request does not approve this one. */
+  distinct?: boolean;
 }
 
 /** A question to approvers: what is requested, who may decide, and by when. */

@@ -19,7 +19,11 @@ export const comments = pgTable(
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
-    foreignKey({ name: 'comments_execution_fk', columns: [table.executionId], foreignColumns: [executions.id] }),
+    foreignKey({
+      name: 'comments_execution_fk',
+      columns: [table.executionId],
+      foreignColumns: [executions.id],
+    }).onDelete('cascade'),
     foreignKey({ name: 'comments_author_fk', columns: [table.authorId], foreignColumns: [users.id] }),
     check('comment_kind_is_known', sql`${table.kind} in ('comment', 'question', 'answer')`),
     check('comment_has_a_text', sql`${table.text} <> ''`),

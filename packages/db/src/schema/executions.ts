@@ -58,6 +58,7 @@ export const executions = pgTable(
     uniqueIndex('executions_have_one_extension_at_a_time')
       .on(table.extendsId)
       .where(sql`${table.extendsId} is not null and ${table.endedAt} is null`),
+    index('executions_extends_idx').on(table.extendsId).where(sql`${table.extendsId} is not null`),
     index('executions_of_owner_idx').on(table.ownerId, table.createdAt, table.id),
     index('executions_by_time_idx').on(table.createdAt, table.id),
     index('executions_running_idx').on(table.ownerId, table.createdAt).where(sql`${table.endedAt} is null`),

@@ -1,6 +1,7 @@
 export * from './access.js';
 export * from './agents.js';
 export * from './approvals.js';
+export * from './archives.js';
 export * from './catalogs.js';
 export * from './comments.js';
 export * from './encryption.js';
@@ -9,5 +10,6 @@ export * from './ledger.js';
 export * from './messages.js';
 export * from './people.js';
 export * from './provisioning.js';
+export * from './restore.js';
 export * from './runs.js';
 export * from './sessions.js';

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { boolean, check, foreignKey, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { approvals } from './approvals.js';
 import { appNow, instant, json } from './columns.js';
+import { executions } from './executions.js';
 import { users } from './people.js';
 
 /** What people can be told of. */
@@ -13,6 +14,7 @@ export type NoticeKind =
   | 'access.ending'
   | 'access.ended'
   | 'revocation.overdue'
+  | 'access.drifted'
   | 'requests.digest';
 
 /** The kinds that the configuration in force tells; none while it names no channel. Triggers write notices of these only. */
@@ -34,6 +36,8 @@ export const notices = pgTable(
     entitlementId: uuid('entitlement_id'),
     /** Whom it is for; null where that follows from the kind. */
     userId: uuid('user_id'),
+    /** What it says, where no row says that later. */
+    text: text('text'),
     /** When the access ends that it reminds of. */
     endsAt: instant('ends_at'),
     urgent: boolean('urgent').notNull().default(false),
@@ -45,6 +49,7 @@ export const notices = pgTable(
   (table) => [
     unique('notices_are_told_once').on(table.key),
     index('notices_due_idx').on(table.dueAt).where(sql`${table.toldAt} is null`),
+    index('notices_told_idx').on(table.toldAt).where(sql`${table.toldAt} is not null`),
   ],
 );
 
@@ -80,8 +85,8 @@ export const disabledChannels = pgTable('disabled_channels', {
 });
 
 /**
- * What people are told outside of Belay, on one channel: about an approval, or a notice. It is delivered at least once; one about
- * an approval is revised when that has closed. What it says is made at each delivery, tokens included.
+ * What people are told outside of Belay, on one channel: about an approval or a notice, or by a step of a workflow. It is delivered
+ * at least once; one about an approval is revised when that has closed. What it says is made at each delivery, tokens included.
  */
 export const messages = pgTable(
   'messages',
@@ -89,12 +94,15 @@ export const messages = pgTable(
     id: uuid('id').primaryKey(),
     /** The idempotency key under which the provider is given it. */
     key: text('key').notNull(),
-    /** What it is about: either an approval or a notice. */
+    /** What it is about: an approval, a notice, or the step of an execution that sends it. */
     approvalId: uuid('approval_id'),
     noticeId: uuid('notice_id'),
+    executionId: uuid('execution_id'),
+    stepKey: text('step_key'),
     provider: text('provider').notNull(),
     recipient: text('recipient').notNull(),
     /** The workflow's own words, or null for the usual ones. */
+    title: text('title'),
     text: text('text'),
     /** Where it was delivered, in the connector's shape. */
     receipt: json<{ [key: string]: unknown }>('receipt'),
@@ -113,8 +121,20 @@ export const messages = pgTable(
     unique('messages_are_queued_once').on(table.key),
     foreignKey({ name: 'messages_approval_fk', columns: [table.approvalId], foreignColumns: [approvals.id] }),
     foreignKey({ name: 'messages_notice_fk', columns: [table.noticeId], foreignColumns: [notices.id] }),
-    check('message_is_about_one_thing', sql`(${table.approvalId} is null) <> (${table.noticeId} is null)`),
+    foreignKey({ name: 'messages_execution_fk', columns: [table.executionId], foreignColumns: [executions.id] }),
+    check(
+      'message_is_about_one_thing',
+      sql`num_nonnulls(${table.approvalId}, ${table.noticeId}, ${table.executionId}) = 1`,
+    ),
+    check(
+      'message_of_a_step_is_whole',
+      sql`${table.executionId} is null or num_nulls(${table.stepKey}, ${table.title}, ${table.text}) = 0`,
+    ),
+    index('messages_of_step_idx').on(table.executionId, table.stepKey).where(sql`${table.executionId} is not null`),
     index('messages_failed_idx').on(table.failedAt).where(sql`${table.failedAt} is not null`),
     index('messages_open_idx').on(table.dueAt).where(sql`${table.closedAt} is null`),
+    index('messages_closed_idx').on(table.closedAt).where(sql`${table.closedAt} is not null`),
+    index('messages_approval_idx').on(table.approvalId).where(sql`${table.approvalId} is not null`),
+    index('messages_notice_idx').on(table.noticeId).where(sql`${table.noticeId} is not null`),
   ],
 );

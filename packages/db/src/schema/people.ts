@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { check, index, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { check, foreignKey, index, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
 
 /** A person, as described by the provider of their first sign-in. */
@@ -20,6 +20,20 @@ export const users = pgTable(
   (table) => [
     unique('users_are_known_once_per_provider').on(table.provider, table.subject),
     index('users_email_idx').on(table.email, table.id),
+  ],
+);
+
+/** The roles that a person wants to find first. The role may have left the configuration. */
+export const starredRoles = pgTable(
+  'starred_roles',
+  {
+    userId: uuid('user_id').notNull(),
+    role: text('role').notNull(),
+    createdAt: instant('created_at').notNull().default(appNow),
+  },
+  (table) => [
+    primaryKey({ name: 'starred_roles_pk', columns: [table.userId, table.role] }),
+    foreignKey({ name: 'starred_roles_user_fk', columns: [table.userId], foreignColumns: [users.id] }),
   ],
 );
 
@@ -53,6 +67,8 @@ export const userIdentities = pgTable(
     primaryKey({ name: 'user_identities_pk', columns: [table.provider, table.subject] }),
     index('user_identities_user_idx').on(table.userId),
     index('user_identities_email_folded_idx').on(table.emailFolded),
+    // Who may approve is found by their groups.
+    index('user_identities_groups_idx').using('gin', table.groups),
     index('user_identities_issuer_idx').on(table.issuer, table.subject).where(sql`${table.issuer} is not null`),
   ],
 );

@@ -35,7 +35,9 @@ export const runs = pgTable(
   },
   (table) => [
     index('runs_due_idx').on(table.dueAt).where(sql`${table.settledAt} is null`),
+    index('runs_settled_idx').on(table.settledAt).where(sql`${table.settledAt} is not null`),
     index('runs_execution_idx').on(table.executionId),
+    index('runs_live_idx').on(table.userId).where(sql`${table.endedAt} is null`),
     check('run_outcome_is_known', sql`${table.outcome} in ('given_back', 'in_use', 'left')`),
     check('run_ends_with_an_outcome', sql`(${table.endedAt} is null) = (${table.outcome} is null)`),
     check('run_settles_after_its_end', sql`${table.settledAt} is null or ${table.endedAt} is not null`),

@@ -88,7 +88,7 @@ async function holding<T>(ctx: EngineContext, call: ClaimedCall, work: () => Pro
   }
 }
 
-/** Performs a call in the lane of the systems that it calls, or postpones it when they are busy. */
+/** Performs a call in the bulkhead of the systems that it calls, or postpones it when they are busy. */
 async function performHanded(
   ctx: EngineContext,
   call: ClaimedCall,
@@ -212,7 +212,7 @@ async function writePending(ctx: EngineContext, call: ClaimedCall): Promise<bool
 }
 
 /**
- * Moves a claimed call to the lane of the systems that it calls, so that calls to a silent system take no places from
+ * Moves a claimed call to the bulkhead of the systems that it calls, so that calls to a silent system take no places from
  * executions; returns whether it did. `perform` is told whether there was a place in time.
  */
 function handOn(ctx: EngineContext, call: ClaimedCall, perform: (inTime: boolean) => Promise<void>): boolean {

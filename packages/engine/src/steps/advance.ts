@@ -1,9 +1,9 @@
 import { retryDeadlock } from '../deadlock.js';
-import type { EngineStore, Hint } from '../ports.js';
+import type { EngineStore, Job } from '../ports.js';
 import { callName } from '../request.js';
 import { lockExecution } from './lock.js';
 import { storeOutcome } from './outcome.js';
-import { turnHint } from './turn-row.js';
+import { turnJob } from './turn-row.js';
 
 /**
  * Checks whether a parked call can be resolved, and resolves it. Nothing to resolve is success. The call's function
@@ -12,7 +12,7 @@ import { turnHint } from './turn-row.js';
  */
 export async function advanceStep(ctx: EngineStore, executionId: string, key: string): Promise<boolean> {
   const settled = await retryDeadlock(() =>
-    ctx.db.transaction(async (tx): Promise<Hint[] | null> => {
+    ctx.db.transaction(async (tx): Promise<Job[] | null> => {
       const execution = await lockExecution(tx, executionId, key);
       if (!execution?.step) return null;
       if (execution.step.outcomeAt) return [];
@@ -20,13 +20,13 @@ export async function advanceStep(ctx: EngineStore, executionId: string, key: st
         .get(callName(execution.step.request))
         ?.progress?.(ctx, tx, execution, key);
       if (!progress) return null;
-      const { outcome, hints = [] } = progress;
+      const { outcome, jobs = [] } = progress;
       await storeOutcome(tx, { executionId, key, outcome });
-      return hints;
+      return jobs;
     }),
   );
   ctx.crashpoint('outcome stored');
   if (!settled) return false;
-  ctx.waker.wake([...settled, turnHint(executionId)]);
+  ctx.waker.wake([...settled, turnJob(executionId)]);
   return true;
 }

@@ -29,6 +29,6 @@ export function endByForce(execution: Locked, by: { actor: Actor; name: string }
     ],
     told: { now: 0, after: 0 },
     actor,
-    hints: [],
+    jobs: [],
   };
 }

@@ -12,7 +12,7 @@ export interface StepOutcome {
 
 /**
  * Stores the outcome of a call in its step, which is due from then on: a turn of the execution passes it to the
- * machine. The first outcome stays. Returns whether it was stored; the caller sends a hint for the step after the
+ * machine. The first outcome stays. Returns whether it was stored; the caller sends a job for the step after the
  * commit.
  */
 export async function storeOutcome(db: Database | Transaction, stored: StepOutcome): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { execute, executions, sqlText, steps, type Transaction } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import type { EngineStore, Hint } from '../ports.js';
+import type { EngineStore, Job } from '../ports.js';
 
 /**
  * The key of the row that marks an execution with something to apply. No task has this key: keys of tasks contain a
@@ -44,7 +44,7 @@ export async function forgetTurn(ctx: EngineStore, executionId: string): Promise
   );
 }
 
-export function turnHint(executionId: string): Hint {
+export function turnJob(executionId: string): Job {
   return { queue: 'executions', executionId, key: TURN };
 }
 

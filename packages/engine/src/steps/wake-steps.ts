@@ -1,6 +1,6 @@
 import { steps } from '@belay/db';
 import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
-import type { EngineStore, Hint } from '../ports.js';
+import type { EngineStore, Job } from '../ports.js';
 import { advanceStep } from './advance.js';
 
 /**
@@ -26,7 +26,7 @@ export async function wakeSteps(ctx: EngineStore, executionIds: readonly string[
   const waiting = await ctx.db.select(which).from(steps).where(parked);
   if (waiting.length > few) {
     const due = await ctx.db.update(steps).set({ dueAt: sql`app_now()` }).where(parked).returning(which);
-    ctx.waker.wake(due.map((step): Hint => ({ queue: 'executions', ...step })));
+    ctx.waker.wake(due.map((step): Job => ({ queue: 'executions', ...step })));
     return;
   }
   for (const step of waiting) {

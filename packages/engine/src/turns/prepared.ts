@@ -13,11 +13,11 @@ import {
 } from '@belay/db';
 import { type Step, storeState } from '@belay/workflow';
 import { isFinal } from '../final.js';
-import type { Actor, CallFunction, EngineStore, Hint, LedgerEntry, PreparedMove } from '../ports.js';
+import type { Actor, CallFunction, EngineStore, Job, LedgerEntry, PreparedMove } from '../ports.js';
 import { callName } from '../request.js';
 import { claimText } from '../steps/lost-claims.js';
 import type { Snapshot } from '../steps/snapshot.js';
-import { TURN, turnHint } from '../steps/turn-row.js';
+import { TURN, turnJob } from '../steps/turn-row.js';
 import type { Decided } from './decide-turn.js';
 import { packTaskEvents } from './entries.js';
 import { keptTaskEvents, taskEventsPerRow } from './task-events.js';
@@ -39,11 +39,11 @@ export function prepare(
   const [only] = calls;
   const claimed = claim && only && calls.length === 1 ? { key: only.key, id: ctx.newId() } : null;
   const again = decided.unread && !isFinal(status);
-  const hints = hintsOf(
+  const jobs = jobsOf(
     id,
     open.filter((step) => step.key !== claimed?.key && !parked.includes(step)),
   );
-  if ((again || decided.left) && !isFinal(status)) hints.push(turnHint(id));
+  if ((again || decided.left) && !isFinal(status)) jobs.push(turnJob(id));
   return {
     execution: { id, ownerId },
     version,
@@ -61,12 +61,12 @@ export function prepare(
     entries,
     told: { now: told, after: snapshot.taskEvents + told },
     actor,
-    hints,
+    jobs,
   };
 }
 
-/** Returns a hint for every step that can be due. An event step never is. */
-function hintsOf(executionId: string, open: readonly Step[]): Hint[] {
+/** Returns a job for every step that can be due. An event step never is. */
+function jobsOf(executionId: string, open: readonly Step[]): Job[] {
   return open
     .filter((step) => step.kind !== 'event')
     .map((step) => ({
@@ -113,11 +113,11 @@ export async function writePrepared(
   if (moved.length === 0) return false;
   // A step that is closed before it was resolved was abandoned: what it was acquiring belongs to no step any more.
   if (given.length > 0) {
-    move.hints.push(...(await ctx.host.release(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
+    move.jobs.push(...(await ctx.host.release(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
   }
   // An execution that completes keeps what it holds until its time.
   if (status === 'faulted' || status === 'cancelled' || status === 'terminated') {
-    move.hints.push(...(await ctx.host.release(tx, { executionId, reason: status, actor })));
+    move.jobs.push(...(await ctx.host.release(tx, { executionId, reason: status, actor })));
   }
   return true;
 }

@@ -3,7 +3,7 @@ import type { ClaimedCall, EngineContext, PreparedMove } from '../ports.js';
 import { claimedCall } from '../steps/claim.js';
 import { storeOutcome } from '../steps/outcome.js';
 import { readSnapshot, type Snapshot } from '../steps/snapshot.js';
-import { forgetTurn, turnHint } from '../steps/turn-row.js';
+import { forgetTurn, turnJob } from '../steps/turn-row.js';
 import { decideTurn } from './decide-turn.js';
 import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
@@ -39,7 +39,7 @@ export async function takeTurn(
     if (mayJoin && ctx.host.functions.get(call.name)?.joins?.(snapshot.beside)) return { ...call, pending: move };
     if (await writeAlone(ctx, move)) return call;
   }
-  ctx.waker.wake([turnHint(executionId)]);
+  ctx.waker.wake([turnJob(executionId)]);
   return null;
 }
 
@@ -51,7 +51,7 @@ export async function resolveCall(
   { claim = false } = {},
 ): Promise<ClaimedCall | null> {
   const { executionId, key, attempt } = call;
-  let hint = turnHint(executionId);
+  let job = turnJob(executionId);
   try {
     for (let made = 0; made < tries; made += 1) {
       const prepared = await prepareOutcome(ctx, executionId, { ...call, outcome, claim });
@@ -62,11 +62,11 @@ export async function resolveCall(
     if (ctx.host.isOutage(error)) throw error;
     // An outcome that cannot be applied is stored, so that the call is not repeated: its turn fails then, and is
     // retried.
-    hint = { queue: 'executions', executionId, key };
+    job = { queue: 'executions', executionId, key };
   }
   const kept = await storeOutcome(ctx.db, { executionId, key, attempt, outcome });
   ctx.crashpoint('outcome stored');
-  if (kept) ctx.waker.wake([hint]);
+  if (kept) ctx.waker.wake([job]);
   return null;
 }
 

@@ -5,18 +5,18 @@ import { claiming } from '../steps/lost-claims.js';
 import { claimedIn, isWhole, writePrepared, writing } from './prepared.js';
 
 /**
- * Writes a move in its own transaction, and sends its hints. Returns false, and writes nothing, when the execution has
+ * Writes a move in its own transaction, and sends its jobs. Returns false, and writes nothing, when the execution has
  * moved since.
  */
 export async function writeAlone(ctx: EngineStore, move: PreparedMove): Promise<boolean> {
-  const before = move.hints.length;
+  const before = move.jobs.length;
   const write = async () => {
-    move.hints.length = before;
+    move.jobs.length = before;
     if (isWhole(move)) return (await execute(ctx.db, writing(ctx, move))).length > 0;
     return ctx.db.transaction((tx) => writePrepared(ctx, tx, move));
   };
   const written = await claiming(ctx, claimedIn(move), () => retryDeadlock(write));
   ctx.crashpoint('committed');
-  if (written) ctx.waker.wake(move.hints);
+  if (written) ctx.waker.wake(move.jobs);
   return written;
 }

@@ -2,7 +2,7 @@ import { AccessError } from '@belay/contract/errors';
 import { applyCatalog, type Breathe } from '@belay/core';
 import type { Database } from '@belay/db';
 import type { ConnectorRegistry } from '@belay/providers';
-import { ConfigurationError, explainIssues } from './configuration-error.js';
+import { ConfigurationError, describeFault, explainIssues } from './configuration-error.js';
 import type { Configuration } from './read-configuration.js';
 import type { References } from './resolve-reference.js';
 
@@ -30,11 +30,11 @@ export async function applyConfiguration(
   try {
     const input = { document: configuration.document, source };
     const { version, applied, warnings } = await applyCatalog(db, input, { connectors, resolve, breathe });
-    return { version, applied, warnings: explainIssues(warnings, configuration.locate) };
+    return { version, applied, warnings: (await explainIssues(warnings, configuration)).map(describeFault) };
   } catch (error) {
     if (!(error instanceof AccessError) || error.code !== 'invalid') throw error;
     throw new ConfigurationError(
-      explainIssues(error.issues ?? [{ path: '', message: error.message }], configuration.locate),
+      await explainIssues(error.issues ?? [{ path: '', message: error.message }], configuration),
     );
   }
 }

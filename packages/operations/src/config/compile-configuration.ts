@@ -3,13 +3,15 @@ import { StartError } from '@belay/program';
 import { connectors } from '../connectors.js';
 import { parseEnvironment } from '../environment.js';
 import { openReferences } from '../services.js';
-import { ConfigurationError, explainIssues } from './configuration-error.js';
+import { ConfigurationError, type ConfigurationFault, explainIssues } from './configuration-error.js';
 import { type Configuration, readConfiguration } from './read-configuration.js';
 
 /** One message per fault, each naming file, key or line, and reason. */
 export interface Refused {
   ok: false;
   messages: readonly string[];
+  /** The same in parts; empty when the configuration is not what is wrong. */
+  faults: readonly ConfigurationFault[];
 }
 
 /**
@@ -27,14 +29,14 @@ export async function compileConfiguration<Found extends { ok: true }>(
     try {
       const resolve = await references.prepare(configuration.document);
       const result = await compileCatalog(configuration.document, { connectors, resolve });
-      if (!result.ok) return { ok: false, messages: explainIssues(result.issues, configuration.locate) };
+      if (!result.ok) throw new ConfigurationError(await explainIssues(result.issues, configuration));
       return await look(result.catalog, configuration);
     } finally {
       await references.close();
     }
   } catch (error) {
-    if (error instanceof ConfigurationError) return { ok: false, messages: error.messages };
-    if (error instanceof StartError) return { ok: false, messages: [error.message] };
+    if (error instanceof ConfigurationError) return { ok: false, messages: error.messages, faults: error.faults };
+    if (error instanceof StartError) return { ok: false, messages: [error.message], faults: [] };
     throw error;
   }
 }

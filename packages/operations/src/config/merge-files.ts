@@ -1,13 +1,15 @@
-import { ConfigurationError } from './configuration-error.js';
+import { ConfigurationError, type ConfigurationFault } from './configuration-error.js';
 import type { ConfigurationFile } from './parse-file.js';
 
-/** Finds the file and the key that an issue of the catalog speaks of. */
-export type Locate = (issuePath: string) => { file: string; key: string };
+/** Finds the file that has the key of an issue of the catalog. */
+export type Locate = (issuePath: string) => { file: string };
 
 export interface MergedConfiguration {
   /** The whole configuration as one document; references such as `${env:NAME}` are still references. */
   document: Record<string, unknown>;
   locate: Locate;
+  /** The text of a file, for the places of its keys; undefined for the folder. */
+  textOf(file: string): string | undefined;
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {
@@ -21,12 +23,12 @@ function isMapping(value: unknown): value is Record<string, unknown> {
 export function mergeConfigurationFiles(files: readonly ConfigurationFile[], whole: string): MergedConfiguration {
   const sections = new Map<string, unknown>();
   const owners = new Map<string, string>();
-  const faults: string[] = [];
+  const faults: ConfigurationFault[] = [];
 
   function claim(key: string, file: string): boolean {
     const owner = owners.get(key);
     if (owner === undefined) owners.set(key, file);
-    else faults.push(`${file}: ${key} is already defined in ${owner}; a name is defined once`);
+    else faults.push({ file, path: key, message: `is already defined in ${owner}; a name is defined once` });
     return owner === undefined;
   }
 
@@ -50,7 +52,12 @@ export function mergeConfigurationFiles(files: readonly ConfigurationFile[], who
   if (faults.length > 0) throw new ConfigurationError(faults);
   const document: Record<string, unknown> = {};
   for (const [section, value] of sections) define(document, section, value);
-  return { document, locate: (path) => ({ file: findOwner(owners, path) ?? whole, key: path }) };
+  const texts = new Map(files.map(({ file, text }) => [file, text]));
+  return {
+    document,
+    locate: (path) => ({ file: findOwner(owners, path) ?? whole }),
+    textOf: (file) => texts.get(file),
+  };
 }
 
 /** A plain assignment would set the prototype for a key named `__proto__` and so hide it from validation. */

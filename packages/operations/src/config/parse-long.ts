@@ -1,7 +1,7 @@
 import { deserialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Breathe } from '@belay/core';
-import type { ParsedText } from './parse-text.js';
+import { findPlaces, type ParsedText, type Place, parseText } from './parse-text.js';
 
 type Sent = Exclude<ParsedText, { content: unknown }> | { pieces: Uint8Array[] };
 type Piece =
@@ -9,16 +9,15 @@ type Piece =
   | { section: string; value: unknown }
   | { section: string; entries: [string, unknown][] };
 
+/** A text of more characters is parsed in a thread: about a millisecond goes by for every thousand. */
+const long = 20_000;
+
 /**
- * Does what `parseText` does in a thread of its own, and takes its result in pieces. Rejects when the thread breaks.
+ * Does what `parseText` does; for a long text in a thread of its own, whose result is taken in pieces. Rejects when the thread breaks.
  */
-export async function parseLongText(text: string, breathe: Breathe): Promise<ParsedText> {
-  const thread = new Worker(new URL('./parse-thread.js', import.meta.url), { workerData: text, env: {}, execArgv: [] });
-  const sent = await new Promise<Sent>((resolve, reject) => {
-    thread.once('message', resolve);
-    thread.once('error', reject);
-    thread.once('exit', () => reject(new Error('The thread that reads the configuration has ended')));
-  }).finally(() => thread.terminate());
+export async function parseAnyText(text: string, breathe: Breathe): Promise<ParsedText> {
+  if (text.length <= long) return parseText(text);
+  const sent = await runThread<Sent>({ text });
   if (!('pieces' in sent)) return sent;
   const sections: [string, unknown][] = [];
   const entries = new Map<string, [string, unknown][]>();
@@ -36,4 +35,18 @@ export async function parseLongText(text: string, breathe: Breathe): Promise<Par
   // Own properties, even for names such as `__proto__`, and the order of the sections does not matter.
   for (const [section, listed] of entries) sections.push([section, Object.fromEntries(listed)]);
   return { content: Object.fromEntries(sections) };
+}
+
+/** Does what `findPlaces` does; for a long text in a thread of its own. */
+export async function findPlacesInText(text: string, paths: readonly string[]): Promise<(Place | null)[]> {
+  return text.length <= long ? findPlaces(text, paths) : runThread({ text, paths });
+}
+
+async function runThread<T>(workerData: { text: string; paths?: readonly string[] }): Promise<T> {
+  const thread = new Worker(new URL('./parse-thread.js', import.meta.url), { workerData, env: {}, execArgv: [] });
+  return new Promise<T>((resolve, reject) => {
+    thread.once('message', resolve);
+    thread.once('error', reject);
+    thread.once('exit', () => reject(new Error('The thread that reads the configuration has ended')));
+  }).finally(() => thread.terminate());
 }

@@ -1,13 +1,18 @@
-// Parses one long text of YAML, which holds the event loop for seconds, and sends what it is in pieces that are soon read.
+// Reads one long text of YAML, which holds the event loop for seconds, and sends what it is in pieces that are soon read; or, with
+// `paths`, where they are.
 import { serialize } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
-import { parseText } from './parse-text.js';
+import { findPlaces, parseText } from './parse-text.js';
 
 /** How many entries of a section are one piece. */
 const together = 50;
 
-const parsed = parseText(workerData);
-parentPort?.postMessage('content' in parsed ? { pieces: piecesOf(parsed.content) } : parsed);
+const { text, paths } = workerData;
+if (paths !== undefined) parentPort?.postMessage(findPlaces(text, paths));
+else {
+  const parsed = parseText(text);
+  parentPort?.postMessage('content' in parsed ? { pieces: piecesOf(parsed.content) } : parsed);
+}
 
 /**
  * @param {unknown} content

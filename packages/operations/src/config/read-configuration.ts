@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { type Breathe, inOnePiece } from '@belay/core';
-import { ConfigurationError } from './configuration-error.js';
+import { ConfigurationError, type ConfigurationFault, placeFaults } from './configuration-error.js';
 import { listConfigurationFiles } from './list-files.js';
 import { type MergedConfiguration, mergeConfigurationFiles } from './merge-files.js';
 import { type ConfigurationFile, parseConfigurationFile } from './parse-file.js';
@@ -18,30 +18,60 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The longest file, in bytes: about a second goes by for every million. */
+const longest = 4 * 1024 * 1024;
+
 /**
  * Reads `belay.yaml`, or every YAML and JSON file of a folder, into one document (docs/architecture.md, section 11).
  * Throws `ConfigurationError`; its messages name the file, and the line or the key.
  */
 export async function readConfiguration(path: string, breathe: Breathe = inOnePiece): Promise<Configuration> {
-  let names: string[];
-  try {
-    names = await listConfigurationFiles(path);
-  } catch (error) {
-    throw new ConfigurationError([`${path}: ${reasonOf(error)}`]);
-  }
+  const names = await listFiles(path);
   if (names.length === 0) {
-    throw new ConfigurationError([`${path}: contains no YAML or JSON file; add one, e.g. ${path}/belay.yaml`]);
+    const message = `contains no YAML or JSON file; add one, e.g. ${path}/belay.yaml`;
+    throw new ConfigurationError([{ file: path, message }]);
   }
   const files: ConfigurationFile[] = [];
-  const faults: string[] = [];
+  const faults: ConfigurationFault[] = [];
   for (const name of names) {
     try {
-      files.push(await parseConfigurationFile(name, await readFile(name, 'utf8'), breathe));
+      files.push(await parseConfigurationFile(name, await readText(name), breathe));
     } catch (error) {
-      if (error instanceof ConfigurationError) faults.push(...error.messages);
-      else faults.push(`${name}: ${reasonOf(error)}`);
+      faults.push(...faultsOf(error, name));
     }
   }
   if (faults.length > 0) throw new ConfigurationError(faults);
-  return { ...mergeConfigurationFiles(files, path), source: path, files: names };
+  return { ...(await merge(files, path)), source: path, files: names };
+}
+
+async function listFiles(path: string): Promise<string[]> {
+  try {
+    return await listConfigurationFiles(path);
+  } catch (error) {
+    throw new ConfigurationError(faultsOf(error, path));
+  }
+}
+
+async function readText(name: string): Promise<string> {
+  const { size } = await stat(name);
+  const text = size > longest ? '' : await readFile(name, 'utf8');
+  const bytes = Math.max(size, text.length);
+  if (bytes <= longest) return text;
+  throw new Error(
+    `is too long: ${(bytes / 1024 / 1024).toFixed(1)} of 4 MiB; divide it among several files of a folder`,
+  );
+}
+
+async function merge(files: readonly ConfigurationFile[], path: string): Promise<MergedConfiguration> {
+  try {
+    return mergeConfigurationFiles(files, path);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const textOf = (file: string) => files.find((one) => one.file === file)?.text;
+    throw new ConfigurationError(await placeFaults(error.faults, { textOf }));
+  }
+}
+
+function faultsOf(error: unknown, file: string): readonly ConfigurationFault[] {
+  return error instanceof ConfigurationError ? error.faults : [{ file, message: reasonOf(error) }];
 }

@@ -1,6 +1,6 @@
 import { findDisabledWorkflows, findLiteralSecrets } from '@belay/core';
 import { compileConfiguration, type Refused } from './compile-configuration.js';
-import { explainIssues } from './configuration-error.js';
+import { type ConfigurationFault, describeFault, explainIssues } from './configuration-error.js';
 
 export type Validation =
   | {
@@ -11,6 +11,8 @@ export type Validation =
       workflows: number;
       /** What is no fault and should not stay so: one message each, naming file, key and reason. */
       warnings: readonly string[];
+      /** The same in parts. */
+      faults: readonly ConfigurationFault[];
     }
   | Refused;
 
@@ -22,15 +24,18 @@ export function validateConfiguration(
   path: string,
   variables: Record<string, string | undefined>,
 ): Promise<Validation> {
-  return compileConfiguration(path, variables, (catalog, { files, document, locate }) => ({
-    ok: true,
-    files,
-    providers: catalog.providers.size,
-    roles: catalog.roles.size,
-    workflows: catalog.workflows.size,
-    warnings: explainIssues(
-      [...catalog.warnings, ...findLiteralSecrets(document), ...findDisabledWorkflows(catalog)],
-      locate,
-    ),
-  }));
+  return compileConfiguration(path, variables, async (catalog, configuration) => {
+    const { document, files } = configuration;
+    const found = [...catalog.warnings, ...findLiteralSecrets(document), ...findDisabledWorkflows(catalog)];
+    const faults = await explainIssues(found, configuration);
+    return {
+      ok: true,
+      files,
+      providers: catalog.providers.size,
+      roles: catalog.roles.size,
+      workflows: catalog.workflows.size,
+      warnings: faults.map(describeFault),
+      faults,
+    };
+  });
 }

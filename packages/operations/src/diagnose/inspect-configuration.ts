@@ -1,5 +1,6 @@
+import type { Catalog } from '@belay/core';
 import { clock, oneLine } from '@belay/program';
-import type { ProviderClient, Weakness } from '@belay/providers';
+import type { Access, ProviderClient, Weakness } from '@belay/providers';
 import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
 
 export interface ProviderInspection {
@@ -9,6 +10,8 @@ export interface ProviderInspection {
   fault: string | undefined;
   /** What about its setup weakens what Belay promises, when it answers. */
   weaknesses: Weakness[];
+  /** What keeps roles of the configuration from being granted there, as far as it tells without a change. */
+  obstacles: (Weakness & { roles: string[] })[];
 }
 
 export type ConfigurationInspection =
@@ -24,7 +27,9 @@ export function inspectConfiguration(
   variables: Record<string, string | undefined>,
   patience: number,
 ): Promise<ConfigurationInspection> {
-  return compileConfiguration(path, variables, async ({ callbacks, providers }) => {
+  return compileConfiguration(path, variables, async (catalog) => {
+    const { callbacks, providers } = catalog;
+    const offered = listOffered(catalog);
     const inspections = [...providers.values()]
       .filter(({ config }) => config !== undefined)
       .map(async ({ id, connector, config }) => ({
@@ -32,6 +37,7 @@ export function inspectConfiguration(
         type: connector.type,
         ...(await inspect(
           async () => connector.create(config, { now: () => clock().getTime(), log: () => {} }),
+          offered.get(id) ?? [],
           patience,
         )),
       }));
@@ -39,19 +45,53 @@ export function inspectConfiguration(
   });
 }
 
-type Inspectable = Pick<ProviderClient, 'check' | 'weaknesses' | 'close'>;
+/** An access that roles of the configuration grant. */
+interface Offered {
+  access: Access;
+  roles: string[];
+}
+
+/** Returns what each provider is to grant, every access once. */
+function listOffered({ roles }: Pick<Catalog, 'roles'>): Map<string, Offered[]> {
+  const offered = new Map<string, Map<string, Offered>>();
+  for (const { name, enabled, accesses } of roles.values()) {
+    if (!enabled) continue;
+    for (const [provider, granted] of accesses) {
+      const there = offered.get(provider) ?? new Map<string, Offered>();
+      offered.set(provider, there);
+      for (const access of granted) {
+        const key = JSON.stringify(access);
+        const known = there.get(key);
+        if (known) known.roles.push(name);
+        else there.set(key, { access, roles: [name] });
+      }
+    }
+  }
+  return new Map([...offered].map(([provider, there]) => [provider, [...there.values()]]));
+}
+
+type Inspectable = Pick<ProviderClient, 'check' | 'weaknesses' | 'obstacles' | 'close'>;
 
 async function inspect(
   open: () => Promise<Inspectable>,
+  offered: readonly Offered[],
   patience: number,
-): Promise<Pick<ProviderInspection, 'fault' | 'weaknesses'>> {
+): Promise<Pick<ProviderInspection, 'fault' | 'weaknesses' | 'obstacles'>> {
   let client: Inspectable | undefined;
   try {
     client = await open();
     await client.check(AbortSignal.timeout(patience));
-    return { fault: undefined, weaknesses: (await client.weaknesses?.(AbortSignal.timeout(patience))) ?? [] };
+    const weaknesses = (await client.weaknesses?.(AbortSignal.timeout(patience))) ?? [];
+    const accesses = offered.map(({ access }) => access);
+    const found = (await client.obstacles?.(accesses, AbortSignal.timeout(patience))) ?? [];
+    const obstacles = found.map(({ access, message, cure }) => ({
+      message,
+      cure,
+      roles: offered.find((one) => one.access === access)?.roles ?? [],
+    }));
+    return { fault: undefined, weaknesses, obstacles };
   } catch (error) {
-    return { fault: oneLine(error), weaknesses: [] };
+    return { fault: oneLine(error), weaknesses: [], obstacles: [] };
   } finally {
     await client?.close().catch(() => undefined);
   }

@@ -2,14 +2,13 @@ import { GoogleAuth } from 'google-auth-library';
 import { z } from 'zod';
 import { untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
-import { HttpFault } from '../http/answer.js';
+import { type HttpAnswer, HttpFault } from '../http/answer.js';
 import { openHttpClient, path } from '../http/client.js';
 import { tokenCredentials } from '../http/tokens.js';
 import type { ConnectorTools, ProviderClient, Weakness } from '../port.js';
 import { within } from '../within.js';
 import { createAuthorizer } from './authorizer.js';
 import type { GcpConfig } from './config.js';
-import { explainGoogle } from './faults.js';
 import { createIdentities } from './identities.js';
 import type { GoogleClients } from './kind.js';
 
@@ -120,4 +119,16 @@ async function findWeaknesses(config: GcpConfig, clients: GoogleClients, signal:
     });
   }
   return found;
+}
+
+const quota = z.object({
+  error: z.object({ errors: z.array(z.object({ reason: z.string() })) }),
+});
+const reasons = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded', 'servingLimitExceeded'];
+
+/** Returns what an answer of Google comes to where the status misleads: the Directory API reports quotas with 403. */
+function explainGoogle({ status, body }: HttpAnswer): Retryable | undefined {
+  const parsed = status === 403 ? quota.safeParse(body) : undefined;
+  const throttled = parsed?.data?.error.errors.some(({ reason }) => reasons.includes(reason));
+  return throttled ? new Retryable('Google is handling too many requests') : undefined;
 }

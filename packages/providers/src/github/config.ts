@@ -5,8 +5,10 @@ import { endpoint } from '../endpoint.js';
 import { isExclusive } from './access.js';
 
 const identifier = z
-  .union([z.int().positive(), z.string().regex(/^[1-9]\d{0,15}$/, 'must be a number')])
+  .union([z.int().positive(), z.string().regex(/^[1-9]\d{0,15}$/, 'must be a number')], { error: 'must be a number' })
   .transform((value) => Number(value));
+
+const appId = "must be the App's ID or client ID";
 
 /** The configuration of a provider of type `github`. */
 export const githubConfig = z.strictObject({
@@ -14,7 +16,7 @@ export const githubConfig = z.strictObject({
   url: endpoint.default('https://api.github.com'),
   /** The App's identifier, or its client ID. */
   app_id: z
-    .union([z.int().positive(), z.string().regex(/^(\d{1,15}|Iv[\w.]{1,60})$/, "must be the App's ID or client ID")])
+    .union([z.int().positive(), z.string().regex(/^(\d{1,15}|Iv[\w.]{1,60})$/, appId)], { error: appId })
     .transform(String),
   /** Of the App in the organization: the number at the end of its settings page's address. */
   installation_id: identifier,
@@ -24,10 +26,10 @@ export const githubConfig = z.strictObject({
    * How a person becomes a GitHub account: by a sign-in that they have linked at one of these providers, whose subject is GitHub's
    * number of the account, or by a table of e-mail addresses and numbers.
    */
-  identity: z.union([
-    z.strictObject({ login: z.array(z.string().min(1)).min(1) }),
-    z.strictObject({ table: addressTable(identifier) }),
-  ]),
+  identity: z.union(
+    [z.strictObject({ login: z.array(z.string().min(1)).min(1) }), z.strictObject({ table: addressTable(identifier) })],
+    { error: "must be {login: [sign-in provider, …]} or {table: {e-mail address: GitHub's number, …}}" },
+  ),
   /** Teams, organization roles and repositories that only Belay hands out: the drift audit lists all of their members. */
   exclusive: z
     .array(z.string().refine(isExclusive, 'must be team/<slug>, org-role/<name> or <owner>/<repository>'))

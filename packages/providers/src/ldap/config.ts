@@ -54,7 +54,11 @@ export const ldapConfig = z
     /** The attribute of a group that lists its members by their distinguished names. */
     member_attribute: z.enum(['member', 'uniqueMember']).default('member'),
     /** How a person maps to an entry: by e-mail address, by the part before the @, or a table of addresses and logins. */
-    identity: z.union([z.enum(['email', 'username']), z.strictObject({ table })]).default('email'),
+    identity: z
+      .union([z.enum(['email', 'username']), z.strictObject({ table })], {
+        error: 'must be email, username or {table: {e-mail address: login, …}}',
+      })
+      .default('email'),
     email_domains: z.array(emailDomain).min(1).optional(),
     /** Groups whose members are all ours: what the drift audit lists. */
     exclusive: z.array(z.string().min(1)).default([]),

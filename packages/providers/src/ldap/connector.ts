@@ -1,7 +1,7 @@
 import type { Connector } from '../port.js';
 import { createAuthorizer } from './authorizer.js';
 import { check, findWeaknesses } from './check.js';
-import { addressOf, type LdapConfig, ldapConfig } from './config.js';
+import { addressOf, type LdapConfig, ldapConfig, readUrl } from './config.js';
 import { createIdentities } from './identities.js';
 import { planMemberships } from './plan.js';
 import { openDirectory } from './session.js';
@@ -14,6 +14,7 @@ export const ldapConnector: Connector<LdapConfig> = {
   config: ldapConfig,
   plan: planMemberships,
   address: addressOf,
+  connection: ({ url }) => ({ LDAPURI: readUrl(url).href }),
   async create(config) {
     const directory = openDirectory(await import('ldapts'), config);
     return {

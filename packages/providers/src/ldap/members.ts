@@ -10,6 +10,12 @@ const isAlready: readonly (number | undefined)[] = [code.valueExists, code.entry
 /** What they answer when it is not; Active Directory's has other causes too. */
 const isNot: readonly (number | undefined)[] = [code.noSuchAttribute, code.unwilling];
 
+/**
+ * How often a removal that Active Directory is unwilling to do is tried while the value is there: each call that adds it
+ * again in between costs one.
+ */
+const removals = 5;
+
 /** Returns whether the group has the person, under the present name, under a former one, or as its primary group. */
 export async function holds(session: Session, config: LdapConfig, subject: Subject): Promise<boolean> {
   const { group, person } = subject;
@@ -48,7 +54,13 @@ export async function removeAll(session: Session, config: LdapConfig, subject: S
   }
 }
 
-async function remove(session: Session, config: LdapConfig, group: Entry, value: string): Promise<void> {
+async function remove(
+  session: Session,
+  config: LdapConfig,
+  group: Entry,
+  value: string,
+  tries = removals,
+): Promise<void> {
   const attribute = config.member_attribute;
   try {
     await session.change(group.dn, attribute, { remove: value });
@@ -59,7 +71,11 @@ async function remove(session: Session, config: LdapConfig, group: Entry, value:
     // A text that cannot be a name cannot be a member either.
     if (result === code.invalidSyntax || result === code.invalidName) return;
     if (!isNot.includes(result)) throw error;
-    if (await hasValue(session, config, group, value)) throw result === code.unwilling ? error : crossed(error);
+    if (!(await hasValue(session, config, group, value))) return;
+    if (result !== code.unwilling) throw crossed(error);
+    // Active Directory also says this of a value that another call has added since; what goes on is a rejection.
+    if (tries <= 1) throw error;
+    await remove(session, config, group, value, tries - 1);
   }
 }
 

@@ -54,7 +54,7 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
           ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub)
           : {};
         return {
-          ...readClaims(idToken, userInfo, config.groups_claim, config.organizations_claim),
+          ...readClaims(idToken, userInfo, config),
           tokens: toPortTokens(tokens),
         };
       }),

@@ -1,6 +1,8 @@
+import { isInDomains } from '@belay/contract/address';
 import { z } from 'zod';
 import { Terminal } from '../errors.js';
 import type { Authenticated } from '../port.js';
+import type { OidcConfig } from './config.js';
 
 type Claims = { [claim: string]: unknown };
 
@@ -15,8 +17,7 @@ const groups = z.union([z.array(z.string()), z.string().transform((one) => [one]
 export function readClaims(
   idToken: Claims,
   userInfo: Claims,
-  groupsClaim: string,
-  organizationsClaim?: string,
+  config: Pick<OidcConfig, 'groups_claim' | 'organizations_claim' | 'email_domains'>,
 ): Omit<Authenticated, 'tokens' | 'endsAt'> {
   const subject = text(idToken.sub);
   if (subject === undefined) throw new Terminal('The identity provider returned no subject for the person');
@@ -34,11 +35,18 @@ export function readClaims(
   return {
     subject,
     email,
-    emailVerified: verified.parse(source.email_verified ?? false),
+    emailVerified:
+      verified.parse(source.email_verified ?? false) ||
+      (isInDomains(email, config.email_domains ?? []) && ![userInfo, idToken].some(isRefuted)),
     name: name.find((one) => one !== undefined) ?? email,
-    groups: listed(groupsClaim),
-    ...(organizationsClaim === undefined ? {} : { organizations: listed(organizationsClaim) }),
+    groups: listed(config.groups_claim),
+    ...(config.organizations_claim === undefined ? {} : { organizations: listed(config.organizations_claim) }),
   };
+}
+
+/** Returns whether an issuer states that it has not verified an address, which the operator's list does not override. */
+function isRefuted({ email_verified: said }: Claims): boolean {
+  return said !== undefined && !verified.parse(said);
 }
 
 function text(value: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isLoopback } from '../endpoint.js';
+import { emailDomain, isLoopback } from '../endpoint.js';
 
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a valid scope');
 
@@ -21,6 +21,11 @@ export const oidcConfig = z
     groups_claim: z.string().min(1).default('groups'),
     /** The claim that lists the organizations of a person; when absent, the groups count as organizations. */
     organizations_claim: z.string().min(1).optional(),
+    /**
+     * Domains whose addresses the issuer gives only to their owners. They count as verified where the issuer states nothing
+     * of that, as Microsoft Entra ID does not; an address that it states to be unverified does not.
+     */
+    email_domains: z.array(emailDomain).min(1).optional(),
     /** Permits an issuer on the local machine without TLS: for demos and tests. */
     allow_insecure_issuer: z.boolean().default(false),
   })
@@ -29,6 +34,10 @@ export const oidcConfig = z
     const url = URL.canParse(config.issuer) ? new URL(config.issuer) : undefined;
     if (!url) return;
     if (url.username || url.password || url.search || url.hash) refuse('must have no credentials, query or fragment');
+    if (config.email_domains && isForEveryTenant(url)) {
+      const message = 'must not be set where people of every tenant sign in: use the issuer of your own tenant';
+      context.addIssue({ code: 'custom', path: ['email_domains'], message });
+    }
     if (url.protocol !== 'http:') return;
     if (!isLoopback(url)) refuse('must be https: without TLS an attacker on the network can sign in as anyone');
     else if (!config.allow_insecure_issuer)
@@ -36,3 +45,16 @@ export const oidcConfig = z
   });
 
 export type OidcConfig = z.infer<typeof oidcConfig>;
+
+/** The tenant in which everyone can have an account of their own. */
+const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad';
+
+/**
+ * Returns whether an issuer of Microsoft is for the people of every tenant. The administrator of any tenant can give a
+ * person any address, so it proves nothing there.
+ */
+function isForEveryTenant({ hostname, pathname }: URL): boolean {
+  const [, tenant = ''] = pathname.toLowerCase().split('/');
+  const shared = ['common', 'organizations', 'consumers', personalTenant].includes(tenant);
+  return shared && /(^|\.)microsoftonline\.(com|us|cn|de)$/.test(hostname);
+}

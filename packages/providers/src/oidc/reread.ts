@@ -17,8 +17,8 @@ type Claims = Record<string, unknown>;
 
 /**
  * Returns the person as the issuer describes them now, by a new ID token and the userinfo endpoint. Returns undefined
- * when it no longer sends the groups that it sent at the sign-in: missing groups must mean neither "in none" nor "as
- * before".
+ * when it no longer sends the groups or organizations that it sent at the sign-in: missing ones must mean neither "in
+ * none" nor "as before".
  */
 export async function rereadClaims(
   config: OidcConfig,
@@ -29,12 +29,15 @@ export async function rereadClaims(
   const userInfo: Claims = asks ? await client.fetchUserInfo(configuration, accessToken, subject) : {};
   const before: Claims | undefined = earlier === undefined ? undefined : decodeJwt(earlier);
   const whole = idToken !== undefined && isWhole(idToken, before);
-  if (whole) return readClaims(idToken, userInfo, config.groups_claim);
+  if (whole) return readClaims(idToken, userInfo, config);
   if (!asks) return undefined;
-  const { [config.groups_claim]: groupsBefore, ...rest } = before ?? {};
-  if (groupsBefore !== undefined && userInfo[config.groups_claim] === undefined) return undefined;
+  const rest: Claims = { ...before };
+  for (const claim of [config.groups_claim, config.organizations_claim ?? config.groups_claim]) {
+    if (rest[claim] !== undefined && userInfo[claim] === undefined) return undefined;
+    delete rest[claim];
+  }
   if (typeof userInfo.email !== 'string' && typeof rest.email !== 'string') return undefined;
-  return readClaims({ ...rest, sub: subject }, userInfo, config.groups_claim);
+  return readClaims({ ...rest, sub: subject }, userInfo, config);
 }
 
 /**

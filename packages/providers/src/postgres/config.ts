@@ -17,7 +17,9 @@ export const postgresConfig = z
      * How a person maps to a login role: the local part of the e-mail address, the whole address, or a table of both.
      */
     identity: z
-      .union([z.enum(['username', 'email']), z.strictObject({ table: addressTable(z.string().min(1)) })])
+      .union([z.enum(['username', 'email']), z.strictObject({ table: addressTable(z.string().min(1)) })], {
+        error: 'must be username, email or {table: {e-mail address: login role, …}}',
+      })
       .default('username'),
     /**
      * The domains of addresses that count for `identity: username`: the same local part in another domain is another

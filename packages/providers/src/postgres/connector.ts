@@ -3,6 +3,7 @@ import { createAuthorizer } from './authorizer.js';
 import { addressOf, connectionOf, type PostgresConfig, postgresConfig } from './config.js';
 import { openDatabase } from './database.js';
 import { createIdentities } from './identities.js';
+import { findObstacles } from './obstacles.js';
 import { planMemberships } from './plan.js';
 import { findWeaknesses } from './weaknesses.js';
 
@@ -27,6 +28,7 @@ export const postgresConnector: ReadyConnector<PostgresConfig> = {
         await database.transaction(signal, (sql) => sql`select 1`);
       },
       weaknesses: (signal) => database.read(signal, (sql) => findWeaknesses(sql, config)),
+      obstacles: (accesses, signal) => database.read(signal, (sql) => findObstacles(sql, accesses, config)),
       close: () => database.close(),
     };
   },

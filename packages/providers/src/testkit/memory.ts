@@ -229,7 +229,8 @@ async function perform<T>(
   if (fault?.kind === 'hang') return untilAborted(new Promise<never>(() => {}), signal);
   refuse();
   waitForOperation(state, call);
-  if (fault?.kind === 'operation') throw beginOperation(state, call, fault, change);
+  const work = fault?.kind === 'operation' ? fault : fault ? undefined : worksOn(state, call);
+  if (work) throw beginOperation(state, call, work, change);
   if (fault?.kind === 'late') {
     state.later(fault.delayMilliseconds, change);
     throw new Retryable('The provider did not answer in time');
@@ -252,13 +253,25 @@ function waitForOperation(state: MemoryProvider, { operation, identity, access }
   if (under === 'failed' && operation === 'ensurePresent') throw new Terminal('The provider could not grant it');
 }
 
+/** How the provider works on a call that changes something; undefined: at once. */
+function worksOn(state: MemoryProvider, { operation, identity, access }: Omit<MemoryCall, 'at'>) {
+  const task = taskOf(operation);
+  if (!task || !identity || !access || state.holds(identity, access) === (task === 'grant')) return undefined;
+  return state.options.works?.({ task, identity });
+}
+
+function taskOf(operation: MemoryCall['operation']): Operation['task'] | undefined {
+  if (operation === 'ensurePresent') return 'grant';
+  return operation === 'ensureAbsent' ? 'revoke' : undefined;
+}
+
 function beginOperation(
   state: MemoryProvider,
   { operation, identity = '', access = {} }: Omit<MemoryCall, 'at'>,
   { delayMilliseconds, fails = false }: { delayMilliseconds: number; fails?: boolean },
   change: () => void,
 ): Pending {
-  const task: Operation['task'] = operation === 'ensurePresent' ? 'grant' : 'revoke';
+  const task = taskOf(operation) ?? 'grant';
   const at = state.options.now().getTime() + delayMilliseconds;
   state.begin(identity, access, { task, at, fails, change });
   return new Pending('The provider has begun and is working on it');

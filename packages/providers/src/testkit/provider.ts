@@ -48,6 +48,13 @@ export interface MemoryProviderOptions {
   people?: ProviderIdentity[];
   /** Which roles there are; absent: whatever is asked for. */
   roles?: ProviderRole[];
+  /** How it works on a change that meets no fault: as an operation; absent or undefined: at once. */
+  works?: (change: MemoryChange) => { delayMilliseconds: number; fails?: true } | undefined;
+}
+
+export interface MemoryChange {
+  task: Operation['task'];
+  identity: string;
 }
 
 interface Entry {

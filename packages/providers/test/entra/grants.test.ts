@@ -241,7 +241,7 @@ describe('groups', () => {
     await expect(list()).rejects.toThrow('exclusive');
     expect(found.size).toBe(5_000);
     expect(front.journal.filter(({ path }) => path.includes('microsoft.graph.user')).length).toBeGreaterThanOrEqual(3);
-  }, 20_000);
+  });
 });
 
 describe('roles', () => {

@@ -173,7 +173,7 @@ describe('the bounds of a call', () => {
     const { client, asked } = await open(() => {});
     const stop = new AbortController();
     const call = client.send(get, stop.signal);
-    await vi.waitFor(() => expect(asked).toHaveLength(1));
+    await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 30_000 });
     stop.abort(new Error('shutting down'));
     await expect(call).rejects.toBeInstanceOf(Retryable);
     await expect(client.send(get, stop.signal)).rejects.toBeInstanceOf(Retryable);
@@ -187,13 +187,13 @@ describe('the bounds of a call', () => {
     const [one, two, impatient, patient] = [calm(), calm(), stop.signal, calm()].map((signal) =>
       client.send(get, signal),
     );
-    await vi.waitFor(() => expect(held).toHaveLength(2));
+    await vi.waitFor(() => expect(held).toHaveLength(2), { timeout: 30_000 });
     stop.abort();
     await expect(impatient).rejects.toBeInstanceOf(Retryable);
     expect(asked).toHaveLength(2);
     for (const response of held.splice(0)) response.end('{}');
     await Promise.all([one, two]);
-    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await vi.waitFor(() => expect(held).toHaveLength(1), { timeout: 30_000 });
     for (const response of held) response.end('{}');
     await patient;
     expect(asked).toHaveLength(3);

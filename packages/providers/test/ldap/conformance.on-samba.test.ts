@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import * as vitest from 'vitest';
 import { type AccessRequest, ldapConnector } from '../../src/index.js';
-import { conformance } from '../../src/testkit/index.js';
+import { conformance, hostileHolder } from '../../src/testkit/index.js';
 import { openActiveDirectory } from './active-directory.js';
+import { hostileIn } from './attacks-on-domain.js';
 import { nonsense, sensible } from './requests.js';
 
 const { afterAll, beforeAll, describe, expect, it } = vitest;
@@ -55,6 +56,8 @@ conformance(vitest, 'ldap on Active Directory', async () => {
     close: async () => {},
   };
 });
+
+hostileHolder(vitest, 'ldap on Active Directory', hostileIn(domain));
 
 describe('ldap on Active Directory', () => {
   let server: Awaited<ReturnType<typeof domain>>;

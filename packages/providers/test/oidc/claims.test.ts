@@ -2,19 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { Terminal } from '../../src/index.js';
 import { readClaims } from '../../src/oidc/claims.js';
 
+const settings = { groups_claim: 'groups' };
 const idToken = { sub: 's', email: 'ana@example.test', email_verified: true, name: 'Ana', groups: ['a'] };
 
 describe('the identity of a person', () => {
   it('comes from the userinfo endpoint before the ID token', () => {
     const userInfo = { sub: 's', email: 'new@example.test', email_verified: true, name: 'Ana B', groups: ['b', 'b'] };
-    expect(readClaims(idToken, userInfo, 'groups')).toEqual({
+    expect(readClaims(idToken, userInfo, settings)).toEqual({
       subject: 's',
       email: 'new@example.test',
       emailVerified: true,
       name: 'Ana B',
       groups: ['b'],
     });
-    expect(readClaims(idToken, {}, 'groups')).toEqual({
+    expect(readClaims(idToken, {}, settings)).toEqual({
       subject: 's',
       email: 'ana@example.test',
       emailVerified: true,
@@ -24,7 +25,7 @@ describe('the identity of a person', () => {
   });
 
   it('never verifies one address by a statement about another', () => {
-    const person = readClaims(idToken, { sub: 's', email: 'victim@example.test' }, 'groups');
+    const person = readClaims(idToken, { sub: 's', email: 'victim@example.test' }, settings);
     expect([person.email, person.emailVerified]).toEqual(['victim@example.test', false]);
   });
 
@@ -37,19 +38,46 @@ describe('the identity of a person', () => {
     [1, false],
     [undefined, false],
   ])('takes %j for a verified address: %j', (said, verified) => {
-    expect(readClaims({ ...idToken, email_verified: said }, {}, 'groups').emailVerified).toBe(verified);
+    expect(readClaims({ ...idToken, email_verified: said }, {}, settings).emailVerified).toBe(verified);
   });
+
+  it('is verified in the domains that the operator lists, where the issuer states nothing of the address', () => {
+    const listing = { ...settings, email_domains: ['example.test'] };
+    const { email_verified: _, ...silent } = idToken;
+    const verifiedOf = (claims: object, userInfo: object = {}) =>
+      readClaims({ ...silent, ...claims }, { ...userInfo }, listing).emailVerified;
+    expect([verifiedOf({}), verifiedOf({ email: 'Ana@Example.TEST' })]).toEqual([true, true]);
+    expect(verifiedOf({}, { email: 'new@example.test' })).toBe(true);
+    for (const email of ['ana@elsewhere.test', 'ana@x.example.test', 'ana@elsewhere.test@example.test', 'example.test'])
+      expect([email, verifiedOf({ email })]).toEqual([email, false]);
+    // The address that counts is the one of the userinfo endpoint.
+    expect(verifiedOf({}, { email: 'ana@elsewhere.test' })).toBe(false);
+  });
+
+  it.each([false, 'false', 'yes', 0, null, {}])(
+    'is not verified by a listed domain where the issuer states %j of the address',
+    (said) => {
+      const listing = { ...settings, email_domains: ['example.test'] };
+      expect(readClaims({ ...idToken, email_verified: said }, {}, listing).emailVerified).toBe(false);
+      const userInfo = { email: idToken.email, email_verified: said };
+      expect(readClaims(idToken, userInfo, listing).emailVerified).toBe(false);
+    },
+  );
 
   it('reads organizations from the claim that is configured, and from no other', () => {
     const claims = { ...idToken, organizations: ['not-these'], org: ['acme', 'acme'] };
-    expect(readClaims(claims, {}, 'groups', 'org')).toMatchObject({ groups: ['a'], organizations: ['acme'] });
-    expect(readClaims(claims, {}, 'groups')).not.toHaveProperty('organizations');
-    expect(() => readClaims({ ...claims, org: { acme: {} } }, {}, 'groups', 'org')).toThrow(Terminal);
+    expect(readClaims(claims, {}, { ...settings, organizations_claim: 'org' })).toMatchObject({
+      groups: ['a'],
+      organizations: ['acme'],
+    });
+    expect(readClaims(claims, {}, settings)).not.toHaveProperty('organizations');
+    const unreadable = { ...claims, org: { acme: {} } };
+    expect(() => readClaims(unreadable, {}, { ...settings, organizations_claim: 'org' })).toThrow(Terminal);
   });
 
   it('reads one group, no group, and another claim, and rejects a value that is not a list of names', () => {
     const groups = (claims: Record<string, unknown>, claim = 'groups') =>
-      readClaims({ ...idToken, groups: undefined, ...claims }, {}, claim).groups;
+      readClaims({ ...idToken, groups: undefined, ...claims }, {}, { groups_claim: claim }).groups;
     expect(groups({ groups: 'one' })).toEqual(['one']);
     expect(groups({})).toEqual([]);
     expect(groups({ 'https://x.test/roles': ['r'] }, 'https://x.test/roles')).toEqual(['r']);
@@ -59,12 +87,12 @@ describe('the identity of a person', () => {
   });
 
   it('is rejected without a subject or an e-mail address', () => {
-    expect(() => readClaims({ ...idToken, sub: '' }, {}, 'groups')).toThrow(Terminal);
-    expect(() => readClaims({ sub: 's' }, { sub: 's' }, 'groups')).toThrow(Terminal);
+    expect(() => readClaims({ ...idToken, sub: '' }, {}, settings)).toThrow(Terminal);
+    expect(() => readClaims({ sub: 's' }, { sub: 's' }, settings)).toThrow(Terminal);
   });
 
   it('always has a name', () => {
-    expect(readClaims({ sub: 's', email: 'e@x.test', preferred_username: 'ana' }, {}, 'groups').name).toBe('ana');
-    expect(readClaims({ sub: 's', email: 'e@x.test' }, {}, 'groups').name).toBe('e@x.test');
+    expect(readClaims({ sub: 's', email: 'e@x.test', preferred_username: 'ana' }, {}, settings).name).toBe('ana');
+    expect(readClaims({ sub: 's', email: 'e@x.test' }, {}, settings).name).toBe('e@x.test');
   });
 });

@@ -46,4 +46,21 @@ describe('the configuration of an oidc provider', () => {
     expect(accepts({ issuer, client_id: '' })).toBe(false);
     expect(accepts({ issuer, secret: 'x' })).toBe(false);
   });
+
+  it('takes domains whose addresses the issuer vouches for, and no pattern', () => {
+    const issuer = 'https://id.example.com';
+    const config = { issuer, client_id: 'belay', email_domains: ['Example.com'] };
+    expect(oidcConnector.config.parse(config)).toMatchObject({ email_domains: ['example.com'] });
+    for (const email_domains of [[], ['*'], ['*.example.com'], ['com'], 'example.com'])
+      expect(accepts({ issuer, email_domains })).toBe(false);
+  });
+
+  it('rejects listed domains at an issuer of Microsoft for every tenant, whose addresses anyone can set', () => {
+    const at = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`;
+    for (const tenant of ['common', 'organizations', 'consumers', 'Common', '9188040d-6c67-4c5b-b112-36a304b66dad'])
+      expect([tenant, accepts({ issuer: at(tenant), email_domains: ['example.com'] })]).toEqual([tenant, false]);
+    expect(accepts({ issuer: at('common') })).toBe(true);
+    const own = at('7f8a1b1c-0d3e-4c55-9f5a-1d2b3c4d5e6f');
+    expect(accepts({ issuer: own, email_domains: ['example.com'] })).toBe(true);
+  });
 });

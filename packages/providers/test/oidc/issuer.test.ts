@@ -71,7 +71,7 @@ async function openIssuer(told: Told) {
     server.closeAllConnections();
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = oidcConnector.create(
+  const client = await oidcConnector.create(
     oidcConnector.config.parse({
       issuer,
       client_id: 'belay',

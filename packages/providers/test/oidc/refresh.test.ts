@@ -16,6 +16,10 @@ interface Told {
   /** Of the ID token; none without it. */
   subject?: string;
   answer?: Record<string, unknown>;
+  /** What the userinfo endpoint says; when absent, the issuer has no such endpoint. */
+  userInfo?: Record<string, unknown>;
+  /** Settings of the provider. */
+  config?: Record<string, unknown>;
 }
 
 /** An issuer whose token endpoint says what it is told to say, and keeps what it was asked. */
@@ -30,6 +34,7 @@ async function openIssuer(told: Told) {
         authorization_endpoint: `${issuer}/auth`,
         token_endpoint: `${issuer}/token`,
         jwks_uri: `${issuer}/jwks`,
+        ...(told.userInfo === undefined ? {} : { userinfo_endpoint: `${issuer}/me` }),
         response_types_supported: ['code'],
         subject_types_supported: ['public'],
         id_token_signing_alg_values_supported: ['ES256'],
@@ -38,6 +43,7 @@ async function openIssuer(told: Told) {
     if (incoming.url === '/jwks') {
       return send({ keys: [{ ...keys.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'ES256', use: 'sig' }] });
     }
+    if (incoming.url === '/me') return send(told.userInfo);
     let body = '';
     incoming.on('data', (chunk: Buffer) => {
       body += chunk.toString();
@@ -55,20 +61,33 @@ async function openIssuer(told: Told) {
     server.closeAllConnections();
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const signed = (sub: string) => {
+  const signed = (sub: string, claims: object = {}) => {
     const now = Math.floor(Date.now() / 1000);
     const parts = [
       { alg: 'ES256', kid: 'k' },
-      { iss: issuer, aud: 'belay', sub, iat: now, exp: now + 300 },
+      { iss: issuer, aud: 'belay', sub, iat: now, exp: now + 300, ...claims },
     ].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
     const text = parts.join('.');
     const signature = sign('sha256', Buffer.from(text), { key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
     return `${text}.${signature.toString('base64url')}`;
   };
-  const config = { issuer, client_id: 'belay', client_secret: 'the-secret', allow_insecure_issuer: true };
-  const { authenticator } = oidcConnector.create(oidcConnector.config.parse(config), { now: Date.now, log: () => {} });
+  const config = {
+    issuer,
+    client_id: 'belay',
+    client_secret: 'the-secret',
+    allow_insecure_issuer: true,
+    ...told.config,
+  };
+  const tools = { now: Date.now, log: () => {} };
+  const { authenticator } = await oidcConnector.create(oidcConnector.config.parse(config), tools);
   const refresh = () => authenticator?.refresh?.({ refreshToken: 'the-old', subject: 's' }, calm());
-  return { asked, refresh };
+  /** Asks with the access token of a sign-in, whose ID token had these claims. */
+  const reread = (claims: object) =>
+    authenticator?.reread?.(
+      { tokens: { accessToken: 'the-access', idToken: signed('s', claims) }, subject: 's' },
+      calm(),
+    );
+  return { asked, refresh, reread };
 }
 
 describe('refreshing a session at an OpenID provider', () => {
@@ -108,5 +127,30 @@ describe('refreshing a session at an OpenID provider', () => {
       expect(error).toBeInstanceOf(kind);
       expect(String(error)).not.toMatch(/the-(old|secret)/);
     }
+  });
+});
+
+describe('reading a person again', () => {
+  const ana = { sub: 's', email: 'ana@example.test', email_verified: true, name: 'Ana' };
+  const config = { organizations_claim: 'hd' };
+
+  it('returns the organizations as they are now', async () => {
+    const { reread } = await openIssuer({ userInfo: { ...ana, hd: 'example.test' }, config });
+    for (const before of [{ ...ana, hd: 'example.test' }, { ...ana, hd: 'before.example' }, ana])
+      expect(await reread(before)).toMatchObject({ organizations: ['example.test'], groups: [] });
+  });
+
+  it('returns nothing when the issuer sends no organizations any more, which means neither none nor those of before', async () => {
+    const { reread } = await openIssuer({ userInfo: ana, config });
+    expect(await reread({ ...ana, hd: 'example.test' })).toBeNull();
+    expect(await reread(ana)).toMatchObject({ organizations: [] });
+  });
+
+  it('verifies an address by a listed domain as at the sign-in', async () => {
+    const { email_verified: _, ...silent } = ana;
+    const { reread } = await openIssuer({ userInfo: silent, config: { email_domains: ['example.test'] } });
+    expect(await reread(silent)).toMatchObject({ emailVerified: true });
+    const elsewhere = await openIssuer({ userInfo: silent, config: { email_domains: ['example.org'] } });
+    expect(await elsewhere.reread(silent)).toMatchObject({ emailVerified: false });
   });
 });

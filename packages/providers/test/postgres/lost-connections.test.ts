@@ -60,7 +60,7 @@ describe('the postgres connector', () => {
     expect(await authorizer.holds(entitlement, calm())).toBe(true);
     await authorizer.ensureAbsent(entitlement, calm());
     expect(await authorizer.holds(entitlement, calm())).toBe(false);
-  }, 60_000);
+  });
 
   it('gives up a silent connection before its call ends, and works on a new one', async () => {
     await authorizer.holds(entitlement, calm());
@@ -68,7 +68,7 @@ describe('the postgres connector', () => {
     await expect(authorizer.holds(entitlement, calm())).rejects.toThrow(Retryable);
     proxy.swallow(false);
     expect(await authorizer.holds(entitlement, calm())).toBe(false);
-  }, 40_000);
+  });
 
   it('opens another connection to stand by when the first has gone silent, before grants have waited for long', async () => {
     const { standBy } = authorizer;
@@ -80,5 +80,5 @@ describe('the postgres connector', () => {
     // Three seconds for an answer, of the seven that a statement has.
     expect(performance.now() - lost).toBeLessThan(6_000);
     await authorizer.standDown?.();
-  }, 40_000);
+  });
 });

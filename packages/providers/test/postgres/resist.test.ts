@@ -292,6 +292,52 @@ describe('the postgres authorizer against what a role makes possible', () => {
       ]);
   });
 
+  it('names what it could not grant, with the statement that lets it, before anyone has asked', async () => {
+    const [mine, own] = [await server.login('createrole'), await reader()];
+    const client = postgresConnector.create(
+      postgresConnector.config.parse({
+        url: server.url(mine),
+        email_domains: ['example.test'],
+        accept_objects_left_behind: true,
+      }),
+      { now: Date.now, log: () => {} },
+    );
+    clients.push(client);
+    const obstacles = async (...roles: string[]) =>
+      (await client.obstacles?.(
+        roles.map((role) => ({ role })),
+        calm(),
+      )) ?? [];
+    const role = `absent_${own}`;
+    expect(await obstacles(role)).toMatchObject([{ access: { role }, cure: `create role "${role}"` }]);
+    const user = await server.login();
+    const root = await server.role('superuser');
+    expect(await obstacles(root)).toMatchObject([{ message: expect.stringContaining('superuser') }]);
+    if (server.version < 160_000) {
+      expect(await obstacles(own)).toEqual([]);
+      await server.admin.unsafe(`alter role ${mine.name} nocreaterole`);
+    }
+    const [found, ...others] = await obstacles(own);
+    expect(others).toEqual([]);
+    expect(found?.message).toContain('may not grant');
+    // It says what a grant would meet, and its cure is all that is needed.
+    const { authorizer: its } = client;
+    await expect(its?.ensurePresent(entitlement(own, user.name), until, calm())).rejects.toThrow('not permitted');
+    await server.admin.unsafe(found?.cure ?? '');
+    expect(await obstacles(own)).toEqual([]);
+    await its?.ensurePresent(entitlement(own, user.name), until, calm());
+    expect(await its?.holds(entitlement(own, user.name), calm())).toBe(true);
+    await its?.ensureAbsent(entitlement(own, user.name), calm());
+    // The connector rejects a role whose members can grant another one.
+    const other = await reader();
+    await server.admin.unsafe(
+      `grant ${other} to ${mine.name} with admin option; grant ${own} to ${other} with admin option`,
+    );
+    expect(await obstacles(own, other)).toMatchObject([
+      { access: { role: other }, message: expect.stringContaining('can grant membership') },
+    ]);
+  });
+
   it('is not misled by operators and functions that the holder created in public', async () => {
     const [role, user] = [await reader(), await server.login()];
     await server.admin.unsafe(`grant create on schema public to ${user.name}`);

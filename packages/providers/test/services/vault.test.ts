@@ -98,12 +98,17 @@ describe('local', () => {
     await open(key).set(stored, stored.value, signal);
     const whole = file.text ?? '';
     const lines = whole.split('\n');
+    const sealed = lines[2] ?? '';
     const cases: [string, LocalKey, string][] = [
       ['{"not": "ours"}\n', key, 'is not a vault file of Belay'],
       ['', key, 'is not a vault file of Belay'],
       [whole.slice(0, -20), key, 'is damaged'],
       [whole.replace('\nnow\n', '\nthen\n'), key, 'is damaged'],
-      [[lines[0], lines[1], `A${lines[2]?.slice(1)}`, ''].join('\n'), key, 'is damaged'],
+      [
+        [lines[0], lines[1], `${sealed.startsWith('A') ? 'B' : 'A'}${sealed.slice(1)}`, ''].join('\n'),
+        key,
+        'is damaged',
+      ],
       [whole, keyOf('now'), 'sealed with another BELAY_SECRET'],
       [whole, keyOf('another'), 'sealed with another BELAY_SECRET'],
     ];

@@ -1,6 +1,6 @@
+import type * as contract from '@belay/contract/operations';
 import { createTRPCUntypedClient, httpLink } from '@trpc/client';
 import type { AnyRouter } from '@trpc/server';
-import type { InputOf, MutationPath, OutputOf, QueryPath, WatchPath } from '../procedures.js';
 import type { CallOptions, Idempotent, WatchOptions } from '../types.js';
 import { nextDelay, type Patience, type RetryPolicy } from './retry.js';
 import { createSend, type Fetch } from './send.js';
@@ -92,3 +92,16 @@ export function createTransport(options: TransportOptions): Transport {
       watchStream<OutputOf<Path>>({ url, path, input, headers, send, retry, patience, timeout, ...watchOptions }),
   };
 }
+
+/** Every operation that the SDK can call. */
+type Operations = contract.Operations & contract.LocalOperations;
+
+type PathOf<Kind> = {
+  [Path in keyof Operations]: Operations[Path] extends { kind: Kind } ? Path : never;
+}[keyof Operations];
+
+type QueryPath = PathOf<'query'>;
+type MutationPath = PathOf<'mutation'>;
+type WatchPath = PathOf<'subscription'>;
+type InputOf<Path extends keyof Operations> = contract.InputOf<Operations[Path]>;
+type OutputOf<Path extends keyof Operations> = contract.OutputOf<Operations[Path]>;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Host, RequestContext } from '@belay/api';
 import { type Asset, assets, documentedPath } from '@belay/console';
-import { type Context, createReadiness, type Logger, roleVisibility } from '@belay/core';
+import { type Actor, type Context, createReadiness, type Logger, oversightOf, roleVisibility } from '@belay/core';
 import {
   beginRequest,
   cookieNames,
@@ -104,6 +104,7 @@ export function createApp(options: AppOptions): App {
   const documents = new Map<string, () => Asset | Promise<Asset>>([
     ...[...assets].map(([name, asset]) => [`${basePath}/assets/${name}`, () => asset] as const),
     [`${basePath}/openapi.json`, async () => (await described()).document],
+    [`${basePath}/belay.schema.json`, describeConfigurationFile],
     [`${basePath}/reference`, async () => (await described()).reference],
   ]);
 
@@ -193,6 +194,12 @@ async function sendDocument(
   send(response, 200, type, body);
 }
 
+/** Returns the JSON Schema of configuration files, for editors. */
+async function describeConfigurationFile(): Promise<Asset> {
+  const { writeConfigurationSchema } = await import('@belay/operations');
+  return { type: 'application/schema+json; charset=utf-8', body: writeConfigurationSchema(), version: '' };
+}
+
 /** Returns whether an address is one for directories, which read SCIM's errors. */
 function isScim(address: string): boolean {
   const path = pathOf(address);
@@ -206,11 +213,13 @@ function pathOf(address: string): string {
 
 /** The event streams of this process: no more for one person than the limit, and none for a login that has ended. */
 function openStreams({ context, verify }: Site, log: Logger): OpenStreams<RequestContext> {
+  // The configuration can make a person an overseer, who sees more, and no longer name them.
+  const describe = (actor: Actor) => JSON.stringify([actor, oversightOf(context, actor)]);
   return createOpenStreams<RequestContext>({
-    personOf: ({ actor }) => (actor?.kind === 'user' ? { id: actor.id, described: JSON.stringify(actor) } : undefined),
+    personOf: ({ actor }) => (actor?.kind === 'user' ? { id: actor.id, described: describe(actor) } : undefined),
     describe: async (token) => {
       const login = await verify(token);
-      return login === null ? null : JSON.stringify(login.actor);
+      return login === null ? null : describe(login.actor);
     },
     limit: () => context.catalog.current().limits.eventStreams,
     interval: () => context.timing.streamCheck,

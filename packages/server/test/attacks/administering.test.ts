@@ -88,11 +88,27 @@ describe('administration', () => {
     for (const query of [
       'logs?cursor=1',
       'access?cursor=x.y',
+      `access?cursor=1.${'-'.repeat(36)}`,
+      `overdue?cursor=1.${'-'.repeat(36)}`,
+      'logs?since=0000-01-01T00:00:00Z',
+      'logs?until=9999-12-31T23:59:59-23:59',
       'people?cursor=x',
       'logs?nonsense=1',
       'logs?level=loud',
     ]) {
       expect([query, (await call('GET', `/admin/${query}`, { token: auditor })).status]).toEqual([query, 400]);
+    }
+  });
+
+  it('rejects times that a database cannot store, of plain lists too', async () => {
+    for (const query of [
+      'executions?from=0000-01-01',
+      'executions?decided_by=me&from=0000-01-01',
+      'executions?to=9999-12-31',
+      'executions?to=9999-12-31T23:59:59-23:59',
+      'logs?since=0000-01-01T00:00:00Z',
+    ]) {
+      expect([query, (await call('GET', `/${query}`, { token: plain })).status]).toEqual([query, 400]);
     }
   });
 

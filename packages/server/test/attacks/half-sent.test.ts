@@ -80,4 +80,4 @@ it('ends each of them within ten seconds, at every listener, however slowly they
   await Promise.all(attempts);
   const answer = await fetch(doors.belay ?? '', { method: 'POST', body: 'x' });
   expect(await answer.text()).toBe('whole');
-}, 60_000);
+});

@@ -12,7 +12,7 @@ beforeAll(async () => {
   if (!here) return;
   stage = await openStage();
   rita = await stage.signIn('rita');
-}, 120_000);
+});
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
 describe.runIf(here)('a login for a machine without a browser, in one', () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const { port } = identityProvider.address() as AddressInfo;
   kinds = await openKinds({ entryPoint: `http://localhost:${port}/sso` });
   browser = await launchChromium();
-}, 120_000);
+});
 afterAll(async () => {
   if (!here) return;
   await browser?.close();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   if (!here) return;
   stage = await openStage();
   [rita, adam, bea] = await Promise.all([stage.signIn('rita'), stage.signIn('adam'), stage.signIn('bea')]);
-}, 120_000);
+});
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
 const api = (path: string) => `${stage.url}/api/v1/${path}`;

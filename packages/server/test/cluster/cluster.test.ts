@@ -62,14 +62,14 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
       clients.approve.push(createClient({ url, token: await tokenOf('boss@example.com', ['approvers']) }));
     }
     await operator.close();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     for (const process of processes) await process[Symbol.asyncDispose]();
     await redis?.stop();
     await folder[Symbol.asyncDispose]();
     await target[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   /** Asks as one person, approves on the other server, and answers the execution's id. */
   async function elevate(index: number, duration: string): Promise<string> {
@@ -98,7 +98,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     await vi.waitFor(async () => expect(await target.members()).toEqual([...target.identities].sort()), waiting);
     await Promise.all(ids.map((id, index) => isOver(id, index)));
     expect(await target.members()).toEqual([]);
-  }, 60_000);
+  });
 
   async function killWorkerInTheMiddle() {
     const ids = await Promise.all(target.identities.map((_, index) => elevate(index, 'PT3S')));
@@ -132,7 +132,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     await startWorker();
     await isOver(id, 0);
     expect(await target.members()).toEqual([]);
-  }, 120_000);
+  });
 
   it('answers on the other server when one is killed', async () => {
     const [first] = servers;
@@ -141,7 +141,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     const { output } = await at(clients.ask, 1).elevation.request({ role: 'reader', reason: 'a test' });
     expect(await at(clients.ask, 1).executions.cancel(output.execution_id)).toMatchObject({ status: 'ok' });
     await expect(at(clients.ask, 0).roles.list()).rejects.toSatisfy((error: unknown) => isBelayError(error, 'network'));
-  }, 60_000);
+  });
 });
 
 const waiting = { timeout: 60_000, interval: 100 };

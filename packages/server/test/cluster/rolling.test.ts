@@ -57,13 +57,13 @@ describe('two servers and two workers behind a proxy', () => {
     const user = `${target.identities[0]}@example.com`;
     token = (await createToken(operator.context, { user, groups: ['engineers'], ttl: 'PT1H' })).token;
     await operator.close();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     for (const process of [...servers.values(), ...workers]) await process[Symbol.asyncDispose]();
     await folder[Symbol.asyncDispose]();
     await target[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   /** Requests without end, each once, and keeps what did not get the status that it should. */
   function load(url: string) {
@@ -83,9 +83,9 @@ describe('two servers and two workers behind a proxy', () => {
     const reading = async () => {
       while (going) await send('/roles', 200);
     };
-    // What a proxy does not repeat.
+    // What a proxy does not repeat, and what is stored.
     const writing = async () => {
-      while (going) await send('/elevate', 404, { role: 'missing-role', reason: 'a test' });
+      while (going) await send('/elevate', 200, { role: 'noter', reason: 'a test' });
     };
     const all = Promise.all([reading(), reading(), writing(), writing()]);
     return {
@@ -102,7 +102,7 @@ describe('two servers and two workers behind a proxy', () => {
     let proxy: Front;
     beforeAll(async () => {
       proxy = await start(ports);
-    }, 60_000);
+    });
     afterAll(() => proxy[Symbol.asyncDispose]());
 
     it('loses no request while each server is replaced', async () => {
@@ -122,9 +122,9 @@ describe('two servers and two workers behind a proxy', () => {
         }, waiting);
       }
       const { lost, done } = await running.stop();
-      expect(lost).toEqual([]);
+      expect(lost.join('\n')).toBe('');
       expect(done).toBeGreaterThan(100);
-    }, 120_000);
+    });
 
     it('counts a client by its own address, not by the one in a forged header', async () => {
       const answers = new Set<number>();
@@ -147,7 +147,7 @@ describe('two servers and two workers behind a proxy', () => {
       expect(execution).toMatchObject({ status: 'completed', grants: [{ state: 'gone' }] });
     }, waiting);
     expect(await target.members()).toEqual([]);
-  }, 90_000);
+  });
 });
 
 const waiting = { timeout: 60_000, interval: 100 };
@@ -164,7 +164,17 @@ roles:
     inherits: ['target:${target.role}']
     permissions: { groups: [engineers] }
     workflows: [direct]
+  noter:
+    providers: [target]
+    inherits: ['target:${target.role}']
+    permissions: { groups: [engineers] }
+    workflows: [note]
 workflows:
+  note:
+    workflow:
+      document: { dsl: '1.0.3', namespace: test, name: note, version: 1.0.0 }
+      do:
+        - note: { set: { seen: true } }
   direct:
     workflow:
       document: { dsl: '1.0.3', namespace: test, name: direct, version: 1.0.0 }

@@ -31,29 +31,35 @@ export interface Operation {
 }
 
 interface Written {
+  servers?: unknown[];
   security?: unknown[];
   parameters?: { in: string; name: string; required?: boolean; schema?: Schema }[];
   requestBody?: { content: Record<string, { schema?: Schema }> };
   responses: Record<string, Answer>;
 }
 
-/** Returns every operation of the published document. */
+/** Returns every operation of the published document that is under its prefix: all but the stream of tRPC. */
 export function readOperations(document: OpenApiDocument): Operation[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Written>).map(([method, operation]) => ({
-      // A counterexample names its operation; the document is not worth reading again.
-      [fc.toStringMethod]: () => `${method.toUpperCase()} ${path}`,
-      method: method.toUpperCase(),
-      path,
-      public: operation.security?.length === 0,
-      parameters: (operation.parameters ?? []).map(({ in: place, name, required = false, schema = {} }) => ({
-        in: place,
-        name,
-        required,
-        schema,
+    Object.entries(item as Record<string, Written>)
+      .filter(([, { servers }]) => servers === undefined)
+      .map(([method, operation]) => ({
+        // A counterexample names its operation; the document is not worth reading again.
+        [fc.toStringMethod]: () => `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        public: operation.security?.length === 0,
+        parameters: (operation.parameters ?? []).map(({ in: place, name, required = false, schema = {} }) => ({
+          in: place,
+          name,
+          required,
+          schema,
+        })),
+        bodies: Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema = {} }]) => ({
+          type,
+          schema,
+        })),
+        answers: operation.responses,
       })),
-      bodies: Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema = {} }]) => ({ type, schema })),
-      answers: operation.responses,
-    })),
   );
 }

@@ -1,9 +1,11 @@
 import { serverRouter } from '@belay/api';
 import { describeApi } from '@belay/api/openapi';
+import { publishedCodes } from '@belay/contract/errors';
 import { enrollAgent, seal } from '@belay/core';
 import { type Answer, send } from '@belay/testkit/serve';
 import { createWorld, type World } from '@belay/testkit/world';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOperations, type Schema } from './document.js';
@@ -15,8 +17,20 @@ const seed = Number(process.env.BELAY_TEST_SEED ?? 20261121);
 
 const document = describeApi(serverRouter, { baseUrl: 'http://127.0.0.1:8080', basePath: '/api/v1', version: '0.1.0' });
 const components = (document.components?.schemas ?? {}) as Record<string, Schema>;
-const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
-ajv.addSchema({ $id: 'api', components: { schemas: components } });
+const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }), ['date-time', 'date']);
+ajv.addSchema({ $id: 'api', components: { schemas: closed(components) } });
+
+/**
+ * The schemas with no room for further fields: the document leaves it to later versions, and this version sends nothing that
+ * it does not declare.
+ */
+function closed<Given>(given: Given): Given {
+  if (typeof given !== 'object' || given === null) return given;
+  if (Array.isArray(given)) return given.map(closed) as Given;
+  const inner = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, closed<unknown>(value)]));
+  const open = 'properties' in given && typeof given.properties === 'object' && !('additionalProperties' in given);
+  return (open && 'type' in given ? { ...inner, additionalProperties: false } : inner) as Given;
+}
 
 /** References of the document are to itself; here it is the schema `api`. */
 const validators = new Map<Schema, (given: unknown) => string[]>();
@@ -24,7 +38,7 @@ function validator(schema: Schema): (given: unknown) => string[] {
   const found = validators.get(schema);
   if (found !== undefined) return found;
   const compiled = ajv.compile(
-    JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components')) as object,
+    JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/components', '"api#/components')) as object,
   );
   const validate = (given: unknown) =>
     compiled(given) ? [] : (compiled.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`);
@@ -134,7 +148,7 @@ async function ask({ method, address, credential, headers, body }: FuzzRequest):
 }
 
 /** What the document does not allow about an answer. */
-function wrongs({ operation, method, address }: FuzzRequest, answer: Answer): string[] {
+function wrongs({ operation, method, address, headers: sent }: FuzzRequest, answer: Answer): string[] {
   const { status, headers, body } = answer;
   // 501 is the document's word for what the configuration lacks (docs/interface.md, section 16, rule 6); it is held
   // against the document below.
@@ -148,6 +162,9 @@ function wrongs({ operation, method, address }: FuzzRequest, answer: Answer): st
     found.push(
       ...validator({ $ref: '#/components/schemas/Error' })(JSON.parse(body)).map((each) => `error body ${each}`),
     );
+    const { code } = JSON.parse(body) as { code: string };
+    const expected = publishedCodes[status as keyof typeof publishedCodes];
+    if (code !== expected) found.push(`${status} has the code ${code}`);
   }
   const declared = document.paths?.[operation.path] as Record<string, unknown> | undefined;
   const path = address.split('?')[0] ?? '';
@@ -164,6 +181,9 @@ function wrongs({ operation, method, address }: FuzzRequest, answer: Answer): st
   const allowed = operation.answers[String(status)];
   if (allowed === undefined) return [...found, `answers ${status}, which is not declared: ${body.slice(0, 200)}`];
   if (status >= 300 || method === 'HEAD') return found;
+  // Pages are for browsers, and not in the document.
+  if (type === 'text/html')
+    return /text\/html|\*\/\*|^$/.test(sent.accept ?? '') ? found : [...found, 'a page for a program'];
   const content = allowed.content?.[type];
   if (content === undefined) return [...found, `answers ${type}, which is not declared`];
   if (type === 'application/json' && content.schema !== undefined) {

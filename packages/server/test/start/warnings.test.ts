@@ -1,57 +1,7 @@
-import { createTestDatabase } from '@belay/testkit/database';
 import { expect, it } from 'vitest';
-import { type Loss, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
-import { makeFolder, startProcess } from './server-process.js';
+import { loseConnections } from './lose-connections.js';
 
-const losses: (Loss | 'swallow')[] = ['reset', 'close', 'half-close', 'half-open', 'swallow'];
-
-it.each(['PostgreSQL', ...(hasRedis() ? ['Redis'] : [])])(
-  'prints no warning of Node.js while a busy server loses its connections, with the queue on %s',
-  async (queue) => {
-    await using database = await createTestDatabase();
-    await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
-    const through = new URL(database.url);
-    await using proxy = await startFaultyProxy({ host: through.hostname, port: Number(through.port) });
-    Object.assign(through, { hostname: '127.0.0.1', port: String(proxy.port) });
-    const redis = queue === 'Redis' ? await startRedis() : undefined;
-    await using hints = await startFaultyProxy({ host: '127.0.0.1', port: redis?.port ?? 1 });
-    await using server = startProcess(folder.path, {
-      DATABASE_URL: through.href,
-      BELAY_SECRET: 'a secret for tests that is long enough',
-      NODE_OPTIONS: '--trace-warnings',
-      ...(redis && { REDIS_URL: `redis://127.0.0.1:${hints.port}` }),
-    });
-    await server.says('Database');
-    const [, origin] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(server.stdout()) ?? [];
-    const over = new AbortController();
-    const ask = (path: string) =>
-      fetch(`${origin}${path}`, { headers: { authorization: 'Bearer unknown' } })
-        .then(async (answer) => ({ status: answer.status, body: await answer.text() }))
-        .catch(() => undefined);
-    const visit = async (path: string) => {
-      while (!over.signal.aborted) await ask(path);
-    };
-    const ready = async () => (await ask('/ready'))?.status;
-    const paths = ['/ready', '/api/v1/health', '/api/v1/executions', '/api/v1/metrics'];
-    const visitors = Array.from({ length: 24 }, (_, n) => visit(paths[n % paths.length] ?? '/ready'));
-    for (const loss of [...losses, ...losses]) {
-      for (const one of [proxy, hints]) {
-        if (loss === 'swallow') one.swallow(true);
-        else one.lose(loss);
-      }
-      // So many visitors of one address come to its rate limit, which answers before anything else does.
-      if (loss === 'swallow') await expect.poll(ready, { timeout: 15_000 }).toBeOneOf([503, 429]);
-      proxy.swallow(false);
-      hints.swallow(false);
-      await expect.poll(ready, { timeout: 30_000 }).toBeOneOf([200, 429]);
-    }
-    over.abort();
-    await Promise.all(visitors);
-    server.process.kill('SIGTERM');
-    await server.exited;
-    await redis?.stop();
-    expect(server.stderr()).toBe('');
-  },
-  180_000,
-);
+// Each way of losing them, twice, and on Redis too: warnings.series.test.ts.
+it('prints no warning of Node.js while a busy server loses its connections', async () => {
+  expect(await loseConnections('PostgreSQL', ['reset', 'half-close'])).toBe('');
+});

@@ -89,7 +89,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
   }
 
   function page(items: unknown[], url: URL): Reply {
-    const size = Math.min(100, Number(url.searchParams.get('per_page') ?? 30));
+    const size = Math.min(state.largestPage, Number(url.searchParams.get('per_page') ?? 30));
     const number = Number(url.searchParams.get('page') ?? 1);
     const next = new URL(url);
     next.searchParams.set('page', String(number + 1));

@@ -29,6 +29,8 @@ export interface GithubWorld {
   direct(): string[];
   /** Gives or takes a direct permission or an organization role, as an owner does on the pages. */
   setDirect(repository: string, login: string, permission: string | null): void;
+  /** Puts at most so many on a page, however many a request names; 100 otherwise. */
+  limitPages(size: number): void;
   setRole(role: string, login: string, held: boolean): void;
 }
 
@@ -62,6 +64,8 @@ export interface GithubState {
   /** Who has an organization role: `<role> <login>`. */
   holders: Set<string>;
   suspended: boolean;
+  /** How many things a page has at most, however many a request names. */
+  largestPage: number;
   permitted: Record<string, string> | undefined;
   /** The last number that was given to a role or an invitation. */
   made: number;
@@ -85,6 +89,7 @@ export function createWorld(): { state: GithubState; world: GithubWorld } {
     roles: [],
     holders: new Set(),
     suspended: false,
+    largestPage: 100,
     permitted: undefined,
     made: 0,
   };
@@ -124,6 +129,9 @@ export function createWorld(): { state: GithubState; world: GithubWorld } {
       return state.made;
     },
     direct: () => [...[...direct].map(([key, permission]) => `${key} ${permission}`), ...holders].sort(),
+    limitPages(size) {
+      state.largestPage = size;
+    },
     setDirect(repository, login, permission) {
       if (permission === null) direct.delete(`${repository} ${login}`);
       else direct.set(`${repository} ${login}`, permission);

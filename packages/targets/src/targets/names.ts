@@ -2,19 +2,20 @@ import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-export const targetNames = ['kubernetes', 'slapd', 'samba', 'mariadb', 'moto', 'scim2-tester'] as const;
+export const targetNames = ['kubernetes', 'slapd', 'samba', 'mariadb', 'moto', 'scim2-tester', 'helm'] as const;
 /** A system that has to be installed before tests can run on it. The emulators of npm are always there. */
 export type TargetName = (typeof targetNames)[number];
 
 /** Where builds and environments are kept, outside any checkout, so that every clone shares them. */
 export const cache = join(homedir(), '.cache', 'belay-targets');
-export const versions = { kubernetes: '1.36.3', moto: '5.2.5', 'scim2-tester': '0.5.2' };
+export const versions = { kubernetes: '1.36.3', moto: '5.2.5', 'scim2-tester': '0.5.2', helm: '3.16.4' };
 
 export const programs = {
   apiserver: join(cache, `kubernetes-${versions.kubernetes}`, 'kube-apiserver'),
   etcd: join(cache, `kubernetes-${versions.kubernetes}`, 'etcd'),
   moto: join(cache, `moto-${versions.moto}`, 'bin', 'moto_server'),
   scim2: join(cache, `scim2-tester-httpx2-${versions['scim2-tester']}`, 'bin', 'python3'),
+  helm: join(cache, `helm-${versions.helm}`, 'helm'),
   slapd: '/usr/sbin/slapd',
   slapadd: '/usr/sbin/slapadd',
   samba: '/usr/sbin/samba',
@@ -31,6 +32,7 @@ const needed: Record<TargetName, string[]> = {
   mariadb: [programs.mariadbd, programs.installMariadb, '/usr/bin/my_print_defaults'],
   moto: [programs.moto],
   'scim2-tester': [programs.scim2],
+  helm: [programs.helm],
 };
 
 /** Returns whether a target can be started on this machine. */

@@ -3,7 +3,7 @@ import { type KubernetesTarget, startKubernetes } from './kubernetes.js';
 import { isInstalled, type TargetName } from './names.js';
 import { type HttpTarget, type MariadbTarget, startMariadb, startMoto } from './servers.js';
 
-/** What each target gives to its tests. `scim2-tester` is no server: its Python is `programs.scim2`. */
+/** What each target gives to its tests. `scim2-tester` and `helm` are no servers: `programs` has them. */
 export interface Targets {
   kubernetes: KubernetesTarget;
   slapd: DirectoryTarget;

@@ -80,7 +80,7 @@ export function recordVerbs(during: (id: string) => Promise<void> | void = () =>
   return recorded;
 }
 
-/** A hint to a step nobody else in this run has. */
-export function stepHint(dueAt?: Date): { queue: 'executions'; executionId: string; key: string; dueAt?: Date } {
+/** A job for a step that is in no other job of this run. */
+export function stepJob(dueAt?: Date): { queue: 'executions'; executionId: string; key: string; dueAt?: Date } {
   return { queue: 'executions', executionId: randomUUID(), key: `/do/0/${randomUUID()}`, ...(dueAt && { dueAt }) };
 }

@@ -8,7 +8,7 @@ import { recordLog } from './context.js';
 import { type Silence, type Stubborn, silentConnector } from './silent.js';
 import type { Transport } from './transports.js';
 
-export const eventually = { timeout: 60_000, interval: 5 };
+export const eventually = { timeout: 150_000, interval: 5 };
 export const people = Array.from({ length: 40 }, (_, index) => `person${index}`);
 /** Short, so that a test does not take as long as an outage; in proportion as they are in production. */
 const brief = { earlyCheck: 100, callTimeout: 6_000, callPatience: 2_000, lease: 10_000 };

@@ -6,7 +6,7 @@ import type { QueueBackend } from '../../src/backend.js';
 import { openQueueBackend } from '../../src/open-backend.js';
 import { startProxy } from './proxy.js';
 
-/** A real server that hints can travel over, and that a test may take down. */
+/** A real server that jobs can travel over, and that a test may take down. */
 export interface Transport {
   open(log: Logger): Promise<QueueBackend>;
   down(): Promise<void>;

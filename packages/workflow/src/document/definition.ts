@@ -12,7 +12,7 @@ const schema = z.strictObject({ format: text.optional(), document: json.optional
 const input = z.strictObject({ schema: schema.optional(), from: json.optional() });
 const output = z.strictObject({ schema: schema.optional(), as: json.optional() });
 
-const taskList = z.array(z.record(z.string(), json));
+export const taskList = z.array(z.record(z.string(), json));
 const base = {
   if: text.optional(),
   input: input.optional(),

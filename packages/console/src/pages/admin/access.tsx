@@ -5,7 +5,7 @@ import { AccessWords } from '../parts/access.js';
 import { Empty, Row } from '../parts/list.js';
 import { Avatar } from '../parts/people.js';
 import { Badge } from '../parts/status.js';
-import { Ago } from '../parts/time.js';
+import { TimeLeft } from '../parts/time.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
 import { Act, AdminPaging, AdminTabs, FilterField, filtersOf } from './frame.js';
 
@@ -73,7 +73,7 @@ export function HeldRows({ access, view }: { access: readonly Held[]; view: View
           sign={<Avatar name={held.user.name} />}
         >
           <Badge status={held.state} />
-          {held.expires_at !== null && <Ago at={held.expires_at} view={view} />}
+          {held.expires_at !== null && <TimeLeft until={held.expires_at} view={view} />}
           <Act
             id={`revoke-${held.id}`}
             opens={texts.admin.revoke}

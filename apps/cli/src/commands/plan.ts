@@ -1,0 +1,70 @@
+import { usage } from '../cli-error.js';
+import { addCommand, type Parent } from '../command.js';
+import { readDuration } from '../duration.js';
+import { exitCodes } from '../exit-codes.js';
+import { printable } from '../output/printable.js';
+import type { ConfigurationPlan } from '../shell.js';
+
+/** Declares the command `belay plan`, which says what a change of the configuration does to people. */
+export function addPlan(parent: Parent): void {
+  addCommand<{ against: string; since?: string }>(parent, {
+    name: 'plan <path>',
+    here: true,
+    description: 'say what a change of the configuration does: who gains or loses which role, and who approves now',
+    examples: ['plan config/ --against main/config', 'plan config/ --against main/config --since 90d --json'],
+    values: { path: 'files' },
+    options: (command) =>
+      command
+        .requiredOption('--against <path>', 'the configuration before the change')
+        .option('--since <duration>', "also by the requests of that time, from this installation's database"),
+    run: async ({ args: [path = ''], options: { against, since }, output, shell }) => {
+      const period = since === undefined ? undefined : readDuration(since);
+      if (since !== undefined && period === undefined) throw usage(`--since: "${since}" is not a duration, e.g. 90d`);
+      const from = period === undefined ? undefined : new Date(shell.clock().getTime() - period);
+      const plan = await shell.operator.plan(path, against, from);
+      output.result(plan, () => describe(plan));
+      if (!plan.ok) return exitCodes.failed;
+      return isEmpty(plan) ? exitCodes.ok : exitCodes.changes;
+    },
+  });
+}
+
+type Changes = ConfigurationPlan & { ok: true };
+
+function isEmpty({ roles, systems, past }: Changes): boolean {
+  return roles.length + systems.length + (past?.rejected ?? 0) + (past?.otherwise ?? 0) + (past?.unknown ?? 0) === 0;
+}
+
+/** Markdown that reads well in a terminal too: it is what a pull request's comment shows. */
+function describe(plan: ConfigurationPlan): string {
+  if (!plan.ok) return plan.messages.map(printable).join('\n');
+  const lines = [
+    ...plan.roles.flatMap(describeRole),
+    ...plan.systems.map(({ provider, change }) => `- system **${printable(provider)}** ${change}`),
+    ...describePast(plan),
+  ];
+  return lines.length === 0 ? 'Nothing changes.' : lines.join('\n');
+}
+
+function describeRole({ role, change, terms, people }: Changes['roles'][number]): string[] {
+  return [
+    `- role **${printable(role)}** ${change}`,
+    ...terms.map(({ term, before, after }) => `  - ${term}: ${printable(before)} → ${printable(after)}`),
+    ...people.map(
+      ({ who, workflow, before, after }) =>
+        `  - ${printable(who)}, by ${printable(workflow)}: ${printable(before)} → ${printable(after)}`,
+    ),
+  ];
+}
+
+function describePast({ past }: Changes): string[] {
+  if (past === null) return [];
+  const { count, more, rejected, otherwise, unknown, examples } = past;
+  return [
+    `- of ${count} past requests${more ? ', the latest' : ''}: ${rejected} would be rejected, ${otherwise} would go another way, ${unknown} are not known`,
+    ...examples.map(
+      ({ requested_at, requester, role, before, after }) =>
+        `  - ${requested_at.slice(0, 10)} ${printable(requester)}, ${printable(role)}: ${printable(before)} → ${printable(after)}`,
+    ),
+  ];
+}

@@ -1,0 +1,2 @@
+/** A value inserted into a text. */
+export type Inserted = string | number;

@@ -1,0 +1,20 @@
+import type { Inserted } from './inserted.js';
+
+export const logs = {
+  title: 'Audit log',
+  lead: 'Your actions and actions on your requests, newest first.',
+  export: 'Export (NDJSON)',
+  empty: 'No matching events',
+  oneEvent: '1 event',
+  events: (length: Inserted) => `${length} events`,
+  time: 'Time',
+  event: 'Event',
+  actor: 'Actor',
+  level: 'Level',
+  request: 'Request',
+  hiddenRequest: 'Request ',
+  belay: 'Belay',
+  filter: 'Filter events',
+  any: 'Any',
+  system: 'System',
+} as const;

@@ -1,0 +1,57 @@
+import type { Inserted } from './inserted.js';
+
+export const page = {
+  home: 'Home',
+  requestAccess: 'Request access',
+  inbox: 'Inbox',
+  requests: 'Requests',
+  activeAccess: 'Active access',
+  workflows: 'Workflows',
+  systems: 'Systems',
+  auditLog: 'Audit log',
+  main: 'Main',
+  waitingForYourDecision: ' waiting for your decision',
+  signOut: 'Sign out',
+  signedOut: 'You are signed out. Sign in to continue.',
+  title: (title: Inserted, waiting: number) => `${waiting > 0 ? `(${waiting}) ` : ''}${title} · Belay`,
+  skipToContent: 'Skip to content',
+  belay: 'Belay',
+  timesAreInUtc: 'Times are in UTC.',
+  timesAreLocal: 'Times are in your time zone; point at one for UTC.',
+  search: 'Search',
+  searchEverything: ' roles, requests and pages',
+  commandKey: 'Ctrl K',
+  menu: 'Menu',
+  path: 'Path',
+  reference: 'Reference',
+  apiReference: 'API reference',
+} as const;
+
+export const error = {
+  invalid: 'Invalid request',
+  signInRequired: 'Sign-in required',
+  notAllowed: 'Not allowed',
+  notFound: 'Not found',
+  methodNotAllowed: 'Method not allowed',
+  noLongerPossible: 'No longer possible',
+  tooManyRequests: 'Too many requests',
+  notConfigured: 'Not configured',
+  unavailable: 'Temporarily unavailable',
+  serverError: 'Server error',
+  failed: 'Request failed',
+  signIn: 'Sign in',
+  enterCodeAgain: 'Enter code again',
+  home: 'Home',
+  reference: 'Request ID: ',
+} as const;
+
+export const search = {
+  title: 'Search',
+  label: 'Search roles, requests and pages',
+  submit: 'Search',
+  pages: 'Pages',
+  roles: 'Roles',
+  people: 'People',
+  requests: 'Requests',
+  empty: (words: Inserted) => `Nothing matches “${words}”`,
+} as const;

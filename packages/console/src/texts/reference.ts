@@ -1,0 +1,28 @@
+import type { Inserted } from './inserted.js';
+
+export const reference = {
+  apiReference: 'API reference',
+  leadStart: 'Programs can do everything that these pages can. This page shows the content of the',
+  openapiDocument: 'OpenAPI document',
+  leadPaths: '. Paths are under ',
+  leadAuthentication: '. Programs authenticate with ',
+  authorizationBearer: 'Authorization: Bearer',
+  leadToken: ' and a token from ',
+  belayLogin: 'belay login',
+  sections: 'API sections',
+  shapes: 'shapes',
+  shapesLead: 'What bodies and responses consist of. A response can carry further fields: ignore what you do not know.',
+  noAuthentication: ' (no authentication)',
+  details: 'Parameters and responses',
+  parameters: 'Parameters',
+  inThe: ' in the ',
+  required: ', required',
+  body: 'Body',
+  responses: 'Responses',
+  either: 'Either',
+  or: 'Or',
+  optional: ', optional',
+  or2: ' or ',
+  listOf: (first: Inserted) => `list of ${first}`,
+  objectByNameEach: (first: Inserted) => `object by name, each ${first}`,
+} as const;

@@ -1,0 +1,114 @@
+import { type EntitlementState, entitlements, grants, sqlText } from '@belay/db';
+import type { Access, Authorizer, EntitlementRef, Pin } from '@belay/providers';
+import { authorizerOf } from '../catalog/authorizer.js';
+import type { Store } from '../context.js';
+import { type Held, settles } from './decide.js';
+import { entitlementKey } from './rows.js';
+import { isLive } from './wanted.js';
+
+/**
+ * A difference between a provider and its rows. `leftover`: it holds what no live grant wants. `unknown`: it lists what
+ * has no row here. `missing`: it does not hold what a live grant wants. `unread`: it cannot say.
+ */
+export interface Difference {
+  kind: 'leftover' | 'unknown' | 'missing' | 'unread';
+  /** The row, and its state; null where there is none. */
+  entitlementId: string | null;
+  state: EntitlementState | null;
+  identity: string;
+  access: Access;
+  pin: Pin | null;
+  /** The mark of the one who granted it, as the provider lists it; null where it has none. */
+  mark: string | null;
+}
+
+interface Comparison {
+  /** Whether the connector can list; if not, what has no row here cannot be found. */
+  listed: boolean;
+  /** How many entitlements were compared. */
+  compared: number;
+  differences: Difference[];
+}
+
+type Row = { id: string; identity: string; access: string; target: string | null; subject: string | null } & {
+  key: string;
+  state: EntitlementState;
+  wanted: boolean;
+};
+
+/** How many entitlements are read from the provider at the same time. */
+const together = 4;
+
+/**
+ * Compares what a provider holds with its rows, and changes neither. What the provider lists (`list` of the port) is
+ * found by its pin; every row that may be held is read with `holds`, and so is every other row when the connector cannot
+ * list. Access that is being granted or revoked at this moment is read as it is: ask again before acting on it. Throws
+ * the errors of the connector, so a provider that does not answer has not been compared.
+ */
+export async function compareProvider(ctx: Store, provider: string, signal: AbortSignal): Promise<Comparison> {
+  const authorizer = authorizerOf(ctx, provider, 'observe');
+  const listed = await readList(authorizer, provider, signal);
+  // After the list: what was granted meanwhile has its row before it is held (R1).
+  const rows = await readRows(ctx, provider);
+  const differences: Difference[] = [];
+  let compared = 0;
+  const queue = rows.values();
+  const follow = async () => {
+    for (const row of queue) {
+      const entry = listed?.get(row.key);
+      listed?.delete(row.key);
+      // Neither the row nor the list says that it is held.
+      if (listed && !entry && row.state === 'absent') continue;
+      compared += 1;
+      // What is listed and not wanted is read again: its revocation may have ended since the list was read.
+      const held = entry && row.wanted ? true : await readOne(authorizer, row, signal);
+      const kind = judge(held, row, authorizer.knows);
+      if (kind) differences.push({ kind, ...describe(row), mark: entry?.id || null });
+    }
+  };
+  await Promise.all(Array.from({ length: together }, follow));
+  for (const { id, identity, access, pin } of listed?.values() ?? []) {
+    compared += 1;
+    const row = { entitlementId: null, state: null, identity, access, pin: pin ?? null };
+    differences.push({ kind: 'unknown', ...row, mark: id || null });
+  }
+  return { listed: listed !== null, compared, differences };
+}
+
+function judge(held: Held | 'changing', row: Row, knows: boolean): Difference['kind'] | null {
+  if (!settles(held, knows)) return 'unread';
+  if (held === 'unknown') return null;
+  if (held === row.wanted) return null;
+  return held ? 'leftover' : 'missing';
+}
+
+/** Returns what the provider lists, by the key of its row; null when the connector cannot list. */
+async function readList(
+  authorizer: Authorizer,
+  provider: string,
+  signal: AbortSignal,
+): Promise<Map<string, EntitlementRef> | null> {
+  if (!authorizer.list) return null;
+  const found = new Map<string, EntitlementRef>();
+  for await (const one of authorizer.list(signal)) {
+    if (one.pin) found.set(entitlementKey(provider, one.pin), one);
+  }
+  return found;
+}
+
+function readRows(ctx: Store, provider: string): Promise<Row[]> {
+  return ctx.db.execute<Row>(sqlText`
+    select id, key, identity, access::text as access, target, subject::text as subject, state,
+      exists (select from ${grants} where ${grants.entitlementId} = ${entitlements.id} and ${isLive}) as wanted
+    from ${entitlements} where ${entitlements.provider} = ${provider} order by id`);
+}
+
+async function readOne(authorizer: Authorizer, row: Row, signal: AbortSignal): Promise<Held | 'changing'> {
+  const { identity, access, pin, entitlementId } = describe(row);
+  return authorizer.holds({ id: entitlementId, identity, access, ...(pin && { pin }) }, signal);
+}
+
+function describe({ id, state, identity, access, target, subject }: Row) {
+  const pin: Pin | null = target === null || subject === null ? null : { target, subject: JSON.parse(subject) };
+  return { entitlementId: id, state, identity, access: JSON.parse(access) as Access, pin };
+}

@@ -1,0 +1,153 @@
+import { AccessError, notFound } from '@belay/contract/errors';
+import { comparisons, entitlements, leftovers, type Transaction } from '@belay/db';
+import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { nameOf } from '../../actor.js';
+import type { ActorStore } from '../../context.js';
+import { isId } from '../../find-execution.js';
+import { appendLedger } from '../../ledger/append.js';
+import { requireAdministrator } from '../../people/oversight.js';
+import { requireReason } from '../revoke.js';
+import { lockGate, reopen } from './gate.js';
+import { providersToCompare } from './status.js';
+
+/**
+ * Decides about access that a comparison found: `revoke` makes a revocation due, `keep` leaves it, in later restores
+ * too. Throws `forbidden`, `invalid`, and `not_found` when no such access waits for a decision.
+ */
+export async function answerLeftover(
+  ctx: ActorStore,
+  input: { id: string; answer: 'keep' | 'revoke'; reason: string },
+): Promise<{ message: string }> {
+  requireAdministrator(ctx);
+  const reason = requireReason(input.reason);
+  const { id, answer } = input;
+  if (!isId(id)) throw notFound('The access');
+  return ctx.db.transaction(async (tx) => {
+    const { epoch } = await lockGate(tx);
+    const [found] = await tx
+      .update(leftovers)
+      .set({ answer })
+      .where(and(eq(leftovers.id, id), eq(leftovers.epoch, epoch), isNull(leftovers.answer)))
+      .returning();
+    if (!found) throw notFound('The access');
+    if (answer === 'revoke') await oweRevocation(tx, found);
+    const { provider, identity } = found;
+    const verb = answer === 'revoke' ? 'revokes' : 'keeps';
+    await appendLedger(tx, [
+      {
+        type: answer === 'revoke' ? 'restore.revoked' : 'restore.kept',
+        level: 'warning',
+        message: `${nameOf(ctx.actor)} ${verb} the access of ${identity} at ${provider} after a restore: ${reason}`,
+        actor: ctx.actor,
+        provider,
+        data: { reason, access: found.access, mark: found.mark },
+      },
+    ]);
+    return { message: `The access of ${identity} at ${provider} is ${answer === 'revoke' ? 'being revoked' : 'kept'}` };
+  });
+}
+
+/**
+ * Makes the revocation of found access due. It counts as granted now, so that the second revoke after the quarantine (R5)
+ * also ends a grant call that was still on its way. A row that a grant wants again is left as it is.
+ */
+export async function oweRevocation(
+  tx: Transaction,
+  found: Pick<
+    typeof leftovers.$inferSelect,
+    'id' | 'key' | 'provider' | 'identity' | 'access' | 'target' | 'subject' | 'mark'
+  >,
+): Promise<void> {
+  const { key, provider, identity, access, target, subject, mark } = found;
+  const owed = {
+    state: 'revoking' as const,
+    dueAt: sql`app_now()`,
+    lastGrantCallAt: sql`app_now()`,
+    failures: 0,
+    lastError: null,
+    pending: null,
+  };
+  await tx
+    .insert(entitlements)
+    // A connector may find by the mark what it revokes.
+    .values({ id: await freeId(tx, mark, found.id), key, provider, identity, access, target, subject, ...owed })
+    .onConflictDoUpdate({ target: entitlements.key, set: owed, setWhere: eq(entitlements.state, 'absent') });
+}
+
+/** Returns the mark when it can be the id of a new row, else the given id. */
+async function freeId(tx: Transaction, mark: string | null, id: string): Promise<string> {
+  if (mark === null || !isId(mark)) return id;
+  const taken = await tx.select({ id: entitlements.id }).from(entitlements).where(eq(entitlements.id, mark));
+  return taken.length === 0 ? mark : id;
+}
+
+/**
+ * Skips the comparison of a provider that does not answer: what it holds is not known, and grants go on without it. Throws
+ * `forbidden`, `invalid`, and `not_found` for an unknown provider.
+ */
+export async function skipProvider(
+  ctx: ActorStore,
+  input: { provider: string; reason: string },
+): Promise<{ message: string }> {
+  requireAdministrator(ctx);
+  const reason = requireReason(input.reason);
+  const { provider } = input;
+  if (!providersToCompare(ctx).includes(provider)) throw notFound(`The provider ${provider}`);
+  return ctx.db.transaction(async (tx) => {
+    const { epoch } = await lockGate(tx);
+    const now = sql`app_now()`;
+    const skipped = { epoch, leaseUntil: now, comparedAt: now, skipped: reason };
+    await tx
+      .insert(comparisons)
+      .values({ provider, ...skipped })
+      .onConflictDoUpdate({ target: comparisons.provider, set: skipped });
+    await appendLedger(tx, [
+      {
+        type: 'restore.skipped',
+        level: 'warning',
+        message: `${nameOf(ctx.actor)} skipped the comparison of ${provider} after a restore: ${reason}`,
+        actor: ctx.actor,
+        provider,
+        data: { reason },
+      },
+    ]);
+    return { message: `${provider} is not compared` };
+  });
+}
+
+/**
+ * Permits grants again, and makes those that waited due. Throws `forbidden`, and `conflict` while a provider is neither
+ * compared nor skipped or found access waits for a decision.
+ */
+export async function openRestore(ctx: ActorStore): Promise<{ message: string }> {
+  requireAdministrator(ctx);
+  return ctx.db.transaction(async (tx) => {
+    const { epoch } = await lockGate(tx);
+    const done = await tx
+      .select({ provider: comparisons.provider })
+      .from(comparisons)
+      .where(and(eq(comparisons.epoch, epoch), isNotNull(comparisons.comparedAt)));
+    const left = providersToCompare(ctx).filter((one) => !done.some(({ provider }) => provider === one));
+    if (left.length > 0) {
+      throw new AccessError('conflict', `Not compared yet: ${left.join(', ')}; wait, or skip with a reason`);
+    }
+    const open = await tx
+      .select({ id: leftovers.id })
+      .from(leftovers)
+      .where(and(eq(leftovers.epoch, epoch), isNull(leftovers.answer)));
+    if (open.length > 0) {
+      throw new AccessError('conflict', `${open.length} found access waits for a decision; revoke or keep each`);
+    }
+    await reopen(tx);
+    await appendLedger(tx, [
+      {
+        type: 'restore.ended',
+        level: 'warning',
+        message: `${nameOf(ctx.actor)} permitted grants again after a restore`,
+        actor: ctx.actor,
+        data: { epoch },
+      },
+    ]);
+    return { message: 'Grants are permitted again' };
+  });
+}

@@ -1,0 +1,39 @@
+import { AccessError } from '@belay/contract/errors';
+import { endHeldHere, Related } from '../access/end-held.js';
+import { requireUser } from '../actor.js';
+import type { ActorContext } from '../context.js';
+import { findExecution, isId } from '../find-execution.js';
+import { endExtensions, endFamily } from './cancel.js';
+
+/**
+ * Gives the access of the caller's execution back before it expires. The grants end in this transaction; the provider
+ * is called immediately, and until it has revoked (R3, R4). What extends the access, or is extended by it, ends with it. Throws `forbidden` for another person's execution,
+ * `conflict` when no access is held.
+ */
+export async function returnAccess(
+  ctx: ActorContext,
+  input: { execution_id: string },
+): Promise<{ status: 'ok'; message: string }> {
+  const user = requireUser(ctx);
+  const { execution_id: id } = input;
+  const own = isId(id) && (await endOwn(ctx, id, user.id));
+  if (!own) {
+    await findExecution(ctx, user, id);
+    throw new AccessError('forbidden', 'The access belongs to another person');
+  }
+  return { status: 'ok', message: 'The access is given back' };
+}
+
+/** Ends the access of an execution, and before it that of its family: a process that stops in between leaves something to give back. */
+async function endOwn(ctx: ActorContext, id: string, owner: string): Promise<boolean> {
+  try {
+    return await endHeldHere(ctx, { id }, { reason: 'returned', owner, alone: true });
+  } catch (error) {
+    if (!(error instanceof Related)) throw error;
+  }
+  await endFamily(ctx, { id, ownerId: owner });
+  const own = await endHeldHere(ctx, { id }, { reason: 'returned', owner });
+  // One may have been requested meanwhile.
+  if (own) await endExtensions(ctx, id);
+  return own;
+}

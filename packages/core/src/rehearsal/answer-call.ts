@@ -1,0 +1,221 @@
+import { foldAddress } from '@belay/contract/address';
+import { formatDuration } from '@belay/contract/durations';
+import { AccessError } from '@belay/contract/errors';
+import { callName, callWith } from '@belay/engine';
+import type { Json, Outcome, Step } from '@belay/workflow';
+import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
+import { approveWith, grantWith } from '../configuration/function-checks.js';
+import { requireDuration } from '../duration.js';
+import { faultOf, NOT_APPROVED } from '../faults.js';
+import type { ElevationInput } from '../plans/input.js';
+import { admitRequest } from '../plans/plan.js';
+
+/** How people answer an approval, or a system a call, by the name of the task. */
+export type Answers = Readonly<Record<string, Answer>>;
+export type Answer =
+  | { verdict: 'approved' | 'denied' | 'expired' }
+  /** Who approves, by address. */
+  | { by: readonly string[] }
+  /** What any other call returns. */
+  | { returns: Json };
+
+/** An approval that was requested: from whom, and how it was answered. */
+export interface RehearsedApproval {
+  task: string;
+  users: string[];
+  groups: string[];
+  count: number;
+  answer: 'approved' | 'denied' | 'expired';
+  /** Why it was not approved, where the case does not say so itself. */
+  because?: string;
+}
+
+/** What a rehearsal has come to so far. */
+export interface Played {
+  approvals: RehearsedApproval[];
+  grants: { providers: string[]; duration: string }[];
+  /** When each approval was given, and when the access ends, in milliseconds. */
+  decidedAt: number[];
+  /** Who approved so far, as far as the case names them, and whether another step wants distinct people. */
+  approvers: { address: string; distinct: boolean }[];
+  endsAt: number | undefined;
+}
+
+/** What neither the configuration nor the case decides. */
+export class NotKnown extends Error {}
+
+interface Stage {
+  catalog: Catalog;
+  role: CompiledRole;
+  input: ElevationInput;
+  workflow: CompiledWorkflow;
+  answers: Answers;
+  played: Played;
+  /** Milliseconds. */
+  now: number;
+  /** How long people have to answer when a stage does not say it, in milliseconds. */
+  patience: number;
+}
+
+/** An open step. */
+export interface Opened {
+  /** Returns when it is answered, in milliseconds; what happens meanwhile can change that. */
+  at(): number;
+  /** Returns the answer at that time. */
+  answer(now: number): Outcome;
+}
+
+/** Opens a call: what it does at once is done, and its answer is prepared. Throws `NotKnown` when neither a rule nor the case says it. */
+export function openCall(step: Step, stage: Stage): Opened {
+  const name = callName(step.request);
+  const play = plays[name] ?? openOther;
+  return play(step, stage);
+}
+
+const plays: Readonly<Record<string, (step: Step, stage: Stage) => Opened>> = {
+  'access.validate': (_step, stage) => atOnce(stage, () => validate(stage)),
+  'access.approve': approve,
+  'access.grant': (step, stage) => atOnce(stage, (now) => grant(step, stage, now)),
+  'access.hold': (_step, { played, now }) => ({
+    at: () => Math.max(now, played.endsAt ?? now),
+    answer: () => done({ ended: true, reason: 'expired' }),
+  }),
+  'access.revoke': (_step, stage) =>
+    atOnce(stage, (now) => {
+      stage.played.endsAt = now;
+      return done({ revoked_at: new Date(now).toISOString() });
+    }),
+  'access.notify': (_step, stage) => atOnce(stage, (now) => done({ delivered_at: new Date(now).toISOString() })),
+};
+
+const atOnce = ({ now }: Stage, answer: Opened['answer']): Opened => ({ at: () => now, answer });
+const done = (value: Json): Outcome => ({ ok: true, value });
+
+/** Returns the outcome of a check that throws as the engine does: its error is the fault that the workflow sees. */
+function checked(check: () => Outcome): Outcome {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof NotKnown) throw error;
+    return { ok: false, fault: faultOf(error) };
+  }
+}
+
+function validate({ catalog, input, workflow }: Stage): Outcome {
+  return checked(() => {
+    admitRequest(catalog, { input, workflow: workflow.name });
+    requireUnread(workflow, 'grants', 'whom the access would be granted to');
+    return done({ ...input, grants: [] } as Json);
+  });
+}
+
+function openOther(step: Step, stage: Stage): Opened {
+  const task = taskOf(step);
+  const answer = stage.answers[task];
+  if (answer && 'returns' in answer) return atOnce(stage, () => done(answer.returns));
+  const call = callName(step.request);
+  throw new NotKnown(`the task "${task}" calls ${call}: say what it returns (answers: { ${task}: { returns: … } })`);
+}
+
+function approve(step: Step, stage: Stage): Opened {
+  const { now, patience, played } = stage;
+  const refused = checked(() => {
+    admitRequest(stage.catalog, { input: stage.input, workflow: stage.workflow.name });
+    return done(null);
+  });
+  if (!refused.ok) return atOnce(stage, () => refused);
+  const settings = approveWith.safeParse(callWith(step.request) ?? {});
+  const asked = settings.success ? settings.data.stages[0] : undefined;
+  if (!asked) {
+    const error = new AccessError('invalid', 'access.approve must name at least one approver');
+    return atOnce(stage, () => ({ ok: false, fault: faultOf(error) }));
+  }
+  const { users, groups } = asked.approvers;
+  const rule = { task: taskOf(step), users, groups, count: asked.count };
+  const distinct = asked.distinct === true;
+  const { answer, by, told } = decide({ ...rule, distinct }, stage);
+  for (const address of answer === 'approved' ? by : []) played.approvers.push({ address, distinct });
+  played.approvals.push({ ...rule, ...told, answer });
+  const timeout = asked.timeout === undefined ? patience : requireDuration(asked.timeout, 'timeout');
+  return {
+    at: () => (answer === 'expired' ? now + timeout : now),
+    answer: (time) => {
+      if (answer === 'approved') played.decidedAt.push(time);
+      const at = new Date(time).toISOString();
+      const decisions = by.map((approver) => ({ approver, verdict: 'approve', comment: null, at }));
+      return done({ approved: answer === 'approved', decisions });
+    },
+  };
+}
+
+interface Decided {
+  answer: RehearsedApproval['answer'];
+  by: readonly string[];
+  told: { because?: string };
+}
+
+/** Returns how an approval is decided. Requesters do not approve their own requests, so what only the requester may decide expires. */
+function decide(
+  { task, users, groups, count, distinct }: Omit<RehearsedApproval, 'answer'> & { distinct: boolean },
+  stage: Stage,
+): Decided {
+  const fold = (address: string) => foldAddress(address) ?? address.toLowerCase();
+  const requester = fold(stage.input.user.email);
+  const others = new Set(users.map(fold).filter((user) => user !== requester));
+  const expired = (because: string): Decided => ({ answer: 'expired', by: [], told: { because } });
+  if (groups.length === 0 && others.size < count) return expired('too few people other than the requester may approve');
+  const answer = stage.answers[task] ?? { verdict: 'approved' };
+  if ('returns' in answer)
+    throw new NotKnown(`the task "${task}" is an approval: answer it with a verdict, or by whom`);
+  if ('verdict' in answer) {
+    if (answer.verdict === 'approved')
+      requireUnread(stage.workflow, 'decisions', `who decides: name them (answers: { ${task}: { by: […] } })`);
+    return { answer: answer.verdict, by: [], told: {} };
+  }
+  const by = [...new Set(answer.by.map(fold))];
+  if (by.includes(requester)) return expired('the requester may not decide');
+  const stranger = groups.length === 0 ? by.find((one) => !others.has(one)) : undefined;
+  if (stranger !== undefined) return expired(`${stranger} may not decide`);
+  const again = stage.played.approvers.find((other) => by.includes(other.address) && (distinct || other.distinct));
+  if (again) return expired(`${again.address} has approved another step`);
+  if (by.length < count) return expired(`${by.length} of ${count} approvals`);
+  return { answer: 'approved', by, told: {} };
+}
+
+function grant(step: Step, { catalog, role, input, workflow, played }: Stage, now: number): Outcome {
+  return checked(() => {
+    const settings = grantWith.safeParse(callWith(step.request) ?? {});
+    if (!settings.success)
+      throw new AccessError('invalid', 'access.grant: "duration" is not a valid ISO 8601 duration');
+    const asked = requireDuration(input.duration, 'duration');
+    const less = requireDuration(settings.data.duration ?? input.duration, 'duration');
+    const duration = formatDuration(Math.min(asked, less));
+    admitRequest(catalog, { input: { ...input, duration }, workflow: workflow.name });
+    if (played.approvals.some(({ answer }) => answer !== 'approved')) {
+      const detail = 'The request was not approved';
+      return { ok: false, fault: { type: NOT_APPROVED, status: 403, title: 'Not approved', detail } };
+    }
+    if (played.decidedAt.some((decidedAt) => now - decidedAt > role.approvalLifetime))
+      throw new NotKnown('an approval has lapsed before the grant, and would be requested again');
+    requireUnread(workflow, 'grants', 'which identities the access is granted to');
+    played.grants.push({ providers: input.providers, duration });
+    played.endsAt = now + Math.min(asked, less);
+    const expires_at = new Date(played.endsAt).toISOString();
+    return done({ granted_at: new Date(now).toISOString(), expires_at, grants: [] });
+  });
+}
+
+/** Throws `NotKnown` when the workflow reads something that only a provider or a person knows. */
+function requireUnread({ definition }: CompiledWorkflow, name: string, what: string): void {
+  if (reads(definition, name)) throw new NotKnown(`the workflow reads ${what}`);
+}
+
+/** Returns whether any text of a workflow may read a field of this name; in doubt it does. */
+export function reads({ workflow }: CompiledWorkflow['definition'], name: string): boolean {
+  return new RegExp(`[.$"\\[]${name}\\b`).test(JSON.stringify(workflow));
+}
+
+/** Returns the name of a step's task. */
+function taskOf({ key }: Step): string {
+  return (key.split('#')[0] ?? key).split('/').pop() ?? key;
+}

@@ -1,0 +1,194 @@
+import type { ElevationRequest } from '@belay/contract/elevation';
+import { AccessError } from '@belay/contract/errors';
+import { isFinal } from '@belay/engine';
+import { begin, type Env, type Evaluate, type Json, resolve, type Step, type Transition } from '@belay/workflow';
+import { can } from '../can.js';
+import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
+import type { UserActor } from '../context.js';
+import { composeRequest } from '../elevation/compose-request.js';
+import { NOT_APPROVED } from '../faults.js';
+import { passingGroups, unmetCondition } from '../people/admission.js';
+import { admitRequest } from '../plans/plan.js';
+import { timing } from '../timing.js';
+import {
+  type Answers,
+  NotKnown,
+  type Opened,
+  openCall,
+  type Played,
+  type RehearsedApproval,
+  reads,
+} from './answer-call.js';
+
+/** A person as their provider describes them. */
+export type Described = Pick<UserActor, 'email' | 'groups' | 'provider'> & { organizations?: string[] };
+
+/** A request to rehearse: who requests what, when, and how people and systems answer. */
+export interface RehearsedRequest {
+  /** With the groups as they are named here. */
+  user: UserActor;
+  terms: Omit<ElevationRequest, 'role' | 'authenticator'> & { role: string };
+  at: Date;
+  /** Whether `at` is part of the case: what reads the time is not known without it. */
+  timed: boolean;
+  answers: Answers;
+}
+
+/** What a request leads to; `unknown` is never a permission. */
+export interface Rehearsal {
+  result: 'granted' | 'denied' | 'rejected' | 'failed' | 'ended' | 'unknown';
+  /** Why, in words; empty for access that was granted, unless the workflow faults after it. */
+  because: string;
+  approvals: RehearsedApproval[];
+  /** Each step that grants: at which providers, and for how long (ISO 8601). */
+  grants: { providers: string[]; duration: string }[];
+}
+
+/** Stands for the ids that a real request would have. */
+const anyId = '00000000-0000-4000-8000-000000000000';
+/** The steps after which a workflow counts as one that does not end. */
+const mostSteps = 1_000;
+/** How long approvers have where a workflow does not say it. */
+const patience = timing.approval;
+
+/**
+ * Returns what would become of a request, by a configuration alone: no database, no provider, no clock. It is checked
+ * and its workflow runs with the server's own code; only what people, systems and time do is answered by the case. What
+ * a case does not say, and no rule decides, is `unknown`.
+ */
+export async function rehearse(catalog: Catalog, evaluate: Evaluate, asked: RehearsedRequest): Promise<Rehearsal> {
+  const played: Played = { approvals: [], grants: [], decidedAt: [], approvers: [], endsAt: undefined };
+  const told = (result: Rehearsal['result'], because: string): Rehearsal => {
+    const { approvals, grants } = played;
+    return { result, because, approvals, grants };
+  };
+  try {
+    const { role, input, workflow } = await compose(catalog, asked);
+    admitRequest(catalog, { input, workflow: workflow.name });
+    requireTimes(workflow, asked.timed);
+    const end = await play({ catalog, evaluate, asked, played, role, input, workflow });
+    return told(...conclude(end, played));
+  } catch (error) {
+    if (error instanceof NotKnown) return told('unknown', error.message);
+    return told('rejected', reasonOf(error));
+  }
+}
+
+/** Returns the words of a rejection; throws any other error. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof AccessError)) throw error;
+  const issues = (error.issues ?? []).map(({ path, message }) => `${path} ${message}`.trim());
+  return [error.message, ...issues].join(': ');
+}
+
+/** Returns what would become of a request of a person, from their sign-in on. */
+export async function rehearseFor(
+  catalog: Catalog,
+  evaluate: Evaluate,
+  { person, ...asked }: Omit<RehearsedRequest, 'user'> & { person: Described },
+): Promise<Rehearsal> {
+  try {
+    return await rehearse(catalog, evaluate, { ...asked, user: signIn(catalog, person) });
+  } catch (error) {
+    return { result: 'rejected', because: reasonOf(error), approvals: [], grants: [] };
+  }
+}
+
+/**
+ * Returns a person as they are after signing in. Throws `forbidden` with the condition of `sign_in` that they do not
+ * meet.
+ */
+function signIn(catalog: Catalog, person: Described): UserActor {
+  const condition = unmetCondition(catalog, person);
+  if (condition !== undefined) throw new AccessError('forbidden', `This person may not sign in: ${condition}`);
+  return stranger(person.email, passingGroups(catalog, person), person.provider);
+}
+
+/** Returns a person whom only their address and their groups, as they are named here, describe. */
+export function stranger(email: string, groups: string[], provider: string): UserActor {
+  return { kind: 'user', id: anyId, loginId: anyId, email, name: email, subject: email, provider, groups };
+}
+
+async function compose(catalog: Catalog, { user, terms, at }: RehearsedRequest) {
+  const role = catalog.roles.get(terms.role);
+  if (!role || !can(user, 'request', { role })) throw new AccessError('not_found', `Role ${terms.role} does not exist`);
+  const { authenticators } = role.definition;
+  if (authenticators && !authenticators.includes(user.provider)) {
+    throw new AccessError('forbidden', `Sign in with ${authenticators.join(' or ')} to request this role`);
+  }
+  requireOwn(role, terms.identities ?? [], user);
+  return { role, ...(await composeRequest(catalog, { user, role, terms, requestedAt: at })) };
+}
+
+/** Whose an identity is, only its provider knows: a delegate may name any, and others only themselves. */
+function requireOwn(role: CompiledRole, identities: readonly string[], user: UserActor): void {
+  if (identities.length === 0 || role.definition.permissions?.delegates !== undefined) return;
+  if (identities.every((identity) => identity === user.email)) return;
+  throw new NotKnown('whether the identities are those of the requester: only their provider knows');
+}
+
+/** What a workflow reads of the clock depends on the time of the request. */
+function requireTimes({ definition }: CompiledWorkflow, timed: boolean): void {
+  const times = ['startedAt', 'requested_at', 'granted_at', 'expires_at', 'revoked_at', 'delivered_at'];
+  if (!timed && times.some((time) => reads(definition, time)))
+    throw new NotKnown('the workflow reads the time: say at which time the request is made');
+}
+
+interface Playing {
+  catalog: Catalog;
+  evaluate: Evaluate;
+  asked: RehearsedRequest;
+  played: Played;
+  role: CompiledRole;
+  input: Parameters<typeof admitRequest>[1]['input'];
+  workflow: CompiledWorkflow;
+}
+
+/** Runs the workflow to its end: time passes as its steps need it. */
+async function play(playing: Playing): Promise<Transition> {
+  const { catalog, evaluate, asked, played, role, input, workflow } = playing;
+  let now = asked.at.getTime();
+  const env = (): Env => ({
+    now: new Date(now).toISOString(),
+    startedAt: asked.at.toISOString(),
+    executionId: anyId,
+    evaluate,
+  });
+  const open = new Map<string, Opened>();
+  const stage = { catalog, role, input, workflow, answers: asked.answers, played, patience };
+  let last = await begin(workflow.workflow, input as Json, env());
+  for (let count = 0; count < mostSteps; count++) {
+    for (const key of last.close) open.delete(key);
+    for (const step of last.open) if (!isFinal(last.status)) open.set(step.key, openStep(step, { ...stage, now }));
+    if (isFinal(last.status)) return last;
+    // The sort is stable: of two that are answered at the same time, the one that was opened first comes first.
+    const [first] = [...open].filter(([, { at }]) => at() < never).sort(([, one], [, other]) => one.at() - other.at());
+    if (first === undefined) throw new NotKnown(`the workflow waits for an event at ${[...open.keys()].join(', ')}`);
+    const [key, step] = first;
+    now = Math.max(now, step.at());
+    open.delete(key);
+    last = await resolve(workflow.workflow, last.state, key, step.answer(now), env());
+  }
+  throw new NotKnown(`the workflow does not end within ${mostSteps} steps`);
+}
+
+/** When an event arrives that no case tells of. */
+const never = Number.POSITIVE_INFINITY;
+
+function openStep(step: Step, stage: Parameters<typeof openCall>[1]): Opened {
+  if (step.kind === 'call') return openCall(step, stage);
+  const at = step.kind === 'event' ? never : Date.parse(step.dueAt ?? '');
+  return { at: () => at, answer: () => ({ ok: true, value: null }) };
+}
+
+/** Returns what the end of a workflow means for the requester. */
+function conclude(end: Transition, { approvals, grants }: Played): [Rehearsal['result'], string] {
+  const refused = approvals.find(({ answer }) => answer !== 'approved');
+  const fault = end.fault && [end.fault.title, end.fault.detail].filter(Boolean).join(': ');
+  // Access that a fault ends again was there.
+  if (grants.length > 0) return ['granted', fault === undefined ? '' : `the workflow faults after it: ${fault}`];
+  if (refused || end.fault?.type === NOT_APPROVED)
+    return ['denied', refused ? `${refused.task}: ${refused.because ?? refused.answer}` : (fault ?? '')];
+  if (end.status === 'completed') return ['ended', 'the workflow ends without access'];
+  return ['failed', fault ?? end.status];
+}

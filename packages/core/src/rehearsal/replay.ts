@@ -1,0 +1,113 @@
+import { executions } from '@belay/db';
+import type { Evaluate } from '@belay/workflow';
+import { and, gte, sql } from 'drizzle-orm';
+import type { Catalog } from '../configuration/catalog.js';
+import type { Store } from '../context.js';
+import { elevationInputSchema } from '../plans/input.js';
+import { describeRehearsal } from './compare-roles.js';
+import { type RehearsedRequest, rehearse } from './rehearse.js';
+
+/** A request of the past that would go another way. */
+interface PastRequest {
+  execution_id: string;
+  requested_at: string;
+  role: string;
+  requester: string;
+  before: string;
+  after: string;
+}
+
+/** What a change of the configuration would have meant for the requests of a time. */
+export interface Replay {
+  /** How many requests were rehearsed; `more` when there are more than are looked at. */
+  count: number;
+  more: boolean;
+  rejected: number;
+  /** Other approvals, or for another time. */
+  otherwise: number;
+  unknown: number;
+  /** The first of those that go another way, the latest first. */
+  examples: PastRequest[];
+}
+
+const slice = 200;
+const mostExamples = 50;
+
+/**
+ * Rehearses the requests since a time under two configurations, the latest first, at most `limit` of them, with the
+ * groups that their requesters had then. Reads only; everyone is taken to approve.
+ */
+export async function replayRequests(
+  ctx: Pick<Store, 'db'> & { evaluate: Evaluate },
+  { before, after, since, limit }: { before: Catalog; after: Catalog; since: Date; limit: number },
+): Promise<Replay> {
+  const replay: Replay = { count: 0, more: false, rejected: 0, otherwise: 0, unknown: 0, examples: [] };
+  for await (const row of readRequests(ctx, since)) {
+    if (replay.count === limit) return { ...replay, more: true };
+    replay.count += 1;
+    const asked = toRequest(row);
+    const [was, is] = asked
+      ? await Promise.all([before, after].map(async (catalog) => rehearse(catalog, ctx.evaluate, asked)))
+      : [];
+    if (!was || !is || was.result === 'unknown' || is.result === 'unknown') {
+      replay.unknown += 1;
+      continue;
+    }
+    const [one, other] = [describeRehearsal(was), describeRehearsal(is)];
+    if (one === other) continue;
+    if (is.result === 'rejected') replay.rejected += 1;
+    else replay.otherwise += 1;
+    if (replay.examples.length === mostExamples || !asked) continue;
+    replay.examples.push({
+      execution_id: row.id,
+      requested_at: row.createdAt.toISOString(),
+      role: asked.terms.role,
+      requester: asked.user.email,
+      before: one,
+      after: other,
+    });
+  }
+  return replay;
+}
+
+type Row = Pick<typeof executions.$inferSelect, 'id' | 'createdAt' | 'input' | 'workflow'>;
+
+async function* readRequests({ db }: Pick<Store, 'db'>, since: Date): AsyncGenerator<Row> {
+  let last: Row | undefined;
+  for (;;) {
+    const rows = await db
+      .select({
+        id: executions.id,
+        createdAt: executions.createdAt,
+        input: executions.input,
+        workflow: executions.workflow,
+      })
+      .from(executions)
+      .where(
+        and(
+          gte(executions.createdAt, since),
+          last &&
+            sql`(${executions.createdAt}, ${executions.id}) < (select created_at, id from executions where id = ${last.id}::uuid)`,
+        ),
+      )
+      .orderBy(sql`${executions.createdAt} desc, ${executions.id} desc`)
+      .limit(slice);
+    yield* rows;
+    last = rows.at(-1);
+    if (rows.length < slice) return;
+  }
+}
+
+/** Returns a stored request as one to rehearse; undefined for one that names no role. */
+function toRequest({ input, workflow, createdAt }: Row): RehearsedRequest | undefined {
+  const read = elevationInputSchema.safeParse(input);
+  if (!read.success || read.data.dynamic) return undefined;
+  const { role, providers, reason, duration, identities, user } = read.data;
+  return {
+    user: { kind: 'user', loginId: user.id, ...user },
+    terms: { role, providers, reason, duration, identities, workflow },
+    at: createdAt,
+    timed: true,
+    answers: {},
+  };
+}

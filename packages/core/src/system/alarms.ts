@@ -1,0 +1,54 @@
+import { disabledChannels, entitlements, messages, steps } from '@belay/db';
+import { and, count, countDistinct, eq, gt, ne, sql } from 'drizzle-orm';
+import { overdueOf } from '../access/overdue.js';
+import type { Store } from '../context.js';
+
+/** Returns how many entitlements are held out of reach: their provider's address leads to another target (R7). */
+export async function countElsewhere(ctx: Store): Promise<number> {
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(entitlements)
+    .where(and(eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent')));
+  return row?.count ?? 0;
+}
+
+/**
+ * Returns how many revocations are overdue (docs/architecture.md, section 8). Those that `countElsewhere` counts are
+ * left out.
+ */
+export async function countOverdue(ctx: Store): Promise<number> {
+  const { over, isOverdue } = overdueOf(ctx);
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(over)
+    .innerJoin(entitlements, eq(entitlements.id, over.id))
+    .where(and(isOverdue, eq(entitlements.elsewhere, false)));
+  return row?.count ?? 0;
+}
+
+/** Returns how many executions wait for a retry after an internal error. */
+export async function countFailing(ctx: Store): Promise<number> {
+  const [row] = await ctx.db
+    .select({ count: countDistinct(steps.executionId) })
+    .from(steps)
+    .where(and(eq(steps.status, 'open'), gt(steps.failures, 0)));
+  return row?.count ?? 0;
+}
+
+/** Returns how many messages were given up in the last 24 hours. */
+export async function countUndelivered(ctx: Store): Promise<number> {
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(messages)
+    .where(sql`${messages.failedAt} > app_now() - ${`${ctx.timing.messages.patience} milliseconds`}::interval`);
+  return row?.count ?? 0;
+}
+
+/** Returns how many channels are sent nothing, because their receiver wanted no more. */
+export async function countDisabledChannels(ctx: Store): Promise<number> {
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(disabledChannels)
+    .where(eq(disabledChannels.catalogVersion, ctx.catalog.current().version));
+  return row?.count ?? 0;
+}

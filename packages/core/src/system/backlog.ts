@@ -1,0 +1,42 @@
+import { approvals, entitlements, steps } from '@belay/db';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Store } from '../context.js';
+
+export interface Backlog {
+  waitingApprovals: number;
+  oldestApprovalSeconds: number;
+  dueWork: number;
+  queueLagSeconds: number;
+  failingProviders: number;
+}
+
+/** More work than this is counted as this much: the count shall stay cheap when it matters most. */
+const most = 10_000;
+
+/**
+ * Returns what waits: approvals for people, due steps and entitlements for a worker, and the providers whose latest call
+ * failed. Times are in seconds, of the oldest; 0 when nothing waits. What a worker has claimed does not wait for one.
+ */
+export async function readBacklog(ctx: Store): Promise<Backlog> {
+  const [row] = await ctx.db.execute<{ [Name in keyof Backlog]: number }>(sql`
+    with due as (
+      (select ${takeableAt} as since from ${steps} where status = 'open' and kind <> 'event' and ${isTakeable} limit ${most})
+      union all
+      (select ${takeableAt} as since from ${entitlements} where state <> 'absent' and ${isTakeable} limit ${most})),
+    waiting as (select created_at from ${approvals} where status = 'open' and expires_at > app_now())
+    select (select count(*) from waiting)::int as "waitingApprovals",
+      ${ageOf(sql`(select min(created_at) from waiting)`)} as "oldestApprovalSeconds",
+      (select least(count(*), ${most}) from due)::int as "dueWork",
+      ${ageOf(sql`(select min(since) from due)`)} as "queueLagSeconds",
+      (select count(distinct provider) from ${entitlements} where state <> 'absent' and failures > 0)::int as "failingProviders"`);
+  return row ?? { waitingApprovals: 0, oldestApprovalSeconds: 0, dueWork: 0, queueLagSeconds: 0, failingProviders: 0 };
+}
+
+const isTakeable = sql`due_at <= app_now() and (lease_until is null or lease_until <= app_now())`;
+
+/** A lease that ran out is when the work became free again, and not when it was first due. */
+const takeableAt = sql`greatest(due_at, lease_until)`;
+
+function ageOf(since: SQL): SQL {
+  return sql`coalesce(greatest(0, extract(epoch from app_now() - ${since})), 0)::float8`;
+}

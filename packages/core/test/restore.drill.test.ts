@@ -1,0 +1,80 @@
+import {
+  answerLeftover,
+  beginRestore,
+  compareRestored,
+  openRestore,
+  readRestore,
+  returnAccess,
+  revokeAccess,
+} from '@belay/core';
+import type { TestDatabase } from '@belay/testkit/database';
+import { expect, it } from 'vitest';
+import { access, ask, hour, minute, openCast, request } from './support/stories.js';
+
+/** Copies every row, as a backup does; the clock of the tests is no row of Belay's. */
+async function backUp({ sql }: TestDatabase): Promise<() => Promise<void>> {
+  const tables = await sql<{ name: string }[]>`
+    select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'test_clock'`;
+  await sql.unsafe('create schema backup');
+  for (const { name } of tables) await sql.unsafe(`create table backup.${name} as table public.${name}`);
+  return async () => {
+    await sql.begin(async (tx) => {
+      // Triggers and foreign keys wait: the rows are consistent, their order is not.
+      await tx.unsafe('set local session_replication_role = replica');
+      await tx.unsafe(`truncate ${tables.map(({ name }) => `public.${name}`).join(', ')}`);
+      for (const { name } of tables) {
+        await tx.unsafe(`insert into public.${name} overriding system value select * from backup.${name}`);
+      }
+    });
+  };
+}
+
+it('is drilled: what was granted after the backup is gone, and nothing is granted before everything was compared', async () => {
+  const people = ['ada', 'grace', 'alan', 'mary', 'joan'];
+  await using cast = await openCast({ people });
+  const { house, ada, alan } = cast;
+  const mary = await house.person('mary', ['engineers']);
+  const joan = await house.person('joan', ['engineers']);
+  const holding = () => people.filter((name) => house.provider.holds(`${name}@example.com`, access));
+  const automatic = { workflow: 'automatic', duration: 'PT8H' };
+
+  house.provider.put('grace@example.com', access);
+  await ask(house, ada, automatic);
+  await ask(house, joan, automatic);
+  await returnAccess(alan, { execution_id: await ask(house, alan, automatic) });
+  await house.pass(20 * minute);
+  expect(holding()).toEqual(['ada', 'grace', 'joan']);
+  const restore = await backUp(house.database);
+
+  // After the backup: two are granted access, and one loses it for a reason.
+  await house.pass(minute);
+  await ask(house, alan, automatic);
+  await ask(house, mary, automatic);
+  await revokeAccess(house.operator(), { user: 'ada@example.com', reason: 'laptop stolen' });
+  await house.work();
+  expect(holding()).toEqual(['grace', 'alan', 'mary', 'joan']);
+
+  await house.pass(minute);
+  await restore();
+  await beginRestore(house.operator(), { reason: 'the disk failed' });
+  await request(mary, automatic);
+  // The rows say that ada holds access. Nothing grants it again.
+  await house.pass(minute);
+  expect(holding()).toEqual(['grace', 'alan', 'mary', 'joan']);
+
+  await compareRestored(house.ctx, AbortSignal.timeout(5_000));
+  await house.work();
+  expect(holding()).toEqual(['grace', 'mary', 'joan']);
+  const { leftovers } = await readRestore(house.operator());
+  expect(leftovers.map(({ identity }) => identity)).toEqual(['mary@example.com']);
+  const lost = { id: String(leftovers[0]?.id), reason: 'granted after the backup' };
+  await answerLeftover(house.operator(), { ...lost, answer: 'revoke' });
+  await house.work();
+  expect(holding()).toEqual(['grace', 'joan']);
+
+  await openRestore(house.operator());
+  await house.pass(hour);
+  expect(holding()).toEqual(['grace', 'joan']);
+  await house.pass(12 * hour);
+  expect(holding()).toEqual(['grace']);
+});

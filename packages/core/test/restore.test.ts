@@ -1,0 +1,198 @@
+import {
+  answerLeftover,
+  beginRestore,
+  compareRestored,
+  openRestore,
+  readHealth,
+  readMetrics,
+  readRestore,
+  returnAccess,
+  skipProvider,
+} from '@belay/core';
+import { performStep } from '@belay/engine';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withPlaces } from './support/places.js';
+import { access, approve, ask, type Cast, minute, openCast, request, statusOf } from './support/stories.js';
+
+const ada = 'ada@example.com';
+const alan = 'alan@example.com';
+/** The mark of access whose row the restored database never had. */
+const lost = '0199a3c2-7b1e-7cc3-98c4-dc0c0c07398f';
+
+describe('after a restore', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    cast = await openCast();
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  const begin = () => beginRestore(cast.house.operator(), { reason: 'a drill' });
+  const compare = async () => {
+    await compareRestored(cast.house.ctx, AbortSignal.timeout(5_000));
+    return readRestore(cast.house.operator());
+  };
+  const open = () => openRestore(cast.house.operator());
+  const holds = (identity: string) => cast.house.provider.holds(identity, access);
+  const answer = (id: string, verdict: 'keep' | 'revoke') =>
+    answerLeftover(cast.house.operator(), { id, answer: verdict, reason: 'looked at' });
+  const entries = async (type: string) => {
+    const rows = await cast.house.database.sql`select user_id from ledger where type = ${type}`;
+    return rows.map(({ user_id }) => user_id);
+  };
+
+  it('grants nothing before every provider was compared and an operator opened it', async () => {
+    await begin();
+    const automatic = await ask(cast.house, cast.ada, { workflow: 'automatic' });
+    const approved = await ask(cast.house, cast.alan);
+    await approve(cast.grace, approved);
+    await cast.house.pass(minute);
+    expect([holds(ada), holds(alan)]).toEqual([false, false]);
+    await expect(open()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('memory') });
+    expect((await compare()).providers).toEqual([{ provider: 'memory', status: 'compared', note: null }]);
+    await cast.house.pass(minute);
+    expect(holds(ada)).toBe(false);
+    await open();
+    await cast.house.work();
+    expect([holds(ada), holds(alan)]).toEqual([true, true]);
+    expect(await statusOf(cast.ada, automatic)).toBe('waiting');
+    expect((await readRestore(cast.house.operator())).closed_since).toBeNull();
+  });
+
+  it('claims nothing with the intent while grants wait, in a process that has a place', async () => {
+    const worker = withPlaces(cast.house.ctx, 2);
+    await begin();
+    // The first turn of a new execution: its intent, move and claim are one statement.
+    const id = await request(cast.ada, { workflow: 'automatic' });
+    await performStep(worker.ctx, { executionId: id, key: '/' }, { leased: true });
+    await worker.settled();
+    expect([holds(ada), worker.taken()]).toEqual([false, 0]);
+    const rows = await cast.house.database.sql`select state, fence, lease_until from entitlements`;
+    expect(rows).toEqual([{ state: 'granting', fence: 0, lease_until: null }]);
+    await compare();
+    await open();
+    await cast.house.work();
+    expect(holds(ada)).toBe(true);
+  });
+
+  it('shows in the health and in the numbers while grants wait', async () => {
+    const { ctx } = cast.house;
+    const shown = async () => {
+      const { services } = await readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' });
+      const { grants_waiting_for_restore: waiting } = await readMetrics(ctx, { uptimeMilliseconds: 0, requests: 0 });
+      return [services.workflow_engine, waiting];
+    };
+    expect(await shown()).toEqual(['healthy', 0]);
+    await begin();
+    expect(await shown()).toEqual([expect.stringMatching(/^degraded: nothing is granted until/), 1]);
+    await compare();
+    await open();
+    expect(await shown()).toEqual(['healthy', 0]);
+  });
+
+  it('still revokes while grants wait', async () => {
+    const id = await ask(cast.house, cast.ada, { workflow: 'automatic' });
+    await begin();
+    await returnAccess(cast.ada, { execution_id: id });
+    await cast.house.work();
+    expect(holds(ada)).toBe(false);
+  });
+
+  it('revokes what has the mark of its own row and leaves standing access untouched', async () => {
+    const id = await ask(cast.house, cast.ada, { workflow: 'automatic' });
+    await returnAccess(cast.ada, { execution_id: id });
+    await cast.house.pass(20 * minute);
+    // Granted again after the time of the restore.
+    const [row] = await cast.house.database.sql`select id, state from entitlements`;
+    expect(row?.state).toBe('absent');
+    cast.house.provider.put(ada, access, row?.id);
+    cast.house.provider.put('grace@example.com', access);
+    await begin();
+    expect((await compare()).leftovers).toEqual([]);
+    await cast.house.work();
+    expect([holds(ada), holds('grace@example.com')]).toEqual([false, true]);
+    await open();
+    expect(await entries('restore.found')).toHaveLength(1);
+  });
+
+  it('lists marked access without a row, and revokes or keeps it as the operator says', async () => {
+    cast.house.provider.put(ada, access, lost);
+    cast.house.provider.put(alan, access, 'the mark of another Belay');
+    await begin();
+    const { leftovers } = await compare();
+    expect(leftovers).toMatchObject([
+      { provider: 'memory', identity: ada, mark: lost },
+      { provider: 'memory', identity: alan, mark: 'the mark of another Belay' },
+    ]);
+    const [first, second] = leftovers.map(({ id }) => id);
+    await expect(open()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('2 found') });
+    await answer(String(first), 'revoke');
+    await answer(String(second), 'keep');
+    await expect(answer(String(second), 'revoke')).rejects.toMatchObject({ code: 'not_found' });
+    await open();
+    await cast.house.work();
+    expect([holds(ada), holds(alan)]).toEqual([false, true]);
+    // What is kept is not asked again; what was revoked and is there again is.
+    cast.house.provider.put(ada, access, lost);
+    await cast.house.database.sql`update entitlements set state = 'absent', last_grant_call_at = null`;
+    await begin();
+    expect((await compare()).leftovers).toEqual([]);
+    await cast.house.work();
+    expect([holds(ada), holds(alan)]).toEqual([false, true]);
+  });
+
+  it('ends a grant on access that the provider does not hold any more, and tells its owner', async () => {
+    const id = await ask(cast.house, cast.ada, { workflow: 'automatic' });
+    cast.house.provider.remove(ada, access);
+    await cast.house.database.advance(minute);
+    await begin();
+    await compare();
+    await open();
+    await cast.house.work();
+    expect(holds(ada)).toBe(false);
+    expect(await statusOf(cast.ada, id)).toBe('completed');
+    expect(await entries('restore.missing')).toEqual([cast.ada.actor.id]);
+  });
+
+  it('tries a provider that does not answer again, until it answers or an operator skips it', async () => {
+    await begin();
+    cast.house.provider.down = true;
+    expect((await compare()).providers).toMatchObject([{ status: 'failed', note: 'The provider does not answer' }]);
+    cast.house.provider.down = false;
+    expect((await compare()).providers).toMatchObject([{ status: 'failed' }]);
+    await cast.house.database.advance(minute);
+    expect((await compare()).providers).toMatchObject([{ status: 'compared' }]);
+    await begin();
+    await skipProvider(cast.house.operator(), { provider: 'memory', reason: 'it is gone' });
+    expect((await compare()).providers).toEqual([{ provider: 'memory', status: 'skipped', note: 'it is gone' }]);
+    await open();
+  });
+
+  it('compares anew when a second restore begins', async () => {
+    await begin();
+    await compare();
+    await begin();
+    await expect(open()).rejects.toMatchObject({ code: 'conflict' });
+    await compare();
+    await open();
+    await expect(open()).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('compares a provider once when several workers look', async () => {
+    await begin();
+    const done = await Promise.all([1, 2, 3].map(() => compareRestored(cast.house.ctx, AbortSignal.timeout(5_000))));
+    expect(done.sort()).toEqual([0, 0, 1]);
+  });
+
+  it('is for administrators and operators, with a reason', async () => {
+    await expect(beginRestore(cast.ada, { reason: 'a drill' })).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(beginRestore(cast.house.operator(), { reason: ' ' })).rejects.toMatchObject({ code: 'invalid' });
+    await expect(readRestore(cast.ada)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(openRestore(cast.ada)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(skipProvider(cast.ada, { provider: 'memory', reason: 'x' })).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+    await expect(answerLeftover(cast.ada, { id: lost, answer: 'keep', reason: 'x' })).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+  });
+});

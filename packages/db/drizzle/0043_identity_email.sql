@@ -1,0 +1,1 @@
+ALTER TABLE "entitlements" ADD COLUMN "identity_email" text;

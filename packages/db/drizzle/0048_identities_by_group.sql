@@ -1,0 +1,1 @@
+CREATE INDEX "user_identities_groups_idx" ON "user_identities" USING gin ("groups");

@@ -1,0 +1,101 @@
+import { sql } from 'drizzle-orm';
+import { boolean, check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { appNow, instant, json } from './columns.js';
+
+/**
+ * One row, or none before the first restore: whether grants wait until what providers hold was compared with the rows of
+ * a database that was restored to an earlier time.
+ */
+export const restores = pgTable(
+  'restores',
+  {
+    one: boolean('one').primaryKey().default(true),
+    /** Rises with each restore; what was compared in an earlier one does not count. */
+    epoch: integer('epoch').notNull(),
+    /** Since when grants wait; null while grants are permitted. */
+    closedAt: instant('closed_at'),
+    reason: text('reason').notNull(),
+  },
+  (table) => [check('restores_is_one_row', sql`${table.one}`)],
+);
+
+/** The latest comparison of each provider with its rows after a restore. */
+export const comparisons = pgTable(
+  'comparisons',
+  {
+    provider: text('provider').notNull(),
+    epoch: integer('epoch').notNull(),
+    /** While this time is in the future, one worker compares it, or the next attempt waits. */
+    leaseUntil: instant('lease_until').notNull(),
+    /** When it was compared, or skipped. */
+    comparedAt: instant('compared_at'),
+    /** Why an operator skipped it. */
+    skipped: text('skipped'),
+    /** Why the latest attempt failed. */
+    lastError: text('last_error'),
+  },
+  (table) => [
+    primaryKey({ name: 'comparisons_pk', columns: [table.provider] }),
+    check('comparison_is_skipped_at_a_time', sql`${table.skipped} is null or ${table.comparedAt} is not null`),
+  ],
+);
+
+/** Access that a comparison found and that may not be Belay's: an operator says whether it is revoked or kept. */
+export const leftovers = pgTable(
+  'leftovers',
+  {
+    id: uuid('id').primaryKey(),
+    /** The key that its entitlement has, or would have. */
+    key: text('key').notNull(),
+    epoch: integer('epoch').notNull(),
+    provider: text('provider').notNull(),
+    identity: text('identity').notNull(),
+    access: json<{ [key: string]: unknown }>('access').notNull(),
+    /** Its pin; null for a row that is older than pins. */
+    target: text('target'),
+    subject: json<unknown>('subject'),
+    /** The mark that the provider lists with it; null where it has none. */
+    mark: text('mark'),
+    /** Null while no operator has answered. The answer `keep` also counts for later restores. */
+    answer: text('answer').$type<'keep' | 'revoke'>(),
+    foundAt: instant('found_at').notNull().default(appNow),
+  },
+  (table) => [
+    unique('leftovers_are_one_per_key').on(table.key),
+    index('leftovers_open_idx').on(table.id).where(sql`${table.answer} is null`),
+    check('leftover_answer_is_known', sql`${table.answer} in ('keep', 'revoke')`),
+  ],
+);
+
+/** When each provider is compared with its rows next, so that one worker does it. */
+export const driftAudits = pgTable(
+  'drift_audits',
+  {
+    provider: text('provider').notNull(),
+    /** While a worker compares it: when another one may. */
+    dueAt: instant('due_at').notNull(),
+    /** When it was compared last; null before the first time. */
+    auditedAt: instant('audited_at'),
+  },
+  (table) => [primaryKey({ name: 'drift_audits_pk', columns: [table.provider] })],
+);
+
+export type DriftKind = 'leftover' | 'unknown' | 'missing';
+
+/** What the latest comparison found to differ: told once, counted while it lasts. */
+export const drifts = pgTable(
+  'drifts',
+  {
+    /** The key that its entitlement has, or would have. */
+    key: text('key').notNull(),
+    kind: text('kind').$type<DriftKind>().notNull(),
+    provider: text('provider').notNull(),
+    foundAt: instant('found_at').notNull().default(appNow),
+    seenAt: instant('seen_at').notNull().default(appNow),
+  },
+  (table) => [
+    primaryKey({ name: 'drifts_pk', columns: [table.key, table.kind] }),
+    index('drifts_of_provider_idx').on(table.provider, table.seenAt),
+    check('drift_kind_is_known', sql`${table.kind} in ('leftover', 'unknown', 'missing')`),
+  ],
+);

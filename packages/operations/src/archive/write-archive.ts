@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { ArchiveFiles, Block } from '@belay/core';
+import { replaceFile, syncFolder } from '@belay/host';
+import { StartError } from '@belay/program';
+import { type Manifest, nameOfArchive, verifyArchive } from './verify-archive.js';
+
+type Blocks = Parameters<ArchiveFiles['write']>[1];
+
+/**
+ * Returns what writes archives into a folder, which is made when it does not exist. Each archive is a compressed file of lines and a
+ * manifest, which is written last: without it there is no archive. Names contain the digest, so that no archive takes the place
+ * of another and a repetition finds what is there. Rejects when what was written does not read back.
+ */
+export function openArchiveFolder(folder: string, newToken: () => string): ArchiveFiles {
+  return {
+    async write(month, blocks) {
+      const temporary = join(folder, `ledger-${month}.unfinished-${newToken()}`);
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        const written = await writeLines(temporary, blocks);
+        if (written.rows === 0) return { ...written, file: '' };
+        const file = `${nameOfArchive(month, written.sha256)}.ndjson.gz`;
+        await place(
+          folder,
+          { temporary, file, token: newToken() },
+          { format: 'belay-ledger-1', month, file, ...written },
+        );
+        return { ...written, file };
+      } catch (error) {
+        throw explain(folder, error);
+      } finally {
+        await rm(temporary, { force: true }).catch(() => {});
+      }
+    },
+  };
+}
+
+/** An error of the file system, of a full disk for example, is for the operator to read; others are not of the folder. */
+function explain(folder: string, error: unknown): unknown {
+  const { syscall, message } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) return error;
+  return new StartError(`The archive cannot be written to ${folder}: ${message}`, { cause: error });
+}
+
+interface Written {
+  rows: number;
+  sha256: string;
+  blocks: Block[];
+}
+
+async function writeLines(path: string, source: Blocks): Promise<Written> {
+  const hash = createHash('sha256');
+  const blocks: Block[] = [];
+  async function* lines() {
+    for await (const { block, text } of source) {
+      hash.update(text);
+      blocks.push(block);
+      yield Buffer.from(text);
+    }
+  }
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await pipeline(Readable.from(lines()), createGzip(), (compressed) => writeAll(file, compressed));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { rows: blocks.reduce((sum, { rows }) => sum + rows, 0), sha256: hash.digest('hex'), blocks };
+}
+
+async function writeAll(file: FileHandle, parts: AsyncIterable<Buffer>): Promise<void> {
+  for await (const part of parts) await file.writeFile(part);
+}
+
+/** Gives the file its name, then writes the manifest, then reads both. A whole archive of the same name has the same content. */
+async function place(
+  folder: string,
+  { temporary, file, token }: { temporary: string; file: string; token: string },
+  manifest: Manifest,
+): Promise<void> {
+  const path = join(folder, file);
+  const taken = await link(temporary, path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+      return true;
+    },
+  );
+  if (taken && !(await equals(path, temporary))) await rename(temporary, path);
+  await syncFolder(folder);
+  const about = file.replace(/\.ndjson\.gz$/, '.json');
+  await replaceFile(join(folder, about), `${JSON.stringify(manifest, null, 1)}\n`, { token });
+  const fault = await verifyArchive(folder, about);
+  if (fault !== null) throw new StartError(`The archive ${file} cannot be read back: ${fault}`);
+}
+
+async function equals(one: string, other: string): Promise<boolean> {
+  const [left, right] = await Promise.all([readFile(one), readFile(other)]);
+  return left.equals(right);
+}

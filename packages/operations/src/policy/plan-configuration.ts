@@ -1,0 +1,74 @@
+import { type Catalog, compareRoles, type Replay, type RoleChange, replayRequests } from '@belay/core';
+import { createExpressionPool, type Evaluate } from '@belay/workflow';
+import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
+import type { OperatorContext } from '../operator.js';
+import { readStandIns } from './read-cases.js';
+
+/** What the change from one configuration to another would do to people. */
+export type Plan = { ok: true; roles: RoleChange[]; systems: SystemChange[]; past: Replay | null } | Refused;
+
+/** A provider whose settings differ: access that is held there may be out of reach. */
+export interface SystemChange {
+  provider: string;
+  change: 'added' | 'removed' | 'changed';
+}
+
+export interface PlanOptions {
+  variables: Record<string, string | undefined>;
+  /** The requests of the past, since when, and how many at most. */
+  past?: { open(): Promise<OperatorContext>; since: Date; limit: number } | undefined;
+}
+
+/**
+ * Compares two configurations by what they do to requests (`belay plan`): both are compiled as a start compiles them, and requests
+ * are rehearsed under each (decision 0128). Stand-ins for variables are those of the policy cases. With `past`, those of the database are too. Nothing is written or called.
+ */
+export async function planConfiguration(
+  path: string,
+  against: string,
+  { variables, past }: PlanOptions,
+): Promise<Plan> {
+  const known = { ...(await readStandIns(against)), ...(await readStandIns(path)), ...variables };
+  const compiled = await compileConfiguration(against, known, (catalog) => ({ ok: true as const, catalog }));
+  if (!compiled.ok) return compiled;
+  const before = compiled.catalog;
+  return compileConfiguration(path, known, async (after) => {
+    const pool = createExpressionPool();
+    try {
+      return {
+        ok: true as const,
+        roles: await compareRoles(before, after, pool.evaluate),
+        systems: compareSystems(before, after),
+        past: past ? await replay(before, after, pool.evaluate, past) : null,
+      };
+    } finally {
+      await pool.close();
+    }
+  });
+}
+
+async function replay(
+  before: Catalog,
+  after: Catalog,
+  evaluate: Evaluate,
+  { open, since, limit }: NonNullable<PlanOptions['past']>,
+): Promise<Replay> {
+  const { context, close } = await open();
+  try {
+    return await replayRequests({ db: context.db, evaluate }, { before, after, since, limit });
+  } finally {
+    await close();
+  }
+}
+
+function compareSystems(before: Catalog, after: Catalog): SystemChange[] {
+  const names = new Set([...before.providers.keys(), ...after.providers.keys()]);
+  return [...names].sort().flatMap((provider): SystemChange[] => {
+    const [one, other] = [before, after].map((catalog) => {
+      const found = catalog.providers.get(provider);
+      return found?.enabled ? JSON.stringify(found.definition) : undefined;
+    });
+    if (one === other) return [];
+    return [{ provider, change: one === undefined ? 'added' : other === undefined ? 'removed' : 'changed' }];
+  });
+}

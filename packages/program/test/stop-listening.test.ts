@@ -1,0 +1,71 @@
+import type { AddressInfo } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+import { delay, listen, stopListening } from '../src/index.js';
+
+/** Opens connections, sends a POST on each, says so while the server's thread is busy, and reports the status of each. */
+const client = `
+const { workerData, parentPort } = require('node:worker_threads');
+const { connect } = require('node:net');
+const { port, count, sent } = workerData;
+for (let index = 0; index < count; index++) {
+  let answer = '';
+  let told = false;
+  const tell = (status) => { if (!told) parentPort.postMessage(status); told = true; };
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.write('POST / HTTP/1.1\\r\\nHost: belay\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n', () => {
+      Atomics.add(new Int32Array(sent), 0, 1);
+      Atomics.notify(new Int32Array(sent), 0);
+    });
+  });
+  socket.on('data', (data) => { answer += data; });
+  socket.on('error', (error) => tell(error.code));
+  socket.on('close', () => tell(answer.split(' ')[1] ?? 'closed'));
+}`;
+
+describe('stopListening', () => {
+  const workers: Worker[] = [];
+  afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.terminate())));
+
+  /** Returns the status of each request. The client starts while this thread is held, as by long work, until all are sent. */
+  function sendWhileBusy(port: number, count: number): Promise<string[]> {
+    const sent = new SharedArrayBuffer(4);
+    const worker = new Worker(client, { eval: true, workerData: { port, count, sent } });
+    workers.push(worker);
+    const statuses: string[] = [];
+    const all = new Promise<string[]>((resolve) => {
+      worker.on('message', (status: string) => {
+        if (statuses.push(status) === count) resolve(statuses);
+      });
+    });
+    for (let taken = 0; taken < count; taken = Atomics.load(new Int32Array(sent), 0))
+      Atomics.wait(new Int32Array(sent), 0, taken);
+    return all;
+  }
+
+  it('answers requests that were sent before it, on connections that it had not looked at', async () => {
+    const server = await listen((_request, response) => response.end(), 0, '127.0.0.1');
+    const { port } = server.address() as AddressInfo;
+    const statuses = sendWhileBusy(port, 40);
+    const stopped = stopListening(server, delay);
+    expect(await statuses).toEqual(Array.from({ length: 40 }, () => '200'));
+    await stopped;
+  });
+
+  it('ends though connections arrive without end', async () => {
+    const server = await listen((_request, response) => response.end(), 0, '127.0.0.1');
+    const { port } = server.address() as AddressInfo;
+    let going = true;
+    const one = () => fetch(`http://127.0.0.1:${port}`, { headers: { connection: 'close' } }).catch(() => undefined);
+    const all = Promise.all(
+      Array.from({ length: 20 }, async () => {
+        while (going) await one();
+      }),
+    );
+    await one();
+    await stopListening(server, delay);
+    going = false;
+    await all;
+    expect(server.listening).toBe(false);
+  });
+});

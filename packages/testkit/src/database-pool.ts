@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { type DatabaseClient, openDatabase } from '@belay/db';
+import postgres from 'postgres';
+import { findTemplate, serverUrl, testDatabases, urlOf } from './template.js';
+
+/** A database with the clients that its tests use one after another: new connections cost more than what tests do with them. */
+interface Pooled {
+  name: string;
+  url: string;
+  max: number;
+  client: DatabaseClient;
+  sql: postgres.Sql;
+  /** The connection that empties it. No test sees it. */
+  keeper: postgres.Sql;
+}
+
+interface Borrowed {
+  url: string;
+  db: DatabaseClient['db'];
+  sql: postgres.Sql;
+  close: DatabaseClient['close'];
+  giveBack(): Promise<void>;
+}
+
+/** By which PostgreSQL tells the pool's own connections from those that a test opened. */
+const ownName = 'belay test';
+const defaultMax = 10;
+/** How many databases a process keeps with their connections; a test rarely has two at once. */
+const kept = 2;
+/** How long the clients of a test may take to leave its database, in milliseconds, before it is dropped. */
+const patience = 1_000;
+
+const idle: Pooled[] = [];
+let admin: { server: string; sql: postgres.Sql } | undefined;
+
+/** Returns an empty database for one test. Its `db` and `sql` reject once it is given back. */
+export async function borrowDatabase(options: { max?: number; fresh?: boolean }): Promise<Borrowed> {
+  const max = options.max ?? defaultMax;
+  const reusable = options.fresh !== true && max === defaultMax;
+  const pooled = (reusable && takeIdle()) || (await make(max));
+  let ended = false;
+  let spoiled = false;
+  const over = () => ended;
+  return {
+    url: pooled.url,
+    db: until(over, pooled.client.db),
+    sql: until(over, pooled.sql, () => {
+      spoiled = true;
+    }),
+    close(timeout) {
+      spoiled = true;
+      return pooled.client.close(timeout);
+    },
+    async giveBack() {
+      if (ended) return;
+      ended = true;
+      const good = reusable && !spoiled && idle.length < kept && (await empty(pooled).catch(() => false));
+      if (good) idle.push(pooled);
+      else await drop(pooled);
+    },
+  };
+}
+
+function takeIdle(): Pooled | undefined {
+  const server = serverUrl();
+  const found = idle.findLastIndex(({ url }) => new URL(url).host === new URL(server).host);
+  return found < 0 ? undefined : idle.splice(found, 1)[0];
+}
+
+async function make(max: number): Promise<Pooled> {
+  const server = findAdmin();
+  const template = await findTemplate(server);
+  const name = `${testDatabases()}${randomBytes(6).toString('hex')}`;
+  // Files are copied in half the time that it takes to log each of their pages.
+  await server.unsafe(`create database ${name} template ${template} strategy file_copy`);
+  const url = urlOf(name);
+  return {
+    name,
+    url,
+    max,
+    // A busy machine is no outage here: tests of silence open clients of their own, with the limits of a server.
+    client: openDatabase(url, { max, statementMilliseconds: 60_000, applicationName: ownName }),
+    sql: postgres(url, { max: 2, onnotice: () => {}, connection: { application_name: ownName } }),
+    keeper: postgres(url, { max: 1, onnotice: () => {} }),
+  };
+}
+
+/** Empties the database, once every other client has left it and nothing runs; false when it is not as it was made. */
+async function empty({ keeper, sql }: Pooled): Promise<boolean> {
+  const deadline = performance.now() + patience;
+  for (;;) {
+    const [row] = await keeper`
+      select count(*)::int as busy from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+          and (state <> 'idle' or application_name <> ${ownName})`;
+    if (row?.busy === 0) break;
+    if (performance.now() > deadline) return false;
+  }
+  const [row] = await keeper`
+    select not exists (
+      select from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())
+    ) and testkit.empty() as good`;
+  // One for each of its two connections.
+  await Promise.all([sql`reset all`, sql`reset all`]);
+  return row?.good === true;
+}
+
+async function drop({ client, sql, keeper, name }: Pooled): Promise<void> {
+  await Promise.all([client.close(patience), sql.end({ timeout: 1 }), keeper.end({ timeout: 1 })]);
+  await findAdmin().unsafe(`drop database if exists ${name} with (force)`);
+}
+
+/** The one connection of this process that makes and drops databases. */
+function findAdmin(): postgres.Sql {
+  const server = serverUrl();
+  if (admin?.server !== server) admin = { server, sql: postgres(server, { max: 1, onnotice: () => {} }) };
+  return admin.sql;
+}
+
+/**
+ * Returns what rejects as a closed client does once the test is over, so that nothing that a test has left running writes into
+ * the next one.
+ */
+function until<T extends object>(isOver: () => boolean, target: T, onKept?: () => void): T {
+  const check = () => {
+    if (isOver()) throw Object.assign(new Error('write CONNECTION_ENDED test'), { code: 'CONNECTION_ENDED' });
+  };
+  return new Proxy(target, {
+    apply(inner, that, given) {
+      check();
+      return Reflect.apply(inner as never, that, given);
+    },
+    get(inner, property) {
+      check();
+      if (property === 'end' || property === 'reserve') onKept?.();
+      return Reflect.get(inner, property);
+    },
+  });
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { taskList, taskSchemas, workflowSchema } from './definition.js';
+
+type JsonSchema = Record<string, unknown>;
+
+/**
+ * Returns the shape of a workflow's document as JSON Schema (draft 7) for editors, and the definitions that it refers to. `calls` are the
+ * schemas of `with` of the functions. Expressions, and parts that have several forms, are checked by `parseWorkflow` alone.
+ */
+export function describeWorkflow(calls: Readonly<Record<string, z.ZodType>>): {
+  workflow: JsonSchema;
+  definitions: Record<string, JsonSchema>;
+} {
+  const kinds = Object.entries(taskSchemas).map(([kind, schema]) => [kind, describe(schema)] as const);
+  const withs = Object.entries(calls).map(([name, schema]) => ({
+    if: { properties: { call: { const: name } } },
+    then: { properties: { with: describe(schema) } },
+  }));
+  const definitions = Object.fromEntries(
+    kinds.map(([kind, schema]) => [`${kind}Task`, kind === 'call' ? { ...schema, allOf: withs } : schema]),
+  );
+  // An editor that sees the key of a task can say what is wrong in it, where a list of alternatives could not.
+  const [last, ...others] = kinds.map(([kind]) => kind).reverse();
+  const task = others.reduce<JsonSchema>(
+    (otherwise, kind) => ({
+      if: { type: 'object', required: [kind] },
+      then: { $ref: `#/definitions/${kind}Task` },
+      else: otherwise,
+    }),
+    { $ref: `#/definitions/${last}Task` },
+  );
+  const tasks = {
+    type: 'array',
+    items: {
+      type: 'object',
+      minProperties: 1,
+      maxProperties: 1,
+      additionalProperties: { $ref: '#/definitions/task' },
+    },
+  };
+  return { workflow: describe(workflowSchema), definitions: { ...definitions, task, tasks } };
+}
+
+function describe(schema: z.ZodType): JsonSchema {
+  const { $schema: _draft, ...described } = z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema !== taskList) return;
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+      jsonSchema.$ref = '#/definitions/tasks';
+    },
+  });
+  return described;
+}
