@@ -26,7 +26,7 @@ const connectSeconds = 3;
  * connection ends the process.
  */
 export function createClient(url: string, { silence, wait, pulse, ...settings }: ClientSettings): postgres.Sql {
-  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 5)) {
+  if (!('survivesLostConnections' in postgres && postgres.survivesLostConnections === 6)) {
     throw new Error('The driver "postgres" lacks the patch in patches/: run "npm run build"');
   }
   const own = {
