@@ -376,7 +376,7 @@ export const boundaries = {
     ],
   },
   'packages/targets': {
-    workspace: [],
+    workspace: ['host'],
     outside: ['emulate', 'node:*'],
     why: 'connectors are tested on it: it knows none of them',
   },

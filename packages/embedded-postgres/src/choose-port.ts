@@ -1,4 +1,4 @@
-import { tryPort } from '@belay/host';
+import { findFreePort, isPortFree } from '@belay/host';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 const HOST = '127.0.0.1';
@@ -12,14 +12,14 @@ interface ChoosePortOptions {
 }
 
 /**
- * Returns the port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else one that the
- * system picks.
+ * Returns the port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else a
+ * free one.
  *
  * @throws EmbeddedPostgresError `port_taken` when the operator's is not free.
  */
 export async function choosePort({ wanted, remembered, log }: ChoosePortOptions): Promise<number> {
   if (wanted !== undefined) {
-    if ((await tryPort(wanted, HOST)) === wanted) {
+    if (await isPortFree(wanted, HOST)) {
       return wanted;
     }
     throw new EmbeddedPostgresError(
@@ -27,16 +27,13 @@ export async function choosePort({ wanted, remembered, log }: ChoosePortOptions)
       `Port ${wanted} of the embedded PostgreSQL is in use or not allowed on 127.0.0.1: set another port, or none to use a free one.`,
     );
   }
-  if (remembered !== undefined && (await tryPort(remembered, HOST)) === remembered) {
+  if (remembered !== undefined && (await isPortFree(remembered, HOST))) {
     return remembered;
   }
-  const port = await tryPort(0, HOST);
-  if (port === undefined) {
-    throw new EmbeddedPostgresError(
-      'start_failed',
-      'The system has no free port on 127.0.0.1: check the loopback interface.',
-    );
-  }
+  const port = await findFreePort(HOST).catch((cause: unknown) => {
+    const message = 'The system has no free port on 127.0.0.1: check the loopback interface.';
+    throw new EmbeddedPostgresError('start_failed', message, { cause });
+  });
   if (remembered !== undefined) {
     log(`port ${remembered} is taken, PostgreSQL now listens on ${port}`);
   }

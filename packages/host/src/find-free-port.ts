@@ -1,20 +1,48 @@
 import { createServer } from 'node:net';
 
-/** Returns a port that nothing listens on at this moment. */
-export async function findFreePort(host: string): Promise<number> {
-  const port = await tryPort(0, host);
-  if (port === undefined) throw new Error(`The system has no free port on ${host}`);
-  return port;
+/**
+ * Below the ports that Linux, macOS and Windows give to outgoing connections and to servers that listen on any: of those, one
+ * could be taken between the choice and its use.
+ */
+const first = 20_000;
+const many = 12_000;
+const tries = 100;
+
+/**
+ * Returns a port that nothing listens on at this moment. `pick` returns any number, so that processes that choose at the same
+ * time differ; the system's own choice of a port is one.
+ */
+export async function findFreePort(
+  host: string,
+  pick: (host: string) => Promise<number> = listenOnAny,
+): Promise<number> {
+  for (let count = 0; count < tries; count += 1) {
+    const port = first + ((await pick(host)) % many);
+    if (await isPortFree(port, host)) return port;
+  }
+  throw new Error(`None of ${tries} ports from ${first} to ${first + many - 1} can be had on ${host}`);
 }
 
-/** Listens on a port for a moment, on any free one for 0, and returns it; undefined when it cannot be had. */
-export function tryPort(port: number, host: string): Promise<number | undefined> {
-  return new Promise((resolve) => {
+/** Returns whether a program can listen on a port at this moment. */
+export function isPortFree(port: number, host: string): Promise<boolean> {
+  return listen(port, host).then(
+    () => true,
+    () => false,
+  );
+}
+
+function listenOnAny(host: string): Promise<number> {
+  return listen(0, host);
+}
+
+/** Listens on a port for a moment, and returns it. */
+function listen(port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', () => resolve(undefined));
+    server.once('error', reject);
     server.listen({ port, host, exclusive: true }, () => {
       const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined));
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : port));
     });
   });
 }

@@ -7,7 +7,7 @@ export {
   type WriteOptions,
 } from './atomic-file.js';
 export { createBoundedFetch, type FetchBounds, tooLarge } from './bounded-fetch.js';
-export { findFreePort, tryPort } from './find-free-port.js';
+export { findFreePort, isPortFree } from './find-free-port.js';
 export { inspectProcess } from './inspect-process.js';
 export { findLockHolder, holdLock, type Lock, tryLock } from './lock-file.js';
 export { findListeners, findPeer } from './loopback-owner.js';

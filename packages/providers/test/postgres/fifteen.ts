@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findFreePort } from '@belay/host';
 import postgres from 'postgres';
 
 /** Where Debian's package postgresql-15 puts its programs. */
@@ -27,7 +27,7 @@ export async function startFifteen(): Promise<{ url: string; stop(): Promise<voi
   if ('uid' in account) chownSync(folder, account.uid, account.gid);
   const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--no-instructions'];
   execFileSync(path.join(programs, 'initdb'), initdb, { ...account, stdio: 'ignore' });
-  const port = await freePort();
+  const port = await findFreePort('127.0.0.1');
   const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=60'];
   const server = spawn(
     path.join(programs, 'postgres'),
@@ -52,14 +52,6 @@ function serverAccount(): { uid: number; gid: number } | Record<string, never> {
   if (process.getuid?.() !== 0) return {};
   const id = (which: string) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
-  const { port } = probe.address() as { port: number };
-  await new Promise((done) => probe.close(done));
-  return port;
 }
 
 async function untilReady(url: string, server: ChildProcess): Promise<void> {

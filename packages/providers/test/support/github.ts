@@ -1,5 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { findFreePort } from '@belay/host';
 import { createEmulator } from 'emulate';
 import { parse } from './form.js';
 
@@ -16,7 +15,7 @@ export async function openGitHub(options: {
   redirectUri: string;
 }) {
   const client = { client_id: 'belay', client_secret: 'the-secret-of-belay' };
-  const port = await freePort();
+  const port = await findFreePort('127.0.0.1');
   const url = `http://127.0.0.1:${port}`;
   const orgs = Object.entries(options.orgs ?? {}).map(([login, members]) => ({
     login,
@@ -50,12 +49,4 @@ export async function openGitHub(options: {
     },
     close: () => emulator.close(),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

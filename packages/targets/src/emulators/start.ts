@@ -1,7 +1,7 @@
+import { findFreePort } from '@belay/host';
 import { createEmulator, type EmulatorOptions } from 'emulate';
 import type { Act } from '../front/front.js';
 import { startFront } from '../front/front.js';
-import { findPort } from '../targets/run.js';
 
 /** An emulator, with what it lacks in front of it. */
 export interface EmulatorTarget extends AsyncDisposable {
@@ -19,7 +19,7 @@ export async function startEmulator({
   complete,
   now,
 }: Pick<EmulatorOptions, 'service' | 'seed'> & { complete?: Act; now(): number }): Promise<EmulatorTarget> {
-  const port = await findPort();
+  const port = await findFreePort('127.0.0.1');
   const emulator = await createEmulator({
     service,
     port,

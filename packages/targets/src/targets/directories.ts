@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { findFreePort } from '@belay/host';
 import { programs } from './names.js';
-import { findPort, makeScratch, removeScratch, run, start } from './run.js';
+import { makeScratch, removeScratch, run, start } from './run.js';
 
 export interface DirectoryTarget extends AsyncDisposable {
   url: string;
@@ -28,7 +29,7 @@ const suffix = 'dc=belay,dc=test';
 /** Starts OpenLDAP with an empty suffix, `ou=people` and `ou=groups`. `settings` are further lines for the database. */
 export async function startSlapd({ settings = [] }: { settings?: readonly string[] } = {}): Promise<DirectoryTarget> {
   const scratch = await makeScratch('slapd');
-  const port = await findPort();
+  const port = await findFreePort('127.0.0.1');
   const admin = { dn: `cn=admin,${suffix}`, password: 'the-password-of-admin' };
   const configuration = [
     ...['core', 'cosine', 'inetorgperson', 'nis'].map((name) => `include /etc/ldap/schema/${name}.schema`),

@@ -2,8 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
+import { findFreePort } from '@belay/host';
 import { programs } from './names.js';
-import { findPort, makeScratch, removeScratch, start } from './run.js';
+import { makeScratch, removeScratch, start } from './run.js';
 
 /** The users that the API server knows by a bearer token; more can be impersonated by the administrator. */
 const users = { admin: 'system:masters', belay: '', rita: 'developers', omar: 'developers' };
@@ -25,7 +26,11 @@ export interface KubernetesTarget extends AsyncDisposable {
 /** Starts etcd and kube-apiserver with RBAC: no controllers, no scheduler, no kubelet. */
 export async function startKubernetes(): Promise<KubernetesTarget> {
   const scratch = await makeScratch('kubernetes');
-  const [clients, peers, secure] = await Promise.all([findPort(), findPort(), findPort()]);
+  const [clients, peers, secure] = await Promise.all([
+    findFreePort('127.0.0.1'),
+    findFreePort('127.0.0.1'),
+    findFreePort('127.0.0.1'),
+  ]);
   const etcdUrl = `http://127.0.0.1:${clients}`;
   const etcd = await start(
     programs.etcd,

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,17 +16,6 @@ export async function makeScratch(name: string): Promise<string> {
 
 export async function removeScratch(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
-}
-
-/** Returns a port that nothing listens on at this moment, on loopback. */
-export function findPort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** Runs a program to its end. Throws with the end of what it wrote when it fails. */

@@ -1,8 +1,9 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { findFreePort } from '@belay/host';
 import { listens } from './directories.js';
 import { programs } from './names.js';
-import { findPort, makeScratch, removeScratch, run, start } from './run.js';
+import { makeScratch, removeScratch, run, start } from './run.js';
 
 export interface MariadbTarget extends AsyncDisposable {
   host: '127.0.0.1';
@@ -15,7 +16,7 @@ export interface MariadbTarget extends AsyncDisposable {
 /** Starts MariaDB on a socket and on loopback, with an empty database `test`. */
 export async function startMariadb(): Promise<MariadbTarget> {
   const scratch = await makeScratch('mariadb');
-  const port = await findPort();
+  const port = await findFreePort('127.0.0.1');
   const data = join(scratch, 'data');
   const socket = join(scratch, 'mariadb.sock');
   const user = userInfo().username;
@@ -51,7 +52,7 @@ export interface HttpTarget extends AsyncDisposable {
 /** Starts moto, an emulator of AWS. It checks no credentials and forgets everything when it stops. */
 export async function startMoto(): Promise<HttpTarget> {
   const scratch = await makeScratch('moto');
-  const port = await findPort();
+  const port = await findFreePort('127.0.0.1');
   const url = `http://127.0.0.1:${port}`;
   const server = await start(programs.moto, ['-H', '127.0.0.1', '-p', String(port)], {
     scratch,
