@@ -99,7 +99,7 @@ export const timing = {
     longest: 15 * 60_000,
     /** How often a server notes that it can be reached, while there are runs. */
     note: 5_000,
-    /** A longer time between two of these notes was an outage, which takes nothing from a lease. */
+    /** A longer time between two of these notes was an outage, of which a lease loses this much. */
     outage: 12_000,
     /** How long after access was given back it is checked that the execution has ended and holds nothing. */
     settle: 30_000,

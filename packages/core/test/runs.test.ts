@@ -83,16 +83,30 @@ describe('a run', () => {
     ]);
   });
 
-  it('loses no time of its lease to an outage of the servers', async () => {
+  it('loses 12 s of its lease to an outage of the servers, however long it is', async () => {
     await start();
     await reach(30 * second);
     await cast.house.pass(10 * 60 * second);
     await noteReachable(cast.house.ctx);
     await endLapsedRuns(cast.house.ctx);
-    await reach(20 * second);
+    await reach(10 * second);
     expect(await holds()).toBe(true);
-    await reach(20 * second);
+    await reach(10 * second);
     expect(await holds()).toBe(false);
+  });
+
+  it('ends its lease also beside servers that are too busy to note often that they can be reached', async () => {
+    await start();
+    await noteReachable(cast.house.ctx);
+    const passed: boolean[] = [];
+    for (let pause = 0; pause < 6; pause += 1) {
+      await cast.house.pass(20 * second);
+      await noteReachable(cast.house.ctx);
+      await endLapsedRuns(cast.house.ctx);
+      await cast.house.work();
+      passed.push(await holds());
+    }
+    expect(passed).toEqual([true, true, true, true, false, false]);
   });
 
   it('joins the request of another run, and only the last of them gives back', async () => {
