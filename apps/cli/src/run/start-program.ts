@@ -24,7 +24,9 @@ export function createPrograms(
     start(command, args, environment): Program {
       // Loaded on demand: help and completion start faster without child processes.
       const { spawn } = process.getBuiltinModule('node:child_process');
-      const child = spawn(command, [...args], { stdio: 'inherit', env: { ...environment, ...variables } });
+      // The command has the access, and not the person's right to request and approve more.
+      const { BELAY_TOKEN: _kept, ...handed } = variables;
+      const child = spawn(command, [...args], { stdio: 'inherit', env: { ...environment, ...handed } });
       const ended = new Promise<number>((resolve) => {
         child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 127 : 126));
         child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
