@@ -11,6 +11,7 @@ const contract = [
   'canonical',
   'comments',
   'configuration',
+  'csv',
   'durations',
   'elevation',
   'errors',
@@ -206,7 +207,7 @@ export const boundaries = {
     ],
   },
   'packages/rest': {
-    workspace: ['contract/errors', 'contract/limits', 'contract/outage'],
+    workspace: ['contract/csv', 'contract/errors', 'contract/limits', 'contract/outage'],
     outside: [
       'zod',
       '@trpc/server',
@@ -354,7 +355,7 @@ export const boundaries = {
     why: 'a program hands its process over, and does nothing else',
   },
   'apps/cli': {
-    workspace: ['contract/durations', 'host', 'sdk'],
+    workspace: ['contract/csv', 'contract/durations', 'host', 'sdk'],
     outside: ['commander', '@clack/prompts', 'fast-string-width', 'fast-wrap-ansi', 'jq-web', 'picocolors', 'node:*'],
     why: 'a command does nothing that the REST client could not',
     files: [

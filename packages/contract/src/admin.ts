@@ -112,21 +112,6 @@ export const auditEntry = z.object({
 /** One entry of the audit log. */
 export type AuditEntry = z.infer<typeof auditEntry>;
 
-/** The columns of an export as CSV. */
-export const auditColumns = [
-  'timestamp',
-  'level',
-  'type',
-  'actor',
-  'user',
-  'role',
-  'provider',
-  'execution_id',
-  'message',
-  'data',
-  'id',
-] as const satisfies readonly (keyof AuditEntry)[];
-
 const auditCursor = paging.cursor.describe('`next` of the previous page');
 export const auditPage = z.object({
   logs: z.array(auditEntry),

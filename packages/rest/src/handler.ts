@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { csv } from '@belay/contract/csv';
 import { callTRPCProcedure, TRPCError } from '@trpc/server';
 import { sendError, sendOptions, sendRedirect } from './answer.js';
 import { askFirst, type Exchange, guardOrigin, mustConfirm, showAgain } from './browser.js';
-import { csv } from './csv.js';
 import type { RestContext } from './exchange.js';
 import type { Rest, RestOptions } from './hooks.js';
 import { readInput } from './input.js';

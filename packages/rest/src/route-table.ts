@@ -1,5 +1,5 @@
+import { csv } from '@belay/contract/csv';
 import type { AnyTRPCRouter } from '@trpc/server';
-import { csv } from './csv.js';
 import { type FieldKinds, fieldKinds } from './fields.js';
 import { metricsTypes } from './metrics-text.js';
 import { type DeclaredOperation, listOperations } from './operations.js';

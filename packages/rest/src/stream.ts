@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { csv, csvLine } from './csv.js';
+import { csv, csvLine } from '@belay/contract/csv';
 
 export const ndjson = 'application/x-ndjson';
 

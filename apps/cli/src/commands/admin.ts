@@ -1,4 +1,6 @@
-import type { AccessFilter, AuditFilter, BelayClient } from '@belay/sdk';
+import { auditColumns, csvLine } from '@belay/contract/csv';
+import type { AccessFilter, AuditEntry, AuditFilter, BelayClient } from '@belay/sdk';
+import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
 import { printable } from '../output/printable.js';
@@ -66,12 +68,13 @@ export function addAdminReads(parent: Parent): void {
       return undefined;
     },
   });
-  addCommand<AuditFilter & { execution?: string }>(parent, {
+  addCommand<AuditFilter & { execution?: string; csv?: boolean }>(parent, {
     name: 'export',
-    description: 'write the whole audit log, newest first, a line of JSON each',
-    examples: ['admin export --role admin --since 2026-01-01T00:00:00Z'],
+    description: 'write the whole audit log, newest first, a line of JSON or of CSV each',
+    examples: ['admin export --role admin --since 2026-01-01T00:00:00Z', 'admin export --csv > audit.csv'],
     options: (command) =>
       command
+        .option('--csv', 'write CSV with a line of names first, for a spreadsheet')
         .option('--user <email>', 'who acted, or whom it concerns')
         .option('--role <name>', 'only of requests for this role')
         .option('--provider <id>', 'only at this system')
@@ -85,8 +88,10 @@ export function addAdminReads(parent: Parent): void {
       const execution_id = execution && (await findRequest(client, execution, signal));
       const given = { user, role, provider, type, execution_id, since, until };
       const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+      if (options.csv && output.json) throw usage('name --csv or a format of JSON, not both');
+      if (options.csv) output.event(auditColumns, () => toCsv(auditColumns));
       for await (const entry of client.admin.exportLogs(filter, { signal })) {
-        output.result(entry, () => printable(JSON.stringify(entry)));
+        output.event(entry, () => (options.csv ? toCsv(cellsOf(entry)) : printable(JSON.stringify(entry))));
       }
       return undefined;
     },
@@ -167,6 +172,15 @@ export function addAdminReads(parent: Parent): void {
   });
 }
 
+function cellsOf(entry: AuditEntry): unknown[] {
+  return auditColumns.map((column) => entry[column]);
+}
+
+/** Returns a line of CSV without its end, which the output writes. */
+function toCsv(cells: readonly unknown[]): string {
+  return printable(csvLine(cells).trimEnd());
+}
+
 interface Acting {
   name: string;
   description: string;
@@ -221,8 +235,13 @@ export function addAdminActs(parent: Parent): void {
         .option('--end-requests', 'also end matching requests that are open')
         .requiredOption('--reason <text>', 'the reason, written to the audit log'),
     run: async ({ options, output, connect, shell: { signal } }) => {
-      const { client } = await connect();
       const { user, provider, role, execution, endRequests, reason } = options;
+      if ([user, provider, role, execution].every((one) => one === undefined)) {
+        throw usage(
+          'say what to revoke: --user, --provider, --role or --execution; access that matches all of them ends',
+        );
+      }
+      const { client } = await connect();
       const execution_id = execution && (await findRequest(client, execution, signal));
       const given = { user, provider, role, execution_id, end_requests: endRequests };
       const which = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
@@ -233,7 +252,8 @@ export function addAdminActs(parent: Parent): void {
         done = await client.admin.revokeAccess({ ...which, reason }, { signal });
         revoked.push(...done.revoked);
       }
-      output.result({ ...done, revoked }, () => printable(done.message));
+      const open = done.open.map((id) => `  belay executions show ${id}`);
+      output.result({ ...done, revoked }, () => [done.message, ...open].map(printable).join('\n'));
       return undefined;
     },
   });

@@ -1,4 +1,5 @@
-import { adminOperations, auditColumns } from '@belay/contract/admin';
+import { adminOperations } from '@belay/contract/admin';
+import { auditColumns } from '@belay/contract/csv';
 import {
   compareConfigurations,
   endOtherLogin,

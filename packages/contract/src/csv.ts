@@ -1,4 +1,21 @@
+import type { AuditEntry } from './admin.js';
+
 export const csv = 'text/csv';
+
+/** The columns of an export of the audit log. */
+export const auditColumns = [
+  'timestamp',
+  'level',
+  'type',
+  'actor',
+  'user',
+  'role',
+  'provider',
+  'execution_id',
+  'message',
+  'data',
+  'id',
+] as const satisfies readonly (keyof AuditEntry)[];
 
 /** What a spreadsheet takes for a formula at the start of a cell (OWASP, CSV injection); a tab and a return hide one. */
 const formula = /^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
