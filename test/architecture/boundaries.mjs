@@ -9,6 +9,7 @@ const contract = [
   'auth',
   'back-off',
   'canonical',
+  'closest',
   'comments',
   'configuration',
   'csv',
@@ -268,6 +269,7 @@ export const boundaries = {
   'packages/operations': {
     workspace: [
       'contract/back-off',
+      'contract/closest',
       'contract/durations',
       'contract/errors',
       'contract/outage',
@@ -355,7 +357,7 @@ export const boundaries = {
     why: 'a program hands its process over, and does nothing else',
   },
   'apps/cli': {
-    workspace: ['contract/csv', 'contract/durations', 'host', 'sdk'],
+    workspace: ['contract/closest', 'contract/csv', 'contract/durations', 'host', 'sdk'],
     outside: ['commander', '@clack/prompts', 'fast-string-width', 'fast-wrap-ansi', 'jq-web', 'picocolors', 'node:*'],
     why: 'a command does nothing that the REST client could not',
     files: [

@@ -65,7 +65,10 @@ describe('belay admin', () => {
   it('acts for an administrator with a reason, and not for an auditor', async () => {
     const revoke = ['revoke', '--user', 'rita@example.test', '--reason', 'an incident'];
     expect((await run('bystander', ...revoke)).code).toBe(4);
-    expect(await run('approver', ...revoke)).toMatchObject({ code: 0, stdout: expect.stringContaining('No access is held') });
+    expect(await run('approver', ...revoke)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('No access is held'),
+    });
     expect((await run('approver', 'revoke', '--user', 'rita@example.test')).code).toBe(2);
     const stop = ['stop', 'rita@example.test', '--reason', 'left'];
     expect((await run('bystander', ...stop)).code).toBe(4);

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findClosest } from '@belay/contract/closest';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findClosest } from '../src/config/find-closest.js';
 import { validateConfiguration } from '../src/config/validate-configuration.js';
 
 let folder = '';

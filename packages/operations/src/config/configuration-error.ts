@@ -1,5 +1,5 @@
+import { findClosest } from '@belay/contract/closest';
 import type { ConfigurationIssue } from '@belay/core';
-import { findClosest } from './find-closest.js';
 import { findPlacesInText } from './parse-long.js';
 
 /** One error or warning of a configuration, with its place. */

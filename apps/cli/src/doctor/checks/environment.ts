@@ -1,4 +1,7 @@
+import { findClosest } from '@belay/contract/closest';
 import { type Check, failed, type Outcome, ok, warning } from '../check.js';
+
+const prefix = 'BELAY_';
 
 /** Every variable with our prefix that any of our programs reads. */
 const known = [
@@ -23,27 +26,15 @@ const known = [
   'BELAY_WORKER',
 ];
 
-/** How many letters have to change, come or go to make one word the other (Levenshtein). */
-function distance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (const [at, letter] of [...left].entries()) {
-    const next = [at + 1];
-    for (const [index, other] of [...right].entries()) {
-      const replaced = (row[index] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
-}
+const suffixes = known.map((name) => name.slice(prefix.length));
 
 /** Misspelled names of our variables: the operator believes that they have an effect. */
 function findTypos(names: string[]): Outcome[] {
   return names
-    .filter((name) => name.startsWith('BELAY_') && !known.includes(name))
+    .filter((name) => name.startsWith(prefix) && !known.includes(name))
     .flatMap((name) => {
-      const meant = known.find((each) => distance(each, name) <= 2);
-      return meant === undefined ? [] : [warning(`${name} is not a known variable`, `did you mean ${meant}?`)];
+      const meant = findClosest(name.slice(prefix.length), suffixes);
+      return meant === undefined ? [] : [warning(`${name} is not a known variable`, `did you mean ${prefix}${meant}?`)];
     });
 }
 
