@@ -44,6 +44,11 @@ export const metrics = z.object({
     .number()
     .int()
     .describe('1 while nothing is granted because providers are compared after a restore, else 0'),
+  archive_overdue_seconds: z
+    .number()
+    .describe(
+      'For how long the oldest month of the ledger should have been archived and deleted, in seconds; 0 without `server.retention.ledger`',
+    ),
   drifted_access: z
     .number()
     .int()

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { type ArchiveFiles, archiveLedger, beginRestore, deleteArchived, getExecution } from '@belay/core';
+import { type ArchiveFiles, archiveLedger, beginRestore, deleteArchived, getExecution, readMetrics } from '@belay/core';
 import { openArchiveFolder, verifyArchives } from '@belay/operations';
 import { approvalCatalog, createHouse, type House } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -59,6 +59,21 @@ async function linesIn(name: string): Promise<{ message: string; at: string; dat
     .split('\n')
     .map((line) => JSON.parse(line));
 }
+
+it('shows in the numbers for how long a month should have been archived, until it is', async () => {
+  const overdue = async () =>
+    (await readMetrics(house.ctx, { uptimeMilliseconds: 0, requests: 0 })).archive_overdue_seconds;
+  await write(['2026-01-10T12:00:00Z']);
+  await pass(357);
+  expect(await overdue()).toBe(0);
+  await pass(11);
+  expect(await overdue()).toBe((10 * 24 + 10) * 3_600);
+  await remove();
+  expect(await overdue()).toBeGreaterThan(0);
+  await archive();
+  await remove();
+  expect(await overdue()).toBe(0);
+});
 
 describe('the archive of the ledger', () => {
   it('has every entry of every month that is over, in files that verify', async () => {

@@ -106,6 +106,7 @@ export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: num
     due_work: 0,
     queue_lag_seconds: 0,
     grants_waiting_for_restore: 0,
+    archive_overdue_seconds: 0,
     drifted_access: 0,
     dropped_jobs: 0,
   };

@@ -1,4 +1,4 @@
-import { disabledChannels, entitlements, messages, steps } from '@belay/db';
+import { disabledChannels, entitlements, ledger, messages, steps } from '@belay/db';
 import { and, count, countDistinct, eq, gt, ne, sql } from 'drizzle-orm';
 import { overdueOf } from '../access/overdue.js';
 import type { Store } from '../context.js';
@@ -51,4 +51,21 @@ export async function countDisabledChannels(ctx: Store): Promise<number> {
     .from(disabledChannels)
     .where(eq(disabledChannels.catalogVersion, ctx.catalog.current().version));
   return row?.count ?? 0;
+}
+
+/**
+ * Returns for how long the oldest month of the ledger should have been deleted, in seconds: it was not archived, or a
+ * request of that month is not over. 0 without `server.retention.ledger`.
+ */
+export async function readArchiveOverdue(ctx: Store): Promise<number> {
+  const after = ctx.catalog.current().retention.ledger;
+  if (after === null) return 0;
+  const end = sql`(date_trunc('month', min(${ledger.at}) at time zone 'UTC') + interval '1 month') at time zone 'UTC'`;
+  const [row] = await ctx.db
+    .select({
+      seconds: sql<number>`coalesce(greatest(0,
+        extract(epoch from app_now() - ${`${after} milliseconds`}::text::interval - ${end})), 0)::float8`,
+    })
+    .from(ledger);
+  return row?.seconds ?? 0;
 }

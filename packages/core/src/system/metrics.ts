@@ -6,7 +6,14 @@ import { sql } from 'drizzle-orm';
 import { countDrifts } from '../access/drift.js';
 import { readGate } from '../access/restore/gate.js';
 import type { Store } from '../context.js';
-import { countDisabledChannels, countElsewhere, countFailing, countOverdue, countUndelivered } from './alarms.js';
+import {
+  countDisabledChannels,
+  countElsewhere,
+  countFailing,
+  countOverdue,
+  countUndelivered,
+  readArchiveOverdue,
+} from './alarms.js';
 import { answerInTime } from './answer-in-time.js';
 import { readBacklog } from './backlog.js';
 
@@ -33,15 +40,13 @@ export async function readMetrics(
       countDisabledChannels(ctx),
       readBacklog(ctx),
       readGate(ctx),
+      readArchiveOverdue(ctx),
       countDrifts(ctx),
     ]);
-  const [[counted], overdue, elsewhere, failing, undelivered, disabled, backlog, gate, drifted] = await answerInTime(
-    ctx,
-    count,
-    () => {
+  const [[counted], overdue, elsewhere, failing, undelivered, disabled, backlog, gate, archive, drifted] =
+    await answerInTime(ctx, count, () => {
       throw new AccessError('unavailable', 'The database does not respond');
-    },
-  );
+    });
   return {
     uptime: formatDuration(input.uptimeMilliseconds),
     total_requests: input.requests,
@@ -59,6 +64,7 @@ export async function readMetrics(
     due_work: backlog.dueWork,
     queue_lag_seconds: backlog.queueLagSeconds,
     grants_waiting_for_restore: gate ? 1 : 0,
+    archive_overdue_seconds: archive,
     drifted_access: drifted,
     dropped_jobs: input.droppedJobs ?? 0,
   };

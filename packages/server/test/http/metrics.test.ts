@@ -84,6 +84,7 @@ describe('GET /metrics as text', () => {
       belay_due_work: 'GAUGE',
       belay_queue_lag_seconds: 'GAUGE',
       belay_grants_waiting_for_restore: 'GAUGE',
+      belay_archive_overdue_seconds: 'GAUGE',
       belay_http_request_duration_seconds: 'HISTOGRAM',
       belay_approval_duration_seconds: 'HISTOGRAM',
       belay_grant_duration_seconds: 'HISTOGRAM',
