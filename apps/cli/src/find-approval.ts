@@ -1,7 +1,6 @@
 import type { BelayClient, InboxEntry } from '@belay/sdk';
 import { CliError, usage } from './cli-error.js';
 import { describeDuration, readDuration } from './duration.js';
-import { chooseId } from './find-request.js';
 import type { Shell } from './shell.js';
 
 /**
@@ -22,11 +21,16 @@ export async function findApproval(
 
 async function findByBeginning(client: BelayClient, text: string, signal: AbortSignal): Promise<InboxEntry> {
   const { approvals } = await client.approvals.list({}, { signal, limit: 100 });
-  const approval = chooseId(
-    text,
-    approvals.flatMap(({ id, execution_id }) => [id, execution_id]),
-  );
-  const entry = approvals.find(({ id, execution_id }) => id === approval || execution_id === approval);
+  // The ids of a request and of its approval are made in one moment, and begin alike.
+  const found = approvals.filter(({ id, execution_id }) => [id, execution_id].some((one) => one.startsWith(text)));
+  if (found.length > 1)
+    throw usage(
+      `${text} is ambiguous: ${found
+        .slice(0, 5)
+        .map(({ id }) => id)
+        .join(', ')}`,
+    );
+  const [entry] = found;
   if (entry === undefined)
     throw new CliError('not_found', `request ${text} does not wait for your decision; see: belay inbox`);
   return entry;

@@ -19,11 +19,15 @@ function timesOf(text: string): { from: string; to: string } | undefined {
 
 /**
  * Returns the id of the request that begins with a text, among those that are or were the caller's own, hold access, or
- * wait for the caller's decision or had it; the beginning of an approval's id stands for its request. Throws `usage` when
+ * wait for the caller's decision or had it; an approval's id, or its beginning, stands for its request. Throws `usage` when
  * there are several; a text that begins none is returned for the server to reject.
  */
 export async function findRequest(client: BelayClient, text: string, signal: AbortSignal): Promise<string> {
-  if (text.length >= whole || text === '') return text;
+  if (text === '') return text;
+  if (text.length >= whole) {
+    const { approvals } = await client.approvals.list({ id: text }, { signal });
+    return approvals[0]?.execution_id ?? text;
+  }
   const [own, held, waiting] = await Promise.all([
     client.executions.list({ signal }),
     client.access.list({ signal }),
@@ -47,16 +51,11 @@ async function findEnded(client: BelayClient, text: string, signal: AbortSignal)
     client.executions.list(which),
     client.executions.list({ ...which, decided_by: 'me' }),
   ]);
-  return chooseId(
+  const ids = lists.flatMap(({ executions }) => executions.map(({ workflow_id }) => workflow_id));
+  return only(
     text,
-    lists.flatMap(({ executions }) => executions.map(({ workflow_id }) => workflow_id)),
+    ids.filter((id) => id.startsWith(text)),
   );
-}
-
-/** Returns the one id that begins with a text. Throws `usage` when there are several, and names them. */
-export function chooseId(text: string, ids: readonly string[]): string | undefined {
-  const found = [...new Set(ids)].filter((id) => id.startsWith(text));
-  return found.includes(text) ? text : only(text, found);
 }
 
 function only(text: string, found: readonly string[]): string | undefined {

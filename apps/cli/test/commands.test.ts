@@ -279,7 +279,7 @@ describe('comments', () => {
     expect(await terminal.run(['ask', approval, 'Which ticket?'], adam)).toMatchObject({ code: 0 });
     expect(belay.changes()).toMatchObject([
       { path: 'comments.add', input: { id: execution, text: 'T-1' } },
-      { path: 'comments.add', input: { id: approval, text: 'Which ticket?', kind: 'question' } },
+      { path: 'comments.add', input: { id: execution, text: 'Which ticket?', kind: 'question' } },
     ]);
   });
 

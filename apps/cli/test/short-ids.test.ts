@@ -63,4 +63,15 @@ describe('an id', () => {
     expect(await belay.terminal.run(['deny'], { ...adam, interactive: true, prompts })).toMatchObject({ code: 0 });
     expect(decisions()).toMatchObject([{}, { input: { id: other } }]);
   });
+
+  it('of an approval stands for its request, whose id may begin like it', async () => {
+    const request = await belay.request('--role', 'reader', '--for', '5m');
+    const { stdout } = await belay.terminal.run(['inbox', '--json'], adam);
+    const [{ id = '' } = {}] = (JSON.parse(stdout) as { approvals: typeof approvals }).approvals;
+    const shown = await belay.terminal.run(['executions', 'show', id, '--json'], adam);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ workflow_id: request });
+    // It is the only one that waits, so that it is the only one that begins so.
+    expect(await belay.terminal.run(['deny', request.slice(0, 4)], adam)).toMatchObject({ code: 0 });
+    expect(decisions().at(-1)).toMatchObject({ input: { id, verdict: 'deny' } });
+  });
 });

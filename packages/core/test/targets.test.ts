@@ -73,6 +73,26 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.applyCatalog(at(other.url()));
   });
 
+  it('rejects a request that would be approved and not granted, before an approver is asked', async () => {
+    const { house, ada, grace } = await open();
+    const url = new URL(first.url());
+    [url.username, url.password] = [`connector_${names.role}`, 'secret'];
+    await first.admin.unsafe(`create role "${url.username}" login createrole password 'secret'`);
+    closing.push(() => first.admin.unsafe(`drop role "${url.username}"`));
+    await house.applyCatalog(at(url.href));
+    const refusal = await ask(house, ada, automatic).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({
+      code: 'unavailable',
+      message: `"shop" would not grant this: ${url.username} may not grant the database role ${names.role}; an operator has to change that`,
+    });
+    expect([(await listInbox(grace)).total, await isHeld()]).toEqual([0, false]);
+    await first.admin.unsafe(`grant ${names.role} to "${url.username}" with admin true, inherit false, set false`);
+    await ask(house, ada, automatic);
+    expect(await isHeld()).toBe(true);
+    await runOut(house);
+    await first.admin.unsafe(`revoke ${names.role} from "${url.username}"`);
+  });
+
   it('accepts another name of the same place, and a new password of a place that is down', async () => {
     const { house, ada } = await open();
     await ask(house, ada, automatic);

@@ -19,7 +19,10 @@ export function addExtend(parent: Parent): void {
     values: { id: 'executions' },
     options: (command) =>
       command
-        .option('--for <duration>', 'how long from its approval, for example 1h (default: as long as the request)')
+        .option(
+          '--duration, --for <duration>',
+          'how long from its approval, for example 1h (default: as long as the request)',
+        )
         .option('--reason <text>', 'the reason (default: that of the request)')
         .option('--no-wait', 'return at once instead of waiting until the extension is active'),
     run: async ({ args: [given = ''], options, output, connect, shell }) => {

@@ -131,7 +131,10 @@ export function addRequest(parent: Parent): void {
       command
         .option('--role <role>', 'the role to request')
         .option('--provider <provider...>', 'the providers (default: all of the role’s)')
-        .option('--duration <duration>', 'the duration, for example 1h30m, "2 hours" or PT1H (default: the role’s)')
+        .option(
+          '--for, --duration <duration>',
+          'the duration, for example 1h30m, "2 hours" or PT1H (default: the role’s)',
+        )
         .option('--reason <text>', 'the reason, which most roles require (default: the sentence)')
         .option('--identity <identity...>', 'the identities that get the access (default: your own)')
         .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')

@@ -135,7 +135,7 @@ export function addRun(parent: Parent): void {
     values: { role: 'roles', provider: 'providers' },
     options: (command) =>
       command
-        .option('--for <duration>', 'the longest time, for example 30m or PT1H (default: the role’s)')
+        .option('--duration, --for <duration>', 'the longest time, for example 30m or PT1H (default: the role’s)')
         .option('--reason <text>', 'the reason, which most roles require')
         .option('--provider <provider...>', 'the providers (default: all of the role’s)')
         .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')

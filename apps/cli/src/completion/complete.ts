@@ -89,10 +89,11 @@ export async function complete(
   }
   if (last.startsWith('-')) {
     return optionsOf(command)
-      .map(({ long, short, description }) => ({
-        value: (short?.startsWith('--') ? short : long) ?? short ?? '',
-        description,
-      }))
+      .flatMap(({ long, short, description }) => {
+        const names = [short, long].flatMap((name) => name ?? []);
+        const words = names.filter((name) => name.startsWith('--'));
+        return (words.length > 0 ? words : names).map((value) => ({ value, description }));
+      })
       .filter(fits);
   }
   const children = given > 0 ? [] : command.createHelp().visibleCommands(command);

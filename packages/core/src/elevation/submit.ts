@@ -82,8 +82,9 @@ async function refuseEarly(
 ): Promise<void> {
   try {
     const signal = AbortSignal.timeout(ctx.timing.earlyCheck);
-    const plan = await untilStopped(planElevation(ctx, request, signal), signal);
-    check?.(plan.grants);
+    const { grants } = await untilStopped(planElevation(ctx, request, signal), signal);
+    check?.(grants);
+    await untilStopped(refuseObstacles(ctx, grants, signal), signal);
   } catch (error) {
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
@@ -93,6 +94,22 @@ async function refuseEarly(
       { error, providers: request.input.providers },
       'a provider did not respond to a new request; the request waits for it',
     );
+  }
+}
+
+/** Throws `unavailable` for access that would be approved and not granted, because the connection cannot grant it. */
+async function refuseObstacles(
+  ctx: ActorContext,
+  planned: readonly PlannedGrant[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const id of new Set(planned.map(({ provider }) => provider))) {
+    const accesses = planned.filter(({ provider }) => provider === id).map(({ access }) => access);
+    const [obstacle] = (await ctx.catalog.client(id)?.obstacles?.(accesses, signal)) ?? [];
+    if (obstacle === undefined) continue;
+    const { message, cure } = obstacle;
+    ctx.log.warn({ provider: id, message, cure }, 'a request was rejected, because it would not be granted');
+    throw new AccessError('unavailable', `"${id}" would not grant this: ${message}; an operator has to change that`);
   }
 }
 

@@ -61,6 +61,12 @@ function describe(
   config: PostgresConfig,
   version: number,
 ): Weakness | undefined {
+  if (!canWithholdSet(version) && !config.accept_objects_left_behind) {
+    return {
+      message: `nothing is granted on PostgreSQL ${Math.floor(version / 10_000)}, where a member can become the role`,
+      cure: 'upgrade it to 16 or newer, or set accept_objects_left_behind for the provider',
+    };
+  }
   if (!exists) {
     return { message: `the database role ${name} does not exist`, cure: `create role ${quoteName(name)}` };
   }

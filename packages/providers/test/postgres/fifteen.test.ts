@@ -56,9 +56,11 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     expect((error as Error).message).toContain('accept_objects_left_behind');
     expect(await client.authorizer.holds(one, calm())).toBe(false);
     expect(client.authorizer.leavesBehind).toBeUndefined();
-    expect(await client.weaknesses?.(calm())).toMatchObject([
-      { message: expect.stringContaining('nothing is granted') },
+    // A request is told so before anyone is asked for an approval.
+    expect(await client.obstacles?.([one.access], calm())).toMatchObject([
+      { access: one.access, message: expect.stringContaining('nothing is granted on PostgreSQL 15') },
     ]);
+    expect(await open({ accept_objects_left_behind: true }).obstacles?.([one.access], calm())).toEqual([]);
   });
 
   it('grants where that is accepted, and reports what may be left behind', async () => {
