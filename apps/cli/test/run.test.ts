@@ -24,6 +24,8 @@ let target: postgres.Sql;
 let network: Network;
 let token: string;
 let working: Promise<void>;
+/** Whether the server is as if it were stopped: nothing is granted, and no time counts. */
+let paused = false;
 const stopping = new AbortController();
 
 beforeAll(async () => {
@@ -62,9 +64,11 @@ beforeAll(async () => {
   const { signal } = stopping;
   const work = async () => {
     while (!signal.aborted) {
-      await noteReachable(world.context);
-      await endLapsedRuns(world.context);
-      await world.drive();
+      if (!paused) {
+        await noteReachable(world.context);
+        await endLapsedRuns(world.context);
+        await world.drive();
+      }
       await world.context.delay(run.note, signal).catch(() => {});
     }
   };
@@ -81,6 +85,7 @@ beforeEach(async () => {
   network = await openNetwork(world.url);
 });
 afterEach(async () => {
+  paused = false;
   for (const { child, command } of started.splice(0)) {
     child.kill('SIGKILL');
     if (command !== undefined && isAlive(command)) process.kill(command, 'SIGKILL');
@@ -92,11 +97,17 @@ afterEach(async () => {
   network.server.close();
 });
 
-/** The way from the client to the server; `away`: nothing passes. */
+/**
+ * The way from the client to the server; `away`: nothing passes; `held`: what requests for this are answered with headers
+ * and nothing after them.
+ */
 interface Network {
   url: string;
   server: Server;
   away: boolean;
+  held: string | undefined;
+  /** How many requests were held. */
+  holding: number;
   hangUp(): void;
 }
 
@@ -106,6 +117,13 @@ async function openNetwork(to: string): Promise<Network> {
   const server = createServer((near) => {
     if (network.away) return void near.destroy();
     const far = dial({ host: hostname, port: Number(port) });
+    near.on('data', (bytes) => {
+      if (network.held === undefined || !bytes.toString('latin1').includes(network.held)) return;
+      network.holding += 1;
+      near.unpipe(far);
+      far.unpipe(near);
+      near.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n');
+    });
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -123,7 +141,7 @@ async function openNetwork(to: string): Promise<Network> {
   const hangUp = () => {
     for (const socket of sockets) socket.destroy();
   };
-  const network: Network = { url: '', server, away: false, hangUp };
+  const network: Network = { url: '', server, away: false, held: undefined, holding: 0, hangUp };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   network.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -171,6 +189,10 @@ function environment(): Record<string, string> {
 
 /** Starts `belay run` with a command that says its process id, and waits until it has. */
 async function start(script: string): Promise<Started & { command: number }> {
+  return hearCommand(launch(script));
+}
+
+function launch(script: string): Started {
   const command = [process.execPath, '-e', `console.log('pid ' + process.pid); ${script}`];
   const child = spawn(process.execPath, [main, 'run', 'read-figures', '--', ...command], {
     env: environment(),
@@ -182,10 +204,14 @@ async function start(script: string): Promise<Started & { command: number }> {
   const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
   const one: Started = { child, ended, stdout: () => stdout, stderr: () => stderr };
   started.push(one);
+  return one;
+}
+
+async function hearCommand(one: Started): Promise<Started & { command: number }> {
   const pid = await vi.waitFor(
     () => {
-      const found = /pid (\d+)/.exec(stdout)?.[1];
-      if (found === undefined) throw new Error(`the command has not started: ${stderr}`);
+      const found = /pid (\d+)/.exec(one.stdout())?.[1];
+      if (found === undefined) throw new Error(`the command has not started: ${one.stderr()}`);
       return Number(found);
     },
     { timeout: 30_000, interval: 50 },
@@ -267,6 +293,65 @@ describe('belay run, at a real PostgreSQL', () => {
     await vi.waitFor(() => expect(stderr()).toContain('the server does not respond'), { timeout: 30_000 });
     network.away = false;
     await vi.waitFor(() => expect(stderr()).toContain('has ended this run'), { timeout: 30_000 });
+  });
+
+  it('gives the access back when the server is away for a moment as the command ends', async () => {
+    const { child, ended, stderr } = await start(stay);
+    network.away = true;
+    network.hangUp();
+    child.kill('SIGTERM');
+    await vi.waitFor(() => expect(stderr()).toContain('giving the access back is tried again'), { timeout: 30_000 });
+    network.away = false;
+    expect(await ended).toEqual({ code: 143, signal: null });
+    await gone();
+  });
+
+  it('gives the access back although the terminal that closes sends its signal twice', async () => {
+    const { child, ended, stderr } = await start(stay);
+    network.away = true;
+    network.hangUp();
+    child.kill('SIGHUP');
+    await vi.waitFor(() => expect(stderr()).toContain('giving the access back is tried again'), { timeout: 30_000 });
+    child.kill('SIGHUP');
+    network.away = false;
+    expect(await ended).toEqual({ code: 129, signal: null });
+    await gone();
+  });
+
+  it('leaves at Ctrl-C while it cannot give the access back, which the lease ends', async () => {
+    const { child, ended, stderr } = await start(stay);
+    network.away = true;
+    network.hangUp();
+    child.kill('SIGTERM');
+    await vi.waitFor(() => expect(stderr()).toContain('giving the access back is tried again'), { timeout: 30_000 });
+    child.kill('SIGINT');
+    expect(await ended).toEqual({ code: 143, signal: null });
+    expect(stderr()).toContain('the access ends without a heartbeat for PT1.5S');
+    await gone();
+  });
+
+  it('does not start the command when a signal comes while the server never ends its last answer before that', async () => {
+    network.held = '/access.connection';
+    const { child, ended, stdout, stderr } = launch(stay);
+    await vi.waitFor(() => expect(network.holding, stderr()).toBeGreaterThan(0), { timeout: 30_000 });
+    child.kill('SIGTERM');
+    await ended;
+    expect(stderr()).toContain('stopped before the access was active');
+    expect(stdout()).toBe('');
+    await gone();
+  });
+
+  it('waits for the access while the server is away, and runs the command when it is back', async () => {
+    [paused, network.held] = [true, '/executions.get'];
+    const one = launch('setTimeout(() => {}, 300);');
+    await vi.waitFor(() => expect(network.holding, one.stderr()).toBeGreaterThan(0), { timeout: 30_000 });
+    [network.away, network.held] = [true, undefined];
+    network.hangUp();
+    await vi.waitFor(() => expect(one.stderr()).toContain('waiting for it'), { timeout: 30_000 });
+    [paused, network.away] = [false, false];
+    await hearCommand(one);
+    expect(await one.ended).toEqual({ code: 0, signal: null });
+    await gone();
   });
 
   it('gives back when the last of two runs ends', async () => {

@@ -5,7 +5,8 @@ import { readDuration, toDuration } from '../duration.js';
 import { createProgress } from '../output/progress.js';
 import { keepBeating } from '../run/beat.js';
 import { chooseRole } from '../run/choose-role.js';
-import { waitUntilActive } from '../run/wait-until-active.js';
+import { isAway, waitUntilActive } from '../run/wait-until-active.js';
+import { within } from '../within.js';
 
 interface Options {
   for?: string;
@@ -25,9 +26,8 @@ function checkDuration(name: string, given: string | undefined): void {
 async function start(
   client: BelayClient,
   role: string,
-  { options, interactive, shell }: Invocation<Options & CommonOptions>,
+  { options, interactive, shell: { signal, prompts } }: Invocation<Options & CommonOptions>,
 ): Promise<Run> {
-  const { signal, prompts } = shell;
   const request: RunRequest = {
     role,
     ...(options.for && { duration: toDuration(options.for) }),
@@ -51,30 +51,50 @@ const outcomes: Record<RunEnd['outcome'], string> = {
   left: 'the access stays until its time is over: it was requested before this run',
 };
 
-/** Ends the run. When the server cannot be told, the lease of the run ends it. */
-async function end(run: Run, { connect, output, shell }: Invocation<Options & CommonOptions>): Promise<void> {
-  try {
-    const { client } = await connect();
-    const { outcome } = await client.runs.end(run.run_id, { signal: AbortSignal.timeout(shell.patience) });
-    output.note(outcomes[outcome]);
-  } catch {
-    output.notice(
-      `the server could not be told that the command ended; the access ends without a heartbeat for ${run.lease}`,
-    );
-  }
+/** How long it is waited before the server is told again that the command has ended, in milliseconds. */
+const pause = 1_000;
+
+/**
+ * Ends the run; tries for a while where the server does not respond, until the signal aborts. When the server cannot be told,
+ * the lease of the run ends it.
+ */
+async function end(
+  run: Run,
+  { connect, output, shell }: Invocation<Options & CommonOptions>,
+  signal: AbortSignal,
+): Promise<void> {
+  const limit = within(signal, shell.patience);
+  let told = false;
+  do {
+    try {
+      const { client } = await connect();
+      const { outcome } = await client.runs.end(run.run_id, { signal: limit });
+      return output.note(outcomes[outcome]);
+    } catch (error) {
+      if (!isAway(error)) break;
+      if (!told) output.notice('belay: the server does not respond; giving the access back is tried again');
+      told = true;
+      await shell.delay(pause, limit).catch(() => {});
+    }
+  } while (!limit.aborted);
+  output.notice(
+    `the server could not be told that the command ended; the access ends without a heartbeat for ${run.lease}`,
+  );
 }
 
 /** Returns the variables with which the command finds the systems; those that differ between two systems are left out. */
 async function readEnvironment(
   client: BelayClient,
   run: Run,
-  { output, shell }: Invocation<Options & CommonOptions>,
+  { output }: Invocation<Options & CommonOptions>,
+  signal: AbortSignal,
 ): Promise<Record<string, string>> {
   try {
-    const { connections } = await client.access.connection(run.execution_id, { signal: shell.signal });
+    const { connections } = await client.access.connection(run.execution_id, { signal });
     const pairs = connections.flatMap(({ variables }) => Object.entries(variables));
     return Object.fromEntries(pairs.filter(([name, value]) => pairs.every(([n, v]) => n !== name || v === value)));
   } catch {
+    if (signal.aborted) return {};
     output.notice('belay: the server could not say where the systems are; the command runs without their variables');
     return {};
   }
@@ -85,12 +105,12 @@ async function use(
   run: Run,
   [command = '', ...args]: readonly string[],
   invocation: Invocation<Options & CommonOptions>,
+  signals: Signals,
 ): Promise<number> {
   const { output, shell, connect } = invocation;
   const stopping = new AbortController();
   const interrupted = new AbortController();
-  let signalled: (signal: NodeJS.Signals) => void = () => interrupted.abort();
-  const unlisten = shell.programs.onSignal((signal) => signalled(signal));
+  signals.listener = () => interrupted.abort();
   using progress = createProgress(shell.stderr, output, shell.animated);
   const beating = keepBeating(shell, {
     client: async () => (await connect()).client,
@@ -101,21 +121,50 @@ async function use(
   try {
     const { client } = await connect();
     const { signal } = interrupted;
-    await waitUntilActive(client, run.execution_id, { say: (text) => progress.say(text), signal }).catch(
-      (error: unknown) => {
-        throw signal.aborted ? new CliError('aborted', 'stopped before the access was active') : error;
-      },
-    );
+    const stopped = (error?: unknown) => {
+      if (signal.aborted) throw new CliError('aborted', 'stopped before the access was active');
+      if (error !== undefined) throw error;
+    };
+    const { clock, delay } = shell;
+    const waiting = { say: (text: string) => progress.say(text), clock, delay, signal };
+    await waitUntilActive(client, run.execution_id, waiting).catch(stopped);
     progress.clear();
-    const environment = await readEnvironment(client, run, invocation);
+    const environment = await readEnvironment(client, run, invocation, signal);
+    // A signal that came meanwhile was for a command that is not there yet.
+    stopped();
     const program = shell.programs.start(command, args, environment);
-    signalled = (received) => program.signal(received);
+    signals.listener = (received) => program.signal(received);
     const code = await program.ended;
     if (code === 127) output.notice(`belay: ${command}: command not found`);
     return code;
   } finally {
     stopping.abort();
     await beating;
+  }
+}
+
+/** What the signals of this process are for at the moment. */
+interface Signals {
+  listener(signal: NodeJS.Signals): void;
+}
+
+/**
+ * Runs the command of a run that has started, and ends the run. Every signal is heard until then: a terminal that closes
+ * sends SIGHUP twice, and the second one would end this process before it has given the access back.
+ */
+async function useAndEnd(
+  run: Run,
+  command: readonly string[],
+  invocation: Invocation<Options & CommonOptions>,
+): Promise<number> {
+  const leaving = new AbortController();
+  const signals: Signals = { listener: () => {} };
+  const unlisten = invocation.shell.programs.onSignal((signal) => signals.listener(signal));
+  try {
+    return await use(run, command, invocation, signals);
+  } finally {
+    signals.listener = (signal) => void (signal === 'SIGINT' && leaving.abort());
+    await end(run, invocation, leaving.signal);
     unlisten();
   }
 }
@@ -147,12 +196,7 @@ export function addRun(parent: Parent): void {
       if (program === undefined) throw usage('name the command after --: belay run <role> -- <command>');
       const { client } = await connect();
       const role = args[0] ?? (await chooseRole(client, shell, { command: rest, interactive }));
-      const run = await start(client, role, invocation);
-      try {
-        return await use(run, rest, invocation);
-      } finally {
-        await end(run, invocation);
-      }
+      return useAndEnd(await start(client, role, invocation), rest, invocation);
     },
   });
 }

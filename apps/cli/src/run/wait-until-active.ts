@@ -1,14 +1,55 @@
-import type { BelayClient, ExecutionDetails } from '@belay/sdk';
+import { type BelayClient, type ExecutionDetails, isBelayError } from '@belay/sdk';
 import { CliError } from '../cli-error.js';
 import { describeWait, endedWith, isActive } from '../follow-execution.js';
+import type { Shell } from '../shell.js';
+
+interface Waiting extends Pick<Shell, 'clock' | 'delay'> {
+  say(text: string): void;
+  signal: AbortSignal;
+}
+
+/** How long it is waited before a server that does not respond is asked again, in milliseconds. */
+const pause = 2_000;
+
+/** After this long without a response it is given up, in milliseconds. */
+const longestOutage = 15 * 60_000;
+
+/** Returns whether a server may respond again after this error. */
+export function isAway(error: unknown): boolean {
+  return (['network', 'unavailable', 'too_many_requests'] as const).some((code) => isBelayError(error, code));
+}
 
 /**
- * Resolves when all access of a request is active. Throws when it ended without that. `say` gets what it waits for.
+ * Resolves when all access of a request is active. Throws when it ended without that. An outage of the server is waited
+ * out: the request lives on, and an approval may be hours old. `say` gets what it waits for.
  */
 export async function waitUntilActive(
   client: BelayClient,
   id: string,
-  { say, signal }: { say(text: string): void; signal: AbortSignal },
+  { say, clock, delay, signal }: Waiting,
+): Promise<ExecutionDetails> {
+  let since: number | undefined;
+  const heard = (text: string) => {
+    since = undefined;
+    say(text);
+  };
+  for (;;) {
+    try {
+      return await followUntilActive(client, id, { say: heard, signal });
+    } catch (error) {
+      const now = clock().getTime();
+      since ??= now;
+      if (signal.aborted || !isAway(error) || now - since > longestOutage) throw error;
+      say('the server does not respond; waiting for it');
+      await delay(pause, signal);
+    }
+  }
+}
+
+async function followUntilActive(
+  client: BelayClient,
+  id: string,
+  { say, signal }: Pick<Waiting, 'say' | 'signal'>,
 ): Promise<ExecutionDetails> {
   const first = await client.executions.get(id, { signal });
   if (isActive(first)) return first;

@@ -15,6 +15,7 @@ export function createRuns(transport: Transport): RunsResource {
   return {
     start: (request, options) => transport.mutate('runs.start', request, options),
     beat: (run_id, options) => transport.mutate('runs.beat', { run_id }, options),
-    end: (run_id, options) => transport.mutate('runs.end', { run_id }, options),
+    // An end that is repeated returns the same outcome.
+    end: (run_id, options) => transport.mutate('runs.end', { run_id }, { ...options, repeatable: true }),
   };
 }
