@@ -82,7 +82,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.applyCatalog(at(url.href));
     const refusal = await ask(house, ada, automatic).catch((error: unknown) => error);
     expect(refusal).toMatchObject({
-      code: 'unavailable',
+      code: 'conflict',
       message: `"shop" would not grant this: ${url.username} may not grant the database role ${names.role}; an operator has to change that`,
     });
     expect([(await listInbox(grace)).total, await isHeld()]).toEqual([0, false]);

@@ -97,7 +97,10 @@ async function refuseEarly(
   }
 }
 
-/** Throws `unavailable` for access that would be approved and not granted, because the connection cannot grant it. */
+/**
+ * Throws `conflict`, which clients do not repeat, for access that would be approved and not granted, because the
+ * connection cannot grant it.
+ */
 async function refuseObstacles(
   ctx: ActorContext,
   planned: readonly PlannedGrant[],
@@ -109,7 +112,7 @@ async function refuseObstacles(
     if (obstacle === undefined) continue;
     const { message, cure } = obstacle;
     ctx.log.warn({ provider: id, message, cure }, 'a request was rejected, because it would not be granted');
-    throw new AccessError('unavailable', `"${id}" would not grant this: ${message}; an operator has to change that`);
+    throw new AccessError('conflict', `"${id}" would not grant this: ${message}; an operator has to change that`);
   }
 }
 
