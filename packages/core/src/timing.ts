@@ -101,6 +101,8 @@ export const timing = {
     note: 5_000,
     /** A longer time between two of these notes was an outage, of which a lease loses this much. */
     outage: 12_000,
+    /** A run that names no duration joins access that lasts for this long, or half of its time where that is less. */
+    remaining: 5 * 60_000,
     /** How long after access was given back it is checked that the execution has ended and holds nothing. */
     settle: 30_000,
   },

@@ -194,6 +194,30 @@ describe('a run', () => {
     expect(one.execution_id).toBe(other.execution_id);
   });
 
+  it('requests again when what is live is about to end, and the end of each run leaves the access of the other', async () => {
+    const { house, ada } = cast;
+    const first = await start();
+    await house.pass(24 * minute);
+    const second = await start({ duration: undefined });
+    await house.pass(2 * minute);
+    const third = await start({ duration: undefined });
+    expect([second.execution_id === first.execution_id, third.joined]).toEqual([true, false]);
+    expect(await together([endRun(ada, first), endRun(ada, second)])).toHaveLength(2);
+    await house.work();
+    expect([await holds(), await statusOf(ada, first.execution_id)]).toEqual([true, 'completed']);
+    expect(await endRun(ada, third)).toMatchObject({ outcome: 'given_back' });
+    await house.work();
+    expect(await holds()).toBe(false);
+  });
+
+  it('joins short access for the first half of its time', async () => {
+    const first = await start({ duration: 'PT4M' });
+    await cast.house.pass(minute);
+    expect(await start({ duration: undefined })).toMatchObject({ execution_id: first.execution_id });
+    await cast.house.pass(1.5 * minute);
+    expect(await start({ duration: undefined })).toMatchObject({ joined: false });
+  });
+
   it('cancels a request that waits for approval when its run ends or its heartbeat stays away', async () => {
     const ended = await start({ workflow: 'approved' });
     expect(await endRun(cast.ada, ended)).toMatchObject({ outcome: 'given_back' });

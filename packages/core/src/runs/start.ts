@@ -130,8 +130,8 @@ interface Candidate {
 }
 
 /**
- * Returns the caller's own request for the same role, at least at the same providers and for at least as long: one that
- * still waits, or whose access is live. One that runs requested must have a run that has not ended.
+ * Returns the caller's own request for the same role, at least at the same providers and for at least as long, without
+ * a duration for long enough to be of use: one that still waits, or whose access is live. One that runs requested must have a run that has not ended.
  */
 async function findJoinable(
   ctx: ActorContext,
@@ -159,10 +159,11 @@ async function findJoinable(
     order by e.created_at desc limit 100`,
   );
   const providers = request.providers ?? ctx.catalog.current().roles.get(request.role)?.providers ?? [];
-  const least = request.duration === undefined ? 0 : requireDuration(request.duration, 'duration');
-  return candidates.find(
-    (candidate) =>
-      providers.every((provider) => candidate.providers.includes(provider)) &&
-      (candidate.left ?? parseDuration(candidate.duration)) >= least,
-  )?.id;
+  const asked = request.duration === undefined ? undefined : requireDuration(request.duration, 'duration');
+  return candidates.find((candidate) => {
+    const whole = parseDuration(candidate.duration);
+    // A command that starts with what is about to end would lose it at once.
+    const least = asked ?? Math.min(ctx.timing.run.remaining, whole / 2);
+    return providers.every((provider) => candidate.providers.includes(provider)) && (candidate.left ?? whole) >= least;
+  })?.id;
 }
