@@ -4,6 +4,7 @@ import {
   getExecution,
   listAccess,
   listExecutions,
+  listInbox,
   requestElevation,
   returnAccess,
   terminateExecution,
@@ -61,6 +62,8 @@ describe('extending a request', () => {
       duration: 'PT30M',
       workflow_type: { name: 'approved' },
     });
+    // Its approver reads that the person has the access already.
+    expect((await listInbox(grace)).approvals).toMatchObject([{ execution_id: longer, extends: id }]);
     await approve(grace, longer);
     await house.work();
     const calls = house.provider.calls.length;

@@ -9,6 +9,7 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
     output.fields({
       approval: entry.id,
       request: entry.execution_id,
+      extends: entry.extends,
       from: `${entry.requester.name} <${entry.requester.email}>`,
       role: entry.role,
       reason: entry.reason,

@@ -45,6 +45,10 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
             </ul>,
           ],
           [texts.approvals.duration, durationInWords(item.duration)],
+          item.extends !== null && [
+            texts.execution.extends,
+            <a href={to(view, 'execution', item.extends)}>{texts.execution.earlierRequest}</a>,
+          ],
           [texts.approvals.requested, <When at={item.created_at} view={view} />],
           [texts.approvals.decideBy, <When at={item.expires_at} view={view} />],
           item.because !== null && [texts.approvals.reopened, `${item.because}.`],

@@ -67,6 +67,9 @@ export async function listInbox(ctx: ActorStore, input: PageOf & InboxFilter = {
         question: sql<boolean>`coalesce((select ${comments.kind} = 'question' from ${comments}
           where ${comments.executionId} = ${approvals.executionId} and ${comments.kind} <> 'comment'
           order by ${comments.createdAt} desc, ${comments.id} desc limit 1), false)`,
+        extended: sql<
+          string | null
+        >`(select ${executions.extendsId} from ${executions} where ${executions.id} = ${approvals.executionId})`,
       })
       .from(turns)
       .innerJoin(approvals, eq(approvals.id, turns.id))
@@ -167,9 +170,10 @@ interface Row {
   made: number;
   remarks: number;
   question: boolean;
+  extended: string | null;
 }
 
-function describe(ctx: Store, { approval: row, made, remarks, question }: Row): InboxEntry {
+function describe(ctx: Store, { approval: row, made, remarks, question, extended }: Row): InboxEntry {
   const subject = row.subject as ApprovalSubject;
   return {
     id: row.id,
@@ -198,5 +202,6 @@ function describe(ctx: Store, { approval: row, made, remarks, question }: Row): 
     decide_on_page: mustDecideOnPage(ctx, subject.role),
     comments: remarks,
     open_question: question,
+    extends: extended,
   };
 }
