@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CliError, usage } from './cli-error.js';
 import type { Operator } from './shell.js';
@@ -76,6 +77,13 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
 
   return {
     start: async () => {
+      // The tarball of the command line has neither the server's migrations nor its pages.
+      if (!existsSync(new URL('../../../packages/db/drizzle', import.meta.url))) {
+        throw new CliError(
+          'failed',
+          'the server is not part of this package: start it from its container image, or from its repository with npm start',
+        );
+      }
       const { runServer } = await import('@belay/server');
       await runServer(host, async () => (await import('@belay/demo')).openDemo);
     },

@@ -59,6 +59,17 @@ describe('the tarball of the command line, installed in an empty folder', () => 
     );
   });
 
+  it('says where the server is, which it cannot start', async () => {
+    const failed: { code: number; stderr: string } = await belay(['start']).then(
+      () => ({ code: 0, stderr: '' }),
+      (error) => error,
+    );
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toBe(
+      'belay: the server is not part of this package: start it from its container image, or from its repository with npm start\n',
+    );
+  });
+
   it('signs in with a token, and requests a role at a real server', async () => {
     const env = { BELAY_URL: world.url, BELAY_TOKEN: await world.token('requester', 'device') };
     expect((await belay(['whoami', '--json=email', '--jq', '.email'], env)).stdout).toBe('rita@example.test\n');
