@@ -187,13 +187,14 @@ function environment(): Record<string, string> {
   };
 }
 
-/** Starts `belay run` with a command that says its process id, and waits until it has. */
+/** Starts `belay run` with a command that runs the script and says its process id, and waits until it has. */
 async function start(script: string): Promise<Started & { command: number }> {
   return hearCommand(launch(script));
 }
 
 function launch(script: string): Started {
-  const command = [process.execPath, '-e', `console.log('pid ' + process.pid); ${script}`];
+  // Its number comes last: a signal meets what the script has set up.
+  const command = [process.execPath, '-e', `${script}; console.log('pid ' + process.pid);`];
   const child = spawn(process.execPath, [main, 'run', 'read-figures', '--', ...command], {
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -201,7 +202,8 @@ function launch(script: string): Started {
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text));
-  const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  // When all that it said has come, too, which 'exit' does not wait for.
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
   const one: Started = { child, ended, stdout: () => stdout, stderr: () => stderr };
   started.push(one);
   return one;
@@ -210,7 +212,7 @@ function launch(script: string): Started {
 async function hearCommand(one: Started): Promise<Started & { command: number }> {
   const pid = await vi.waitFor(
     () => {
-      const found = /pid (\d+)/.exec(one.stdout())?.[1];
+      const found = /pid (\d+)\n/.exec(one.stdout())?.[1];
       if (found === undefined) throw new Error(`the command has not started: ${one.stderr()}`);
       return Number(found);
     },
@@ -223,11 +225,12 @@ const stay = 'setInterval(() => {}, 1000);';
 
 describe('belay run, at a real PostgreSQL', () => {
   it.each([
-    ['ends by itself', 'process.exitCode = 0;', 0],
-    ['fails', 'process.exitCode = 3;', 3],
-  ])('has given the access back when the command %s, and ends with its code', async (_, script, code) => {
-    const { ended } = await start(`setTimeout(() => {}, 300); ${script}`);
+    ['ends by itself', 0],
+    ['fails', 3],
+  ])('has given the access back when the command %s, and ends with its code', async (_, code) => {
+    const { ended, command } = await start(`process.once('SIGUSR2', () => process.exit(${code})); ${stay}`);
     expect(await holds()).toBe(true);
+    process.kill(command, 'SIGUSR2');
     expect(await ended).toEqual({ code, signal: null });
     await gone();
   });
@@ -278,9 +281,11 @@ describe('belay run, at a real PostgreSQL', () => {
   });
 
   it('ends the access without a word of belay when it is killed, though the command lives on', async () => {
-    const { child, ended, command } = await start(stay);
+    const { child, command } = await start(stay);
+    // The command still holds what belay would say something on.
+    const exited = once(child, 'exit');
     child.kill('SIGKILL');
-    await ended;
+    await exited;
     await gone();
     expect(isAlive(command)).toBe(true);
   });
@@ -439,7 +444,6 @@ describe('belay run, killed in every way', () => {
       "const left = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true, stdio: 'ignore' }); left.unref(); console.log('left ' + left.pid); setTimeout(() => {}, 300);";
     const { ended, stdout } = await start(leaves);
     const outcome = await ended;
-    // Only now has the command surely said it.
     const left = Number(/left (\d+)/.exec(stdout())?.[1]);
     try {
       expect(outcome).toEqual({ code: 0, signal: null });
