@@ -8,7 +8,10 @@ import { ask, beginOnly, type Cast, catalogWith, openCast, request, statusOf } f
 const isLong = process.env.BELAY_TEST_LONG !== undefined;
 const count = isLong ? 1_000 : 12;
 
-/** Measures, until it is stopped, how long this process's event loop was held and how old transactions became. */
+/**
+ * Measures, until it is stopped, how long this process's event loop was held and how long transactions were open, in seconds.
+ * A neighbour on the processor is not our doing: in both, only time counts in which this process computed.
+ */
 function observe(cast: Cast): { stop(): Promise<{ held: number; oldest: number }> } {
   let held = 0;
   let oldest = 0;
@@ -16,17 +19,23 @@ function observe(cast: Cast): { stop(): Promise<{ held: number; oldest: number }
   const timer = setInterval(() => {
     const at = performance.now();
     const { user, system } = process.cpuUsage(last.used);
-    // A neighbour on the processor is not the loop's doing: what was held was also used.
     held = Math.max(held, Math.min(at - last.at, (user + system) / 1_000));
     last = { at, used: process.cpuUsage() };
   }, 5);
   let stopped = false;
   const looking = (async () => {
+    let open = new Map<string, NodeJS.CpuUsage>();
     while (!stopped) {
-      const [row] = await cast.house.database.sql`
-        select coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::float8 as age
-        from pg_stat_activity where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`;
-      oldest = Math.max(oldest, row?.age ?? 0);
+      const now = process.cpuUsage();
+      const rows = await cast.house.database.sql<{ transaction: string; age: number }[]>`
+        select pid || ' ' || xact_start as transaction, extract(epoch from clock_timestamp() - xact_start)::float8 as age
+        from pg_stat_activity where datname = current_database() and backend_type = 'client backend'
+          and pid <> pg_backend_pid() and xact_start is not null`;
+      open = new Map(rows.map(({ transaction }) => [transaction, open.get(transaction) ?? now]));
+      for (const { transaction, age } of rows) {
+        const { user, system } = process.cpuUsage(open.get(transaction));
+        oldest = Math.max(oldest, Math.min(age, (user + system) / 1_000_000));
+      }
       await wait(5);
     }
   })();
@@ -81,7 +90,7 @@ describe('an execution with much to compute', () => {
       await untilDone(id);
       const { held, oldest } = await observing.stop();
       expect(await statusOf(ada, id)).toBe('completed');
-      expect({ held: held < 100, oldest: oldest < 1 }, JSON.stringify({ held, oldest })).toEqual({
+      expect({ held: held < 100, oldest: oldest < 0.25 }, JSON.stringify({ held, oldest })).toEqual({
         held: true,
         oldest: true,
       });
@@ -116,9 +125,16 @@ describe('an execution with much to compute', () => {
       const broken = await breakIt();
       const whole = await request(ada, { workflow: 'short' });
       expect(await first()).toBe(broken);
-      await performStep(house.ctx, { executionId: broken, key: TURN });
+      const isDueAgain = () =>
+        house.database.sql`update steps set lease_until = app_now() where execution_id = ${broken}`;
+      // The first pauses are of seconds, which a busy machine takes between two statements; the seventh is of a minute.
+      for (let failure = 1; failure <= 7; failure += 1) {
+        if (failure > 1) await isDueAgain();
+        await performStep(house.ctx, { executionId: broken, key: TURN });
+      }
       expect(await first()).toBe(whole);
-      await expect.poll(first, { timeout: 10_000 }).toBe(broken);
+      await isDueAgain();
+      expect(await first()).toBe(broken);
     });
 
     it('is tried later each time, with a line of the log when that begins and a number to watch', async () => {
