@@ -180,7 +180,8 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
   };
 }
 
-function makeBinding({ id, identity }: EntitlementRef, target: Target, until: Date) {
+/** Returns the binding of an entitlement, as the API takes it. */
+export function makeBinding({ id, identity }: Pick<EntitlementRef, 'id' | 'identity'>, target: Target, until: Date) {
   return {
     apiVersion: `${group}/v1`,
     kind: target.namespace === undefined ? 'ClusterRoleBinding' : 'RoleBinding',

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { type HttpClient, openHttpClient } from '../http/client.js';
 import { type Credentials, fixedCredentials, readCredentials } from '../http/tokens.js';
@@ -8,16 +7,8 @@ import { createAuthorizer } from './authorizer.js';
 import { type Connection, connectionOf, type KubernetesConfig } from './config.js';
 import { createIdentities } from './identities.js';
 import { group } from './objects.js';
-
-const reviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) });
-
-interface Action {
-  verb: string;
-  resource: string;
-  group: string;
-  namespace?: string;
-  name?: string;
-}
+import { findObstacles } from './obstacles.js';
+import { type Action, findMissing } from './reviews.js';
 
 const bindings = ['rolebindings', 'clusterrolebindings'];
 /** Without these nothing can be granted or revoked anywhere. */
@@ -50,6 +41,7 @@ export async function openKubernetes(config: KubernetesConfig, tools: ConnectorT
       if (missing.length > 0) throw new Terminal(`The cluster does not permit the connector to ${missing.join(', ')}`);
     },
     weaknesses: (signal) => findWeaknesses(client, signal),
+    obstacles: (accesses, signal) => findObstacles(client, { accesses, config }, signal),
     close: () => client.close(),
   };
 }
@@ -64,29 +56,6 @@ function credentialsOf({ token, tokenFile }: Connection): Credentials | undefine
       throw new Retryable("The connector's token file cannot be read", { cause: error });
     }
   });
-}
-
-/** Asks the cluster what the connector may do, and returns what it may not. */
-async function findMissing(client: HttpClient, actions: readonly Action[], signal: AbortSignal): Promise<string[]> {
-  const allowed = await Promise.all(
-    actions.map(async (resourceAttributes) => {
-      const review = await client.ask(
-        {
-          method: 'POST',
-          path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-          json: {
-            apiVersion: 'authorization.k8s.io/v1',
-            kind: 'SelfSubjectAccessReview',
-            spec: { resourceAttributes },
-          },
-          schema: reviewSchema,
-        },
-        signal,
-      );
-      return review.status.allowed;
-    }),
-  );
-  return actions.filter((_, index) => !allowed[index]).map(({ verb, resource }) => `${verb} ${resource}`);
 }
 
 async function findWeaknesses(client: HttpClient, signal: AbortSignal): Promise<Weakness[]> {

@@ -212,6 +212,63 @@ describe('roles that are not granted', () => {
   });
 });
 
+describe('what would not be granted', () => {
+  const told = async (by: ProviderClient, { access }: Pick<EntitlementRef, 'access'>) =>
+    (await by.obstacles?.([access], calm()))?.map(({ message }) => message);
+  /** Gives omar, who has nothing else, some rights by a role of his own. */
+  const permit = async (name: string, rules: unknown[], namespace?: string) => {
+    await cluster.admin('POST', `${rbac}/clusterroles`, { metadata: { name }, rules });
+    const scope = namespace === undefined ? 'clusterrolebindings' : `namespaces/${namespace}/rolebindings`;
+    await cluster.admin('POST', `${rbac}/${scope}`, {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'omar' }],
+    });
+  };
+
+  it('is known without a change, and nothing of what would be', async () => {
+    const fine = await one();
+    expect(await told(client, fine)).toEqual([]);
+    expect(await told(client, { access: { ...fine.access, scope: 'cluster' } })).toEqual([]);
+    expect(await bindingsIn(fine.namespace)).toEqual([]);
+    expect(await told(client, { access: { ...fine.access, role: 'cluster-role/none' } })).toEqual([
+      'the ClusterRole none does not exist',
+    ]);
+    expect(await told(client, { access: { ...fine.access, scope: 'namespace/none' } })).toEqual([
+      'the namespace none does not exist',
+    ]);
+    const privileged = await one([{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]);
+    expect(await told(client, privileged)).toEqual([
+      `the ClusterRole ${privileged.role} is privileged, so it is not granted`,
+    ]);
+    expect(await told(await cluster.client({ allow_privileged_roles: true }), privileged)).toEqual([]);
+  });
+
+  it('is what the connector may not do there, and the role that it may not bind', async () => {
+    const { access, namespace, role } = await one();
+    const group = 'rbac.authorization.k8s.io';
+    const limited = await cluster.client({ token: cluster.target.tokens.omar });
+    await permit('omar-reads', [{ apiGroups: [group], resources: ['clusterroles'], verbs: ['get'] }]);
+    await permit('omar-looks', [{ apiGroups: [group], resources: ['rolebindings'], verbs: ['get'] }], namespace);
+    const verbs = ['create', 'patch', 'delete'];
+    await expect
+      .poll(() => told(limited, { access }))
+      .toEqual([
+        `the connector may not ${verbs.map((one) => `${one} rolebindings`).join(', ')} in the namespace ${namespace}`,
+      ]);
+    await permit('omar-changes', [{ apiGroups: [group], resources: ['rolebindings'], verbs }], namespace);
+    await expect
+      .poll(() => told(limited, { access }))
+      .toEqual([`the connector may not bind the ClusterRole ${role} in the namespace ${namespace}`]);
+    await permit('omar-binds', [
+      { apiGroups: [group], resources: ['clusterroles'], verbs: ['bind'], resourceNames: [role] },
+    ]);
+    await expect.poll(() => told(limited, { access })).toEqual([]);
+    await cluster.admin('DELETE', `${rbac}/clusterrolebindings/omar-reads`);
+    await cluster.admin('DELETE', `${rbac}/clusterrolebindings/omar-binds`);
+  });
+});
+
 describe('a namespace or cluster that is gone', () => {
   it('ends the access with it', async () => {
     const it = await one();

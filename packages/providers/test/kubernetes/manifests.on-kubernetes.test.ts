@@ -54,6 +54,8 @@ it('lets the connector work with the example of its rights, and with the roles t
     identity: 'rita',
     access: { role: `cluster-role/${role}`, scope: 'namespace/default' },
   });
+  const accesses = ['shop-operator', 'belay'].map((role) => one(role).access);
+  expect(await client.obstacles?.(accesses, signal)).toMatchObject([{ access: { role: 'cluster-role/belay' } }]);
   await client.authorizer?.ensurePresent(one('shop-operator'), until, signal);
   await expect.poll(() => cluster.canList('rita', 'default')).toBe(true);
   await client.authorizer?.ensureAbsent(one('shop-operator'), signal);

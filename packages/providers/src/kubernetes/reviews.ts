@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { HttpClient } from '../http/client.js';
+
+const reviewSchema = z.object({ status: z.object({ allowed: z.boolean() }) });
+
+export interface Action {
+  verb: string;
+  resource: string;
+  group: string;
+  namespace?: string;
+  name?: string;
+}
+
+/** Asks the cluster what the connector may do, and returns what it may not. */
+export async function findMissing(
+  client: HttpClient,
+  actions: readonly Action[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const allowed = await Promise.all(
+    actions.map(async (resourceAttributes) => {
+      const review = await client.ask(
+        {
+          method: 'POST',
+          path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+          json: {
+            apiVersion: 'authorization.k8s.io/v1',
+            kind: 'SelfSubjectAccessReview',
+            spec: { resourceAttributes },
+          },
+          schema: reviewSchema,
+        },
+        signal,
+      );
+      return review.status.allowed;
+    }),
+  );
+  return actions.filter((_, index) => !allowed[index]).map(({ verb, resource }) => `${verb} ${resource}`);
+}
