@@ -276,7 +276,7 @@ describe('a decision by a click at Slack', () => {
     expect(performance.now() - begun).toBeLessThan(20_000);
     expect(await statusOf(id)).toBe('open');
     slow.open();
-    await vi.waitFor(async () => expect(await statusOf(id)).toBe('approved'), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await statusOf(id)).toBe('approved'), { timeout: 30_000 });
     await end(id);
   });
 
