@@ -122,13 +122,13 @@ function digest(text: string): string {
 }
 
 /** Returns the names of an entitlement's access. Throws `Terminal` when it does not belong to this connector. */
-function readAccess(entitlement: EntitlementRef): { role: string } {
+export function readAccess(entitlement: Pick<EntitlementRef, 'access'>): { role: string } {
   const access = grantedRole.safeParse(entitlement.access);
   if (!access.success) throw new Terminal('The access is not a role of the server');
   return access.data;
 }
 
-async function hasRole(sql: Statements, role: string): Promise<boolean> {
+export async function hasRole(sql: Statements, role: string): Promise<boolean> {
   const rows = await sql.rows('select 1 from accounts where user = ? and is_role', [role]);
   return rows.length > 0;
 }

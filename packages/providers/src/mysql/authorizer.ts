@@ -5,7 +5,7 @@ import type { MysqlConfig } from './config.js';
 import type { Database, Statements } from './database.js';
 import { findLeftovers } from './leftovers.js';
 import { listEntitlements } from './lists.js';
-import { grantRole, readMembers, removeMarks, revokeRole } from './memberships.js';
+import { grantRole, readAdministered, readMembers, removeMarks, revokeRole } from './memberships.js';
 import { findReason, refuse } from './rights.js';
 import { endSessions, readHolders, readProxies } from './sessions.js';
 import { requirePrivileges, requireSight } from './setup.js';
@@ -135,11 +135,8 @@ async function reportLeftovers(sql: Statements, subject: Subject): Promise<void>
 
 /** Lists the roles that the connector may grant, without those that would be rejected. */
 async function listRoles(sql: Statements, config: MysqlConfig): Promise<ProviderRole[]> {
-  const rows = await sql.rows<{ role: string }>(
-    `select distinct role from memberships where admin and concat(user, char(64), host) = current_user() order by role`,
-  );
   const roles: ProviderRole[] = [];
-  for (const { role } of rows) {
+  for (const role of await readAdministered(sql)) {
     if (!config.allow_privileged_roles && (await findReason(sql, role)) !== null) continue;
     roles.push({ name: role, arn: `mysql:role/${encodeURIComponent(role)}`, description: '' });
   }

@@ -20,6 +20,14 @@ export async function readMembers(
   return members;
 }
 
+/** Returns the roles that the connector's user holds with admin option. */
+export async function readAdministered(sql: Statements): Promise<string[]> {
+  const rows = await sql.rows<{ role: string }>(
+    'select distinct role from memberships where admin and concat(user, char(64), host) = current_user() order by role',
+  );
+  return rows.map(({ role }) => role);
+}
+
 /** Marks the account and grants it the role. Throws `Retryable` when it was renamed in between. */
 export async function grantRole(sql: Statements, id: string, subject: Subject, account: Account): Promise<void> {
   const { role } = subject;

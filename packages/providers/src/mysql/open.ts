@@ -3,6 +3,7 @@ import { createAuthorizer } from './authorizer.js';
 import type { MysqlConfig } from './config.js';
 import { openDatabase } from './database.js';
 import { createIdentities } from './identities.js';
+import { findObstacles } from './obstacles.js';
 import { checkSetup, findWeaknesses } from './setup.js';
 
 /** Opens the client of a server. */
@@ -13,6 +14,7 @@ export function openMysql(config: MysqlConfig, tools: ConnectorTools): ProviderC
     identities: createIdentities(config, database),
     check: (signal) => database.use(signal, checkSetup),
     weaknesses: (signal) => database.use(signal, findWeaknesses),
+    obstacles: (accesses, signal) => database.use(signal, (sql) => findObstacles(sql, { accesses, config })),
     close: () => database.close(),
   };
 }

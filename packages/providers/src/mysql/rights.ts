@@ -4,7 +4,7 @@ import type { MysqlConfig } from './config.js';
 import type { Statements } from './database.js';
 
 /** Why a role counts as privileged, as the end of "The role …". */
-const reasons = {
+export const reasons = {
   server: 'has privileges on the whole server (ON *.*)',
   system: 'has privileges on a schema of the server, or on the one of the connector',
   option: 'holds privileges with grant option, which its holder can grant to others',

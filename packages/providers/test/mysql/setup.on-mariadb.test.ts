@@ -33,6 +33,31 @@ describe('the setup of MariaDB for Belay', () => {
     expect(await client.weaknesses?.(calm())).toEqual([]);
   });
 
+  it('says before a grant which roles would not be granted, and grants the others', async () => {
+    const client = await server.client();
+    const [fine, privileged] = [await server.role(), await server.role()];
+    await sql('create role not_administered');
+    await sql(`grant process on *.* to ${privileged}`);
+    const roles = [fine, 'no_such_role', 'not_administered', privileged];
+    const told = await client.obstacles?.(
+      roles.map((role) => ({ role })),
+      calm(),
+    );
+    expect(told).toMatchObject([
+      { access: { role: 'no_such_role' }, message: 'the role no_such_role does not exist' },
+      { access: { role: 'not_administered' }, message: 'belay@% may not grant the role not_administered' },
+      { access: { role: privileged }, message: expect.stringContaining('privileges on the whole server') },
+    ]);
+    const allowing = await server.client({ allow_privileged_roles: true });
+    expect(await allowing.obstacles?.([{ role: privileged }], calm())).toEqual([]);
+    const { identity } = await server.login();
+    for (const role of roles) {
+      const grant = client.authorizer?.ensurePresent({ id: 'told', identity, access: { role } }, until, calm());
+      expect([role, (await failure(grant)) === undefined]).toEqual([role, role === fine]);
+    }
+    await sql('drop role not_administered');
+  });
+
   it('permits Belay’s user nothing else', async () => {
     const role = await server.role();
     const { user } = await server.login();
