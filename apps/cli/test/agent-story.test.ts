@@ -73,7 +73,7 @@ describe('an agent by the command line, beside a real server', () => {
       const sessions = await installation.program(['sessions', '--json'], found);
       // No person has signed in through it; the message is the agent's.
       expect([0, 3]).toContain(sessions.code);
-      expect(sessions.stdout + sessions.stderr).not.toContain('8080');
+      expect(sessions.stdout + sessions.stderr).not.toMatch(/:8080\b/);
     });
     await patiently(async () => {
       const { stdout } = await installation.program(['doctor', '--json'], found);

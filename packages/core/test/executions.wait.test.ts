@@ -90,10 +90,10 @@ it('a wait looks every 2.5 s at least, also where nothing but events is followed
   const following = (async () => {
     for await (const _event of watchExecution(ada, { id, signal: stop.signal })) if (stop.signal.aborted) return;
   })();
-  await vi.waitFor(() => expect(Math.max(...pauses)).toBeGreaterThan(3_000), { timeout: 15_000 });
+  await vi.waitFor(() => expect(Math.max(...pauses)).toBeGreaterThan(3_000), { timeout: 30_000 });
   pauses.length = 0;
   const waiting = waitForExecution(ada, { id, until: 'ended', wait: 'PT30S', signal: stop.signal });
-  await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(10), { timeout: 15_000 });
+  await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(10), { timeout: 30_000 });
   expect(Math.max(...pauses.slice(0, 10))).toBeLessThanOrEqual(2_500);
   stop.abort();
   await Promise.allSettled([following, waiting]);
@@ -109,10 +109,10 @@ it('a wait goes on through a short absence of the database', async () => {
   const log = { ...cast.house.ctx.log, error: () => void (failed += 1) };
   // The reader rests for the first time when its first look is done: a request whose first look fails is answered at once.
   const resting = vi.fn(ada.delay);
-  const waiting = waitForExecution({ ...ada, log, delay: resting }, { id, until: 'ended', wait: 'PT20S', signal });
+  const waiting = waitForExecution({ ...ada, log, delay: resting }, { id, until: 'ended', wait: 'PT30S', signal });
   await vi.waitFor(() => expect(resting).toHaveBeenCalled(), { timeout: 30_000 });
   away = true;
-  await vi.waitFor(() => expect(failed).toBe(1), { timeout: 15_000 });
+  await vi.waitFor(() => expect(failed).toBe(1), { timeout: 30_000 });
   away = false;
   await cancelExecution(cast.ada, { id });
   expect((await waiting).state).toBe('cancelled');

@@ -120,7 +120,7 @@ describe('with years of history, everything is found by an index', () => {
     const before = (await others).map(({ pid }) => pid as number);
     await own`select pg_terminate_backend(pid) from unnest(${before}::int[]) as pid`;
     const left = async () => (await own`select from pg_stat_activity where pid = any(${before})`).length;
-    await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 30_000 });
     await own`select pg_stat_force_next_flush()`;
     own.release();
   }

@@ -187,7 +187,7 @@ describe('a session', () => {
       release = resolve;
     });
     const working = refreshSessions(ctx);
-    await expect.poll(() => corp.state.attempts, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => corp.state.attempts, { timeout: 30_000 }).toBe(1);
     // Newer tokens came meanwhile; or the login ended, and the session with it.
     await database.sql.unsafe(change === 'update' ? "update sessions set sealed = 'newer'" : 'delete from logins');
     release();

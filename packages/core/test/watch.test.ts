@@ -11,7 +11,7 @@ const never: ActorContext['delay'] = (_milliseconds, signal) =>
   );
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Watches and keeps what comes; `until` resolves when enough is there, and fails after ten seconds. */
+/** Watches and keeps what comes; `until` resolves when enough is there, and fails after half a minute. */
 function follow(person: ActorContext, id: string, after?: number) {
   const stop = new AbortController();
   const events: ExecutionEvent[] = [];
@@ -29,7 +29,7 @@ function follow(person: ActorContext, id: string, after?: number) {
     types: () => events.map(({ event_type }) => event_type),
     until: (enough: (events: ExecutionEvent[]) => boolean) =>
       new Promise<void>((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error(`Only ${events.map(({ event_type }) => event_type)}`)), 10_000);
+        const late = setTimeout(() => reject(new Error(`Only ${events.map(({ event_type }) => event_type)}`)), 30_000);
         tell = () => {
           if (!enough(events)) return;
           clearTimeout(late);
@@ -109,10 +109,10 @@ describe('watching an execution', () => {
     const person = { ...counted.person(ada), delay };
     const watching = all.map(({ id }) => follow(person, id as string));
     const polled = async () => {
-      await expect.poll(() => waits.length, { timeout: 20_000 }).toBe(300);
+      await expect.poll(() => waits.length, { timeout: 30_000 }).toBe(300);
       const before = counted.statements;
       for (const go of waits.splice(0)) go();
-      await expect.poll(() => waits.length, { timeout: 20_000 }).toBe(300);
+      await expect.poll(() => waits.length, { timeout: 30_000 }).toBe(300);
       return counted.statements - before;
     };
     // The first glance has nothing to compare with; the second finds nothing.
@@ -161,7 +161,7 @@ describe('watching an execution', () => {
     const [cut] = await listeners();
     await house.database.sql`select pg_terminate_backend(${cut?.pid ?? 0})`;
     await expect
-      .poll(async () => (await listeners()).filter(({ pid }) => pid !== cut?.pid).length, { timeout: 10_000 })
+      .poll(async () => (await listeners()).filter(({ pid }) => pid !== cut?.pid).length, { timeout: 30_000 })
       .toBe(1);
     await cancelExecution(ada, { id });
     await watching.until(has('execution.cancel_requested'));

@@ -8,8 +8,8 @@ import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-pr
 /** A connection is silent two seconds after the time limit of its statement. */
 const statementMilliseconds = 500;
 const silence = statementMilliseconds + 2_000;
-/** What a busy machine adds. */
-const slack = 3_000;
+/** What a busy machine adds; the code of each error says by which limit it ended. */
+const slack = 10_000;
 
 let database: TestDatabase;
 let proxy: FaultyProxy;
@@ -235,9 +235,9 @@ it('listens again after its connection went silent, and reports it', async () =>
   });
   await expect.poll(() => told, { timeout: 30_000 }).toEqual(['connected']);
   proxy.swallow(true);
-  await expect.poll(() => told.slice(0, 2), { timeout: 12_000 }).toEqual(['connected', 'lost']);
+  await expect.poll(() => told.slice(0, 2), { timeout: 30_000 }).toEqual(['connected', 'lost']);
   proxy.swallow(false);
-  await expect.poll(() => told.at(-1), { timeout: 12_000 }).toBe('connected');
+  await expect.poll(() => told.at(-1), { timeout: 30_000 }).toBe('connected');
   await database.sql`select pg_notify('belay_test', 'hello')`;
   await expect.poll(() => told.at(-1), { timeout: 30_000 }).toBe('hello');
   await listening.close();
@@ -246,7 +246,7 @@ it('listens again after its connection went silent, and reports it', async () =>
 it('does not wait without limit for a turn over a lost connection', async () => {
   const held = await takeTurn(database.url, 'presence');
   const waiting = outcomeOf(takeTurn(url, 'presence'));
-  await expect.poll(() => held.isWanted(), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => held.isWanted(), { timeout: 30_000 }).toBe(true);
   proxy.swallow(true);
   expect((await waiting).codes).toMatch(/CONNECTION_SILENT|CONNECTION_CLOSED/);
   await held.release();

@@ -10,7 +10,7 @@ it('gives a turn to one process alone, or to several that share it, and to the n
   const second = await takeTurn(database.url, 'demo_workers', { shared: true });
   expect([await first.isWanted(), await tryTurn(database.url, 'demo_workers')]).toEqual([false, undefined]);
   const alone = takeTurn(database.url, 'demo_workers');
-  await expect.poll(() => first.isWanted(), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => first.isWanted(), { timeout: 30_000 }).toBe(true);
   await first.release();
   expect(await second.isWanted()).toBe(true);
   await second.release();
@@ -30,7 +30,7 @@ it('stops waiting when aborted, and notices that a turn was lost with its connec
   await database.sql`
     select pg_terminate_backend(pid) from pg_locks
     where relation = 'public.turn_presence'::regclass and granted and pid <> pg_backend_pid()`;
-  await vi.waitFor(() => expect(held.isWanted()).rejects.toThrow(/was lost/), { timeout: 20_000 });
+  await vi.waitFor(() => expect(held.isWanted()).rejects.toThrow(/was lost/), { timeout: 30_000 });
   await held.release();
 });
 

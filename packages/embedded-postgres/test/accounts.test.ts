@@ -98,7 +98,7 @@ describeAsRoot('the account that the server runs as', () => {
     expect(await second.until('started')).toEqual({ started: true, adopted: true, url });
     await stop(second);
     // pg_ctl returns when the pid file is gone, which is a moment before the process is.
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 20_000);
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 30_000);
     const third = serve(kit, options, { uid: SOMEBODY });
     expect(await third.until('started')).toEqual({ started: true, adopted: false, url });
     expect(await query(url ?? '', 'select answer from kept')).toEqual([{ answer: 42 }]);

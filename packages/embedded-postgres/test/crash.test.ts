@@ -66,7 +66,7 @@ describe('after kill -9', () => {
       const served = serve(kit, { dataDirectory: data }, { write: true });
       const { url, adopted } = await served.until('started');
       expect(adopted).toBe(false);
-      await vi.waitFor(() => expect(acknowledgedBy(served).length).toBeGreaterThan(50), 10_000);
+      await vi.waitFor(() => expect(acknowledgedBy(served).length).toBeGreaterThan(50), 30_000);
       await killServer(data, url ?? '');
       served.child.kill('SIGKILL');
       await served.ended;
@@ -128,7 +128,7 @@ describe('after kill -9', () => {
         await (await start(data)).stop();
         expect(readdirSync(data).sort()).toEqual(['postgres', 'postgres.password', 'postgres.port']);
       },
-      { timeout: 10_000, interval: 200 },
+      { timeout: 30_000, interval: 200 },
     );
   });
 });
@@ -201,7 +201,7 @@ describe('what a dead process left behind', () => {
     const pid = postmasterOf(join(data, 'postgres')) ?? 0;
     await first.stop();
     // pg_ctl returns when the pid file is gone, which is a moment before the process is.
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 20_000);
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 30_000);
     writeFileSync(file, content.replace(/^\d+/, String(process.pid)));
     const second = await start(data);
     expect(second.adopted).toBe(false);

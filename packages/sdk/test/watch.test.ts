@@ -215,7 +215,7 @@ describe('a watch', () => {
     const waiting = stream.next();
     abort.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'aborted' });
-    await vi.waitFor(() => expect(closed).toBe(true), 20_000);
+    await vi.waitFor(() => expect(closed).toBe(true), 30_000);
   });
 
   it('lets the server go when the loop is left', async () => {
@@ -230,6 +230,6 @@ describe('a watch', () => {
     });
     await using server = await listen(handler);
     for await (const { seq } of createClient({ url: server.url }).executions.watch('x')) if (seq === 2) break;
-    await vi.waitFor(() => expect(closed).toBe(true), 20_000);
+    await vi.waitFor(() => expect(closed).toBe(true), 30_000);
   });
 });

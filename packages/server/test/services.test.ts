@@ -291,7 +291,7 @@ services:
     await start({ ...secretId, BELAY_SECRET: '' });
     kms.mood = 'forbidden';
     await vi.waitFor(async () => expect(await health()).toMatchObject({ code: 200, status: 'degraded' }), {
-      timeout: 15_000,
+      timeout: 30_000,
     });
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     await configure('services: { encryption: { provider: local } }');

@@ -26,11 +26,11 @@ async function visit(town: Town, from: number): Promise<{ granted: number; late:
 }
 
 /**
- * What a silent target elsewhere may cost beside what the same takes on this machine now: less than half of the six seconds of a call there,
- * so that no person has waited for one.
+ * What a silent target elsewhere may cost beside what the same takes on this machine now: less than the six seconds of a call there, so
+ * that no person has waited for one.
  */
 function expectUnharmed(found: { granted: number; late: number }, before: { granted: number; late: number }): void {
-  expect(found.late).toBeLessThan(before.late + 3 * second);
+  expect(found.late).toBeLessThan(before.late + 5 * second);
   expect(found.granted).toBeLessThan(before.granted + 5 * second);
 }
 

@@ -28,7 +28,7 @@ describe('opening a queue on PostgreSQL', () => {
     const worker = await startWorker({ context: testContext(recordLog()), backend, verbs });
     const waker = createWaker(backend, recordLog(), { now: Date.now });
     waker.wake(Array.from({ length: 1_000 }, () => stepJob()));
-    await vi.waitFor(() => expect(verbs.calls).toHaveLength(1_000), { timeout: 15_000 });
+    await vi.waitFor(() => expect(verbs.calls).toHaveLength(1_000), { timeout: 30_000 });
     await waker.close();
     await worker.stop();
     await backend.close();
@@ -68,7 +68,7 @@ describe.runIf(hasRedis())('a cluster of Redis', () => {
     const admin = new Redis(server.port, '127.0.0.1');
     await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     await vi.waitFor(async () => expect(await admin.call('CLUSTER', 'INFO')).toContain('cluster_state:ok'), {
-      timeout: 15_000,
+      timeout: 30_000,
     });
     const node = `redis://127.0.0.1:${server.port}`;
     const log = recordLog();

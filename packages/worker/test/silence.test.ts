@@ -47,7 +47,7 @@ describe.each(targets)('a queue on $kind whose connections go silent', ({ start 
     url.port = String(proxy.port);
     const log = recordLog();
     const backend = await openQueueBackend({ ...target.options(url.href), log });
-    await expect.poll(() => backend.check(), { timeout: 10_000 }).toBe('healthy');
+    await expect.poll(() => backend.check(), { timeout: 30_000 }).toBe('healthy');
     const verbs = recordVerbs();
     const worker = await startWorker({ context: testContext(log), backend, verbs });
     const waker = createWaker(backend, log, { now: Date.now });
@@ -75,7 +75,7 @@ describe.each(targets)('a queue on $kind whose connections go silent', ({ start 
       .toBe('carried');
     await carried();
     // A connection that idled while the others went silent is found out by its first use.
-    await expect.poll(() => backend.check(), { timeout: 10_000 }).toBe('healthy');
+    await expect.poll(() => backend.check(), { timeout: 30_000 }).toBe('healthy');
     await waker.close();
     await worker.stop();
     await backend.close();

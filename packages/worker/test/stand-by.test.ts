@@ -23,7 +23,7 @@ it('stands by from the first sweep of a worker that starts while something is he
   // It sweeps once, at its start.
   const worker = await startWorker({ context: house.ctx, backend, sweepMilliseconds: 3_600_000 });
   try {
-    await vi.waitFor(() => expect(kept.calls).toEqual(['standBy']), { timeout: 10_000 });
+    await vi.waitFor(() => expect(kept.calls).toEqual(['standBy']), { timeout: 30_000 });
     expect(other.calls).toEqual([]);
   } finally {
     await worker.stop();
@@ -42,7 +42,7 @@ it('stands by repeatedly, and not after the worker has stopped', async () => {
   const queue = await createDatabase();
   const backend = await openQueueBackend({ databaseUrl: queue.url.href, log: recordLog() });
   const worker = await startWorker({ context: house.ctx, backend, sweepMilliseconds: 20 });
-  await vi.waitFor(() => expect(kept.calls.length).toBeGreaterThan(3), { timeout: 10_000 });
+  await vi.waitFor(() => expect(kept.calls.length).toBeGreaterThan(3), { timeout: 30_000 });
   await worker.stop();
   const { length } = kept.calls;
   await backend.close();

@@ -51,7 +51,7 @@ describe('the sweeper', () => {
     const verbs = { ...recordVerbs(), findDue };
     const sweeper = startSweeper(testContext(recordLog(), steps), { interval: 10_000, agenda, plan, verbs });
     for (let pass = 0; pass < 2; pass += 1) await steps.next();
-    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 20_000);
+    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 30_000);
     await sweeper.stop();
     const [first = 0, second = 0, third = 0] = steps.asked;
     expect([first, second]).toEqual([1_500, 250]);
@@ -65,7 +65,7 @@ describe('the sweeper', () => {
     const context = { ...testContext(recordLog(), steps), clock };
     const sweeper = startSweeper(context, { interval: 10_000, agenda, plan, verbs: recordVerbs() });
     for (let pass = 0; pass < 2; pass += 1) await steps.next();
-    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 20_000);
+    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 30_000);
     await sweeper.stop();
     expect(steps.asked.slice(0, 2)).toEqual([250, 250]);
     expect(steps.asked[2]).toBeGreaterThanOrEqual(7_500);
@@ -90,8 +90,8 @@ describe('the sweeper', () => {
     for (let pass = 0; pass < 3; pass += 1) await steps.next();
     down = false;
     await steps.next();
-    await vi.waitFor(() => expect(verbs.sweeps).toBe(5), 20_000);
-    await vi.waitFor(() => expect(log.count('info', /reachable again/)).toBe(1), 20_000);
+    await vi.waitFor(() => expect(verbs.sweeps).toBe(5), 30_000);
+    await vi.waitFor(() => expect(log.count('info', /reachable again/)).toBe(1), 30_000);
     await sweeper.stop();
     expect(log.count('warn', /not reachable/)).toBe(1);
   });
@@ -115,7 +115,7 @@ describe('the sweeper', () => {
     [away, down] = [false, true];
     await steps.next();
     down = false;
-    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 20_000);
+    await vi.waitFor(() => expect(steps.asked).toHaveLength(3), 30_000);
     await sweeper.stop();
     expect(steps.asked.slice(0, 2)).toEqual([1_000, 1_000]);
     expect(steps.asked[2]).toBeGreaterThanOrEqual(7_500);
@@ -125,11 +125,11 @@ describe('the sweeper', () => {
     const verbs = recordVerbs();
     const plans = vi.fn();
     const sweeper = startSweeper(testContext(recordLog()), { interval: 3_600_000, agenda, plan: plans, verbs });
-    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(1), 20_000);
+    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(1), 30_000);
     for (let time = 0; time < 5; time += 1) sweeper.soon();
-    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(2), 20_000);
+    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(2), 30_000);
     sweeper.soon();
-    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(3), 20_000);
+    await vi.waitFor(() => expect(plans).toHaveBeenCalledTimes(3), 30_000);
     await sweeper.stop();
   });
 
@@ -196,7 +196,7 @@ describe('the sweeper', () => {
       plan,
       verbs: { ...verbs, findDue },
     });
-    await vi.waitFor(() => expect(verbs.sweeps).toBe(1), 20_000);
+    await vi.waitFor(() => expect(verbs.sweeps).toBe(1), 30_000);
     expect(steps.asked).toHaveLength(0);
     const stopping = sweeper.stop();
     expect(finished).toBe(false);

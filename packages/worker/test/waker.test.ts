@@ -37,7 +37,7 @@ describe('the waker', () => {
     waker.wake([first]);
     waker.wake([second, { queue: 'entitlements', entitlementId: third.executionId, provider: 'memory' }]);
     expect(sent).toEqual([]);
-    await vi.waitFor(() => expect(sent).toHaveLength(2), 20_000);
+    await vi.waitFor(() => expect(sent).toHaveLength(2), 30_000);
     expect(sent.find(({ queue }) => queue === 'executions')?.jobs).toEqual(
       [first, second].map(({ executionId, key }) => ({ executionId, key })),
     );
@@ -53,7 +53,7 @@ describe('the waker', () => {
     const soon = stepJob(new Date(now() + 9_000));
     const overdue = stepJob(new Date(now() - 60_000));
     waker.wake([stepJob(new Date(now() + 11_000)), soon, overdue]);
-    await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
+    await vi.waitFor(() => expect(sent).toHaveLength(1), 30_000);
     expect(sent[0]?.jobs).toEqual(
       [soon, overdue].map(({ executionId, key, dueAt }) => ({ executionId, key, due: dueAt?.getTime() })),
     );
@@ -64,7 +64,7 @@ describe('the waker', () => {
     const { backend, sent } = memoryBackend();
     const waker = createWaker(backend, recordLog(), { now });
     waker.wake([{ ...stepJob(), reason: 'INC-1 secret' } as never]);
-    await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
+    await vi.waitFor(() => expect(sent).toHaveLength(1), 30_000);
     for (const job of sent[0]?.jobs ?? []) expect(payloads.executions.safeParse(job).success).toBe(true);
     await waker.close();
   });
@@ -74,9 +74,9 @@ describe('the waker', () => {
     const { backend, sent } = memoryBackend(() => Promise.reject(new Error('away')));
     const waker = createWaker(backend, log, { now });
     waker.wake([stepJob()]);
-    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(1), 20_000);
+    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(1), 30_000);
     waker.wake([stepJob()]);
-    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(2), 20_000);
+    await vi.waitFor(() => expect(log.count('debug', /dropped/)).toBe(2), 30_000);
     expect(sent.map(({ jobs }) => jobs.length)).toEqual([1, 1]);
     expect(log.lines.every((line) => line.level === 'debug')).toBe(true);
     await waker.close();
@@ -88,7 +88,7 @@ describe('the waker', () => {
     const { backend, sent } = memoryBackend(() => new Promise((resolve) => held.push(resolve)));
     const waker = createWaker(backend, recordLog(), { now });
     waker.wake([stepJob()]);
-    await vi.waitFor(() => expect(sent).toHaveLength(1), 20_000);
+    await vi.waitFor(() => expect(sent).toHaveLength(1), 30_000);
     waker.wake(Array.from({ length: 11_000 }, () => stepJob()));
     waker.wake([stepJob()]);
     expect(sent).toHaveLength(1);
@@ -126,7 +126,7 @@ describe('the waker', () => {
     waker.wake([later, soon, first, second]);
     expect(taken).toEqual([first]);
     expect(planned).toEqual([soon]);
-    await vi.waitFor(() => expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(1), 20_000);
+    await vi.waitFor(() => expect(sent.flatMap(({ jobs }) => jobs)).toHaveLength(1), 30_000);
     expect(sent[0]?.jobs).toEqual([{ executionId: second.executionId, key: second.key }]);
     await waker.close();
   });

@@ -183,7 +183,7 @@ describe('the expression pool', () => {
       console.log(await createExpressionPool().evaluate('. + 1', 1, {}));`;
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
-      timeout: 15_000,
+      timeout: 30_000,
     });
     expect({ status: child.status, stdout: child.stdout }).toEqual({ status: 0, stdout: '2\n' });
   });

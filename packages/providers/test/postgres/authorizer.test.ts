@@ -257,7 +257,7 @@ describe('the postgres authorizer', () => {
           (
             await server.admin`select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'belay' and datname = current_database()`
           ).length,
-        { timeout: 20_000 },
+        { timeout: 30_000 },
       )
       .toBeGreaterThan(0);
     stop.abort();
@@ -271,7 +271,7 @@ describe('the postgres authorizer', () => {
           (
             await server.admin`select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'belay' and datname = current_database()`
           ).length,
-        { timeout: 20_000 },
+        { timeout: 30_000 },
       )
       .toBe(0);
     expect(await authorizer.holds(entitlement(role, user.name), calm())).toBe(false);

@@ -116,7 +116,7 @@ export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & {
     const stop = new AbortController();
     const asking = faultOf(service.unwrap(wrapped, stop.signal));
     const before = subject.server.asked.length;
-    await expect.poll(() => subject.server.asked.length, { timeout: 15_000 }).toBeGreaterThan(before);
+    await expect.poll(() => subject.server.asked.length, { timeout: 30_000 }).toBeGreaterThan(before);
     stop.abort();
     expect(await asking).toBeInstanceOf(Retryable);
     await service.close();

@@ -122,11 +122,11 @@ describe('event streams', () => {
         () => {},
       );
     }
-    await expect.poll(() => statuses, { timeout: 20_000 }).toEqual(Array(17).fill(429));
+    await expect.poll(() => statuses, { timeout: 30_000 }).toEqual(Array(17).fill(429));
     expect((await watch(await world.token('requester', 'device'))).status).toBe(429);
     // Who has gone waits for nothing, and is not counted.
     leaving.abort();
-    await expect.poll(() => isRefused(token), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => isRefused(token), { timeout: 30_000 }).toBe(false);
   });
 
   it('end with their login when they are calls that wait', async () => {
@@ -139,7 +139,7 @@ describe('event streams', () => {
     );
     const staying = await world.token('requester');
     const open = [await watch(staying), await watch(staying)];
-    await expect.poll(() => isRefused(staying), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => isRefused(staying), { timeout: 30_000 }).toBe(true);
     expect((await call('GET', '/auth/logout', { token: leaving })).status).toBe(200);
     expect(await waiting).toBe('ended');
     for (const stream of open) stream.close();

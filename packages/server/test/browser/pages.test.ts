@@ -82,7 +82,7 @@ describe.runIf(here)('the story in a browser', () => {
     await state(rita.page, 'The access is active');
     expect(await isSameDocument(rita.page)).toBe(true);
     await expect
-      .poll(() => rita.page.locator('#news').textContent(), { timeout: 20_000 })
+      .poll(() => rita.page.locator('#news').textContent(), { timeout: 30_000 })
       .toContain('The access is active');
     expect(await rita.page.locator('#state').textContent()).toMatch(/1[45] min \d+ s left/);
     await picture(rita.page, 'active');
@@ -114,7 +114,7 @@ describe.runIf(here)('the story in a browser', () => {
     await state(rita.page, 'The request waits for approval');
     await decide(adam.page, 'Deny', 'Not this week');
     await state(rita.page, 'The request was denied');
-    await expect.poll(() => rita.page.locator('#found').textContent(), { timeout: 20_000 }).toContain('Not this week');
+    await expect.poll(() => rita.page.locator('#found').textContent(), { timeout: 30_000 }).toContain('Not this week');
 
     await ask(rita.page, stage.url, 'To be cancelled');
     await rita.page.getByRole('link', { name: 'Cancel request' }).click();

@@ -59,7 +59,7 @@ describe('while the database cannot be reached', () => {
         const answer = await send(`${served.url}${path}`, { method, headers: { authorization, accept } });
         return { ...answer, milliseconds: performance.now() - started };
       };
-      await expect.poll(async () => (await ask('/api/v1/executions')).status, { timeout: 20_000 }).toBe(200);
+      await expect.poll(async () => (await ask('/api/v1/executions')).status, { timeout: 30_000 }).toBe(200);
       served.lines.length = 0;
       begin();
       const answers = await Promise.all([
@@ -82,7 +82,7 @@ describe('while the database cannot be reached', () => {
       proxy.refuse(false);
       proxy.swallow(false);
       const healed = performance.now();
-      await expect.poll(async () => (await ask('/api/v1/executions')).status, { timeout: 20_000 }).toBe(200);
+      await expect.poll(async () => (await ask('/api/v1/executions')).status, { timeout: 30_000 }).toBe(200);
       expect(performance.now() - healed).toBeLessThan(10_000);
     },
   );
@@ -93,7 +93,7 @@ describe('while the database cannot be reached', () => {
       const authorization = `Bearer ${await world.token('requester')}`;
       const ask = (path: string) => send(`${served.url}/api/v1${path}`, { headers: { authorization } });
       const elevate = '/elevate?role=reader&provider=store&reason=incident';
-      await expect.poll(async () => (await ask(elevate)).status, { timeout: 20_000 }).toBe(200);
+      await expect.poll(async () => (await ask(elevate)).status, { timeout: 30_000 }).toBe(200);
       const [asked] = await world.database.sql`select id from executions order by started_at desc limit 1`;
       const id = String(asked?.id);
       const isWatched = async () => {

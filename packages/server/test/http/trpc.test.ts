@@ -118,7 +118,7 @@ describe('event streams', () => {
     const stream = await open('leaver');
     await stream.readUntil('id: 2');
     stream.abort.abort();
-    await expect.poll(() => ended, { timeout: 20_000 }).toContain('leaver');
+    await expect.poll(() => ended, { timeout: 30_000 }).toContain('leaver');
   });
 
   it('end on drain without saying that they are complete, and no new one begins', async () => {
@@ -140,7 +140,7 @@ describe('event streams', () => {
     })();
     await over.catch(() => undefined);
     expect(text).not.toContain('event: return');
-    await expect.poll(() => ended, { timeout: 20_000 }).toContain('drained');
+    await expect.poll(() => ended, { timeout: 30_000 }).toContain('drained');
     const refused = await fetch(`${other.url}/trpc/ticks?input=${input}`, { headers: { accept: 'text/event-stream' } });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
   });

@@ -7,7 +7,7 @@ import { isMember } from '../../../../examples/quickstart/target.mjs';
 import { makeFolder, startProcess } from './server-process.js';
 
 const role = 'reporting_readonly';
-const patience = { timeout: 20_000, interval: 100 };
+const patience = { timeout: 30_000, interval: 100 };
 
 interface DemoFile {
   base_url: string;

@@ -38,7 +38,7 @@ export async function loseConnections(queue: 'PostgreSQL' | 'Redis', losses: (Lo
       else one.lose(loss);
     }
     // So many visitors of one address come to its rate limit, which answers before anything else does.
-    if (loss === 'swallow') await expect.poll(ready, { timeout: 15_000 }).toBeOneOf([503, 429]);
+    if (loss === 'swallow') await expect.poll(ready, { timeout: 30_000 }).toBeOneOf([503, 429]);
     proxy.swallow(false);
     hints.swallow(false);
     await expect.poll(ready, { timeout: 30_000 }).toBeOneOf([200, 429]);
