@@ -26,7 +26,7 @@ describe('docs/cli.md', () => {
       for (const name of await namesBelow(group, '')) if (name !== 'help') expect(table, name).toContain(name);
     }
     for (const command of ['login', 'logs', 'approve']) {
-      const common = ['--help', '--json', '--jq', '--template', '--url'];
+      const common = ['--help', '--json', '--jq', '--template', '--url', '--server'];
       for (const option of (await namesBelow(command, '--')).filter((each) => !common.includes(each))) {
         expect(table, `${command} ${option}`).toContain(option);
       }

@@ -90,6 +90,14 @@ describe('testPolicies', () => {
       result: 'unknown',
       because: 'the workflow does not end within 1000 steps',
     });
+    // Tasks that wait for nothing are many more in the same time.
+    const busy = `
+        - one: { set: { n: 1 } }
+        - two: { set: { n: 2 }, then: one }`;
+    expect(await playOne(busy, request() + granted)).toMatchObject({
+      result: 'unknown',
+      because: 'the workflow does not end within 10000 tasks',
+    });
   });
 
   it('fails expressions as a server does', async () => {

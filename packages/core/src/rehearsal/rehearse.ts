@@ -48,6 +48,8 @@ export interface Rehearsal {
 const anyId = '00000000-0000-4000-8000-000000000000';
 /** The steps after which a workflow counts as one that does not end. */
 const mostSteps = 1_000;
+/** The same for tasks that wait for nothing: a configuration of a stranger must not hold up what checks it. */
+const mostTasks = 10_000;
 /** How long approvers have where a workflow does not say it. */
 const patience = timing.approval;
 
@@ -148,11 +150,18 @@ interface Playing {
 async function play(playing: Playing): Promise<Transition> {
   const { catalog, evaluate, asked, played, role, input, workflow } = playing;
   let now = asked.at.getTime();
+  let tasks = 0;
+  const pause = async () => {
+    tasks += 1;
+    if (tasks > mostTasks) throw new NotKnown(`the workflow does not end within ${mostTasks} tasks`);
+    return false;
+  };
   const env = (): Env => ({
     now: new Date(now).toISOString(),
     startedAt: asked.at.toISOString(),
     executionId: anyId,
     evaluate,
+    pause,
   });
   const open = new Map<string, Opened>();
   const stage = { catalog, role, input, workflow, answers: asked.answers, played, patience };
