@@ -83,7 +83,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     const refusal = await ask(house, ada, automatic).catch((error: unknown) => error);
     expect(refusal).toMatchObject({
       code: 'conflict',
-      message: `"shop" would not grant this: ${url.username} may not grant the database role ${names.role}; an operator has to change that`,
+      message: '"shop" would not grant this access; the log and "belay doctor" tell an operator why',
     });
     expect([(await listInbox(grace)).total, await isHeld()]).toEqual([0, false]);
     await first.admin.unsafe(`grant ${names.role} to "${url.username}" with admin true, inherit false, set false`);

@@ -111,8 +111,12 @@ async function refuseObstacles(
     const [obstacle] = (await ctx.catalog.client(id)?.obstacles?.(accesses, signal)) ?? [];
     if (obstacle === undefined) continue;
     const { message, cure } = obstacle;
+    // For operators: it names roles and users of the system, which a requester need not know.
     ctx.log.warn({ provider: id, message, cure }, 'a request was rejected, because it would not be granted');
-    throw new AccessError('conflict', `"${id}" would not grant this: ${message}; an operator has to change that`);
+    throw new AccessError(
+      'conflict',
+      `"${id}" would not grant this access; the log and "belay doctor" tell an operator why`,
+    );
   }
 }
 
