@@ -12,8 +12,7 @@ import type { Random } from './seed.js';
 import { debtors } from './stage/names.js';
 import { openStage, type Stage } from './stage/open-stage.js';
 
-/** Longer than two outages of the database in a row, each twice as long as in the short form. */
-const patience = 120_000;
+const patience = 60_000;
 /** How long the target is watched before the first fault, and after the last request has ended. */
 const quiet = { before: 5_000, after: 1_000 };
 
