@@ -17,7 +17,7 @@ const question = {
   roles: [role('reader', 'Read the store'), role('writer', 'Change the store')],
   now: new Date('2026-03-01T10:00:00.000Z'),
 };
-const patience = () => AbortSignal.timeout(5_000);
+const patience = () => AbortSignal.timeout(30_000);
 const candidates = (...list: object[]) => ({ text: JSON.stringify({ candidates: list }) });
 const fine = { role: 'reader', providers: ['store'], duration: 'PT1H' };
 

@@ -36,7 +36,7 @@ describe('kill -9', () => {
         duration,
         providers: ['demo-postgres'],
       });
-    const held = (await ask('PT6S')).output.execution_id;
+    const held = (await ask('PT12S')).output.execution_id;
     const waiting = (await ask('PT5M')).output.execution_id;
     const decide = (id: string, client: BelayClient) =>
       vi.waitFor(() => client.approvals.decide({ id, verdict: 'approve' }), patience);
