@@ -26,11 +26,14 @@ export function recordLog(): RecordedLog {
 }
 
 /** The part of a context that this package itself uses; the verbs that the tests pass need no other. */
-export function testContext(log: Logger, parts: { delay?: Context['delay']; sweep?: number } = {}): Context {
+export function testContext(
+  log: Logger,
+  parts: Partial<Pick<Context, 'clock' | 'delay'>> & { sweep?: number } = {},
+): Context {
   const context: Partial<Context> = {
     log,
     timing: { sweep: parts.sweep ?? 3_600_000, callPatience: 100 } as Context['timing'],
-    clock: () => new Date(),
+    clock: parts.clock ?? (() => new Date()),
     randomBytes: (size) => randomBytes(size),
     delay: parts.delay ?? (async (milliseconds, signal) => void (await wait(milliseconds, undefined, { signal }))),
   };
