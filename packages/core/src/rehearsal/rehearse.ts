@@ -50,6 +50,8 @@ const anyId = '00000000-0000-4000-8000-000000000000';
 const mostSteps = 1_000;
 /** The same for tasks that wait for nothing: a configuration of a stranger must not hold up what checks it. */
 const mostTasks = 10_000;
+/** Milliseconds of processor time for all expressions of a case: each may take a quarter of a second, and a task may catch its fault. */
+const mostSpent = 5_000;
 /** How long approvers have where a workflow does not say it. */
 const patience = timing.approval;
 
@@ -151,9 +153,15 @@ async function play(playing: Playing): Promise<Transition> {
   const { catalog, evaluate, asked, played, role, input, workflow } = playing;
   let now = asked.at.getTime();
   let tasks = 0;
+  let spent = 0;
+  const spend = (milliseconds: number) => {
+    spent += milliseconds;
+  };
   const pause = async () => {
     tasks += 1;
     if (tasks > mostTasks) throw new NotKnown(`the workflow does not end within ${mostTasks} tasks`);
+    if (spent > mostSpent)
+      throw new NotKnown(`the expressions of the workflow take more than ${mostSpent / 1_000} seconds`);
     return false;
   };
   const env = (): Env => ({
@@ -162,6 +170,7 @@ async function play(playing: Playing): Promise<Transition> {
     executionId: anyId,
     evaluate,
     pause,
+    spend,
   });
   const open = new Map<string, Opened>();
   const stage = { catalog, role, input, workflow, answers: asked.answers, played, patience };

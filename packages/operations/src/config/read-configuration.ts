@@ -1,7 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
 import { type Breathe, inOnePiece } from '@belay/core';
 import { ConfigurationError, type ConfigurationFault, placeFaults } from './configuration-error.js';
-import { listConfigurationFiles } from './list-files.js';
+import { listConfigurationFiles, readText } from './list-files.js';
 import { type MergedConfiguration, mergeConfigurationFiles } from './merge-files.js';
 import { type ConfigurationFile, parseConfigurationFile } from './parse-file.js';
 
@@ -17,9 +16,6 @@ function reasonOf(error: unknown): string {
   if (code === 'EACCES' || code === 'EPERM') return 'cannot be read by this user; allow it to';
   return error instanceof Error ? error.message : String(error);
 }
-
-/** The longest file, in bytes: about a second goes by for every million. */
-const longest = 4 * 1024 * 1024;
 
 /**
  * Reads `belay.yaml`, or every YAML and JSON file of a folder, into one document (docs/architecture.md, section 11).
@@ -50,16 +46,6 @@ async function listFiles(path: string): Promise<string[]> {
   } catch (error) {
     throw new ConfigurationError(faultsOf(error, path));
   }
-}
-
-async function readText(name: string): Promise<string> {
-  const { size } = await stat(name);
-  const text = size > longest ? '' : await readFile(name, 'utf8');
-  const bytes = Math.max(size, text.length);
-  if (bytes <= longest) return text;
-  throw new Error(
-    `is too long: ${(bytes / 1024 / 1024).toFixed(1)} of 4 MiB; divide it among several files of a folder`,
-  );
 }
 
 async function merge(files: readonly ConfigurationFile[], path: string): Promise<MergedConfiguration> {

@@ -120,6 +120,30 @@ function createEnvironmentResolver(variables: Record<string, string | undefined>
   };
 }
 
+/** Variables of this process, and stand-ins for references that have no value. */
+export interface Known {
+  variables: Record<string, string | undefined>;
+  standIns: Record<string, string>;
+}
+
+/**
+ * Returns what references stand for without a vault: `env:NAME` as at a start, and stand-ins, named `NAME` or `vault:path#key`, for
+ * what has no value then.
+ */
+export function createOfflineResolver(
+  document: Record<string, unknown>,
+  { variables, standIns }: Known,
+): ResolveReference {
+  const fromEnvironment = createEnvironmentResolver(variables);
+  const standIn = (name: string) => (Object.hasOwn(standIns, name) ? standIns[name] : undefined) || undefined;
+  const { vault } = (document.services ?? {}) as { vault?: unknown };
+  return (reference) => {
+    if (reference.startsWith('env:')) return fromEnvironment(reference) ?? standIn(reference.slice('env:'.length));
+    if (vault === undefined) return { reason: noVault };
+    return standIn(reference) ?? { reason: `has no value: give a stand-in for "${reference}" in the policy cases` };
+  };
+}
+
 /** Returns the secret of a file, or undefined when there is none. */
 function readText(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;

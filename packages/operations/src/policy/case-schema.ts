@@ -65,7 +65,9 @@ export const caseFile = z
     environment: z
       .record(z.string(), z.string())
       .default({})
-      .describe('Stand-ins for variables of the configuration that are not set'),
+      .describe(
+        'Stand-ins for variables of the configuration that are not set, and for its secrets, as "vault:path#key"',
+      ),
     people: z.record(z.string(), person).default({}),
     cases: z.array(policyCase).min(1),
   })

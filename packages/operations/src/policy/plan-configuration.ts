@@ -1,6 +1,6 @@
 import { type Catalog, compareRoles, type Replay, type RoleChange, replayRequests } from '@belay/core';
 import { createExpressionPool, type Evaluate } from '@belay/workflow';
-import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
+import { compileOffline, type Refused } from '../config/compile-configuration.js';
 import type { OperatorContext } from '../operator.js';
 import { readStandIns } from './read-cases.js';
 
@@ -28,11 +28,12 @@ export async function planConfiguration(
   against: string,
   { variables, past }: PlanOptions,
 ): Promise<Plan> {
-  const known = { ...(await readStandIns(against)), ...(await readStandIns(path)), ...variables };
-  const compiled = await compileConfiguration(against, known, (catalog) => ({ ok: true as const, catalog }));
+  const standIns = { ...(await readStandIns(against)), ...(await readStandIns(path)) };
+  const known = { variables, standIns };
+  const compiled = await compileOffline(against, known, (catalog) => ({ ok: true as const, catalog }));
   if (!compiled.ok) return compiled;
   const before = compiled.catalog;
-  return compileConfiguration(path, known, async (after) => {
+  return compileOffline(path, known, async (after) => {
     const pool = createExpressionPool();
     try {
       return {

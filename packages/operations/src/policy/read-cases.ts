@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { inOnePiece } from '@belay/core';
 import { z } from 'zod';
 import { ConfigurationError, placeFaults } from '../config/configuration-error.js';
-import { listCaseFiles } from '../config/list-files.js';
+import { listCaseFiles, listCasesBeside, readText } from '../config/list-files.js';
 import { parseConfigurationFile } from '../config/parse-file.js';
 import { type CaseFile, caseFile } from './case-schema.js';
 
@@ -17,7 +16,8 @@ export interface ReadCases {
  */
 export async function readCases(configuration: string, own: string | undefined): Promise<ReadCases[]> {
   const path = own ?? configuration.replace(/\.(ya?ml|json)$/i, '.policy-test.yaml');
-  const files = await listCaseFiles(path).catch((error: NodeJS.ErrnoException) => {
+  const list = path === (own ?? configuration) ? listCaseFiles : listCasesBeside;
+  const files = await list(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     throw new ConfigurationError([{ file: path, message: 'does not exist' }]);
   });
@@ -42,7 +42,9 @@ export function standInsOf(files: readonly ReadCases[]): Record<string, string> 
 }
 
 async function readFileOfCases(file: string): Promise<CaseFile> {
-  const text = await readFile(file, 'utf8');
+  const text = await readText(file).catch((error: Error) => {
+    throw new ConfigurationError([{ file, message: error.message }]);
+  });
   const { content } = await parseConfigurationFile(file, text, inOnePiece);
   const read = caseFile.safeParse(content);
   const issues = read.success ? findUnknownPeople(read.data) : read.error.issues.map(toFault);

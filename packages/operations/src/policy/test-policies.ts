@@ -1,7 +1,7 @@
 import { parseDuration } from '@belay/contract/durations';
 import { type Answer, type Catalog, type Rehearsal, rehearseFor } from '@belay/core';
 import { createExpressionPool, type Evaluate } from '@belay/workflow';
-import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
+import { compileOffline, type Refused } from '../config/compile-configuration.js';
 import { ConfigurationError } from '../config/configuration-error.js';
 import type { CasePerson, PolicyCase } from './case-schema.js';
 import { type ReadCases, readCases, standInsOf } from './read-cases.js';
@@ -31,7 +31,7 @@ export async function testPolicies(
 ): Promise<PolicyTest> {
   try {
     const files = await readCases(path, casesPath);
-    return await compileConfiguration(path, { ...standInsOf(files), ...variables }, (catalog) => play(catalog, files));
+    return await compileOffline(path, { variables, standIns: standInsOf(files) }, (catalog) => play(catalog, files));
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { ok: false, messages: error.messages, faults: error.faults };
