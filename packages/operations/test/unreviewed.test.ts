@@ -82,7 +82,6 @@ describe('a configuration of a stranger', () => {
     await new Promise((listening) => server.once('listening', listening));
     try {
       const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: references of the configuration
       const [secret, token] = ['${vault:path#key}', '${env:TOKEN}'];
       await write('belay.yaml', configuration(secret, { vault: { provider: 'hashicorp', address, token } }));
       await write('a.policy-test.yaml', cases());
@@ -101,7 +100,6 @@ describe('a configuration of a stranger', () => {
 
   it('has no file read by a stand-in that has the name of a variable for one', async () => {
     await writeFile(join(folder, 'secret'), 'a secret of the pipeline');
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the configuration
     await write('belay.yaml', configuration('${env:MINE}'));
     for (const name of ['MINE_FILE', 'BELAY_SECRET_FILE', 'DATABASE_URL_FILE']) {
       await write('a.policy-test.yaml', cases({ [name]: join(folder, 'secret') }));
@@ -113,7 +111,6 @@ describe('a configuration of a stranger', () => {
 
   it('has no file read through a link beside a configuration that is one file', async () => {
     await writeFile(join(folder, 'secret'), cases({ MINE: 'what another file says' }));
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the configuration
     await write('belay.yaml', configuration('${env:MINE}'));
     await symlink(join(folder, 'secret'), join(folder, 'config', 'belay.policy-test.yaml'));
     const path = join(folder, 'config', 'belay.yaml');
