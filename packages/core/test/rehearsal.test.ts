@@ -85,7 +85,7 @@ const stories: [string, Story][] = [
     { tasks: [grant, { no: { raise: { error: { type: 'https://example.com/no', status: 403, title: 'No' } } } }] },
   ],
   [
-    'a grant for a time that is none',
+    'a grant whose duration is not valid',
     { tasks: [{ grant: { call: 'access.grant', with: { duration: '${ .reason }' } } }] },
   ],
   ['no access at all', { tasks: [{ note: { set: { seen: true } } }] }],

@@ -28,7 +28,7 @@ export function payloadOf(job: Job): Payload {
   return { entitlementId, provider, ...(task && { task }), ...due };
 }
 
-/** Returns the job that came through a queue; null when it is not one of ours. */
+/** Returns the job that came through a queue; null when Belay did not make it. */
 export function readJob(queue: QueueName, data: unknown): Job | null {
   const read = payloads[queue].safeParse(data);
   if (!read.success) return null;

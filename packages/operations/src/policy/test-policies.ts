@@ -22,7 +22,7 @@ const anyTime = new Date('2026-01-01T12:00:00.000Z');
 
 /**
  * Plays the policy cases of a configuration without a server, a database or any system (`belay test`): the configuration is
- * compiled as a start compiles it, and each request is rehearsed (docs/guides/policy-tests.md).
+ * compiled without its vault, and each request is rehearsed (docs/guides/policy-tests.md).
  */
 export async function testPolicies(
   path: string,
