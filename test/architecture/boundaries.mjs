@@ -358,7 +358,16 @@ export const boundaries = {
   },
   'apps/cli': {
     workspace: ['contract/closest', 'contract/csv', 'contract/durations', 'host', 'sdk'],
-    outside: ['commander', '@clack/prompts', 'fast-string-width', 'fast-wrap-ansi', 'jq-web', 'picocolors', 'node:*'],
+    outside: [
+      'commander',
+      '@clack/prompts',
+      'fast-string-width',
+      'fast-wrap-ansi',
+      'jq-web',
+      'picocolors',
+      'yaml',
+      'node:*',
+    ],
     why: 'a command does nothing that the REST client could not',
     files: [
       {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { endLapsedRuns, noteReachable, timing } from '@belay/core';
@@ -18,6 +19,13 @@ const rita = `rita_${suffix}`;
 
 /** A lease of three seconds, so that a test sees its end and a busy machine keeps it. */
 const run = { ...timing.run, lease: 3_000, shortest: 500, note: 100, outage: 200, settle: 500 };
+
+/** Access of PostgreSQL with the connection of a cluster, which these tests need no cluster for. */
+const clusterConnector = {
+  ...postgresConnector,
+  type: 'cluster',
+  connection: () => ({ variables: {}, cluster: { server: 'https://k8s.example.com', namespace: 'shop' } }),
+} as Connector;
 
 let world: World;
 let target: postgres.Sql;
@@ -37,7 +45,7 @@ beforeAll(async () => {
   };
   world = await createWorld({
     timing: { run },
-    connectors: [postgresConnector as Connector],
+    connectors: [postgresConnector as Connector, clusterConnector],
     change: ({ providers, workflows, ...rest }) => ({
       ...rest,
       providers: {
@@ -47,11 +55,22 @@ beforeAll(async () => {
           share_connection: true,
           config: { url: serverUrl(), identity: { table: { 'rita@example.test': rita } } },
         },
+        k8s: {
+          provider: clusterConnector.type,
+          share_connection: true,
+          config: { url: serverUrl(), identity: { table: { 'rita@example.test': rita } } },
+        },
       },
       roles: {
         'read-figures': {
           providers: ['pg'],
           inherits: [`pg:${reader}`],
+          workflows: ['at-once'],
+          reason: { required: false },
+        },
+        'read-cluster': {
+          providers: ['k8s'],
+          inherits: [`k8s:${reader}`],
           workflows: ['at-once'],
           reason: { required: false },
         },
@@ -188,14 +207,14 @@ function environment(): Record<string, string> {
 }
 
 /** Starts `belay run` with a command that runs the script and says its process id, and waits until it has. */
-async function start(script: string): Promise<Started & { command: number }> {
-  return hearCommand(launch(script));
+async function start(script: string, role?: string): Promise<Started & { command: number }> {
+  return hearCommand(launch(script, role));
 }
 
-function launch(script: string): Started {
+function launch(script: string, role = 'read-figures'): Started {
   // Its number comes last: a signal meets what the script has set up.
   const command = [process.execPath, '-e', `${script}; console.log('pid ' + process.pid);`];
-  const child = spawn(process.execPath, [main, 'run', 'read-figures', '--', ...command], {
+  const child = spawn(process.execPath, [main, 'run', role, '--', ...command], {
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -249,6 +268,25 @@ describe('belay run, at a real PostgreSQL', () => {
       BELAY_URL: network.url,
       BELAY_AGENT: 'off',
     });
+  });
+
+  it.each([
+    ['ends', (one: Started & { command: number }) => process.kill(one.command, 'SIGUSR2')],
+    ['is killed', (one: Started & { command: number }) => process.kill(one.command, 'SIGKILL')],
+    ['ends with belay', (one: Started & { command: number }) => one.child.kill('SIGTERM')],
+  ])('hands the command a kubeconfig that is removed when it %s', async (_, end) => {
+    const shows = "console.error('file ' + process.env.KUBECONFIG.split(':')[0]);";
+    const one = await start(`${shows} process.once('SIGUSR2', () => process.exit(0)); ${stay}`, 'read-cluster');
+    const file = await vi.waitFor(() => /file (\S+)/.exec(one.stderr())?.[1] ?? expect.fail('no file'), {
+      timeout: 30_000,
+    });
+    const config = JSON.parse(await readFile(file, 'utf8')) as { contexts: unknown; clusters: unknown };
+    expect(config.clusters).toEqual([{ name: 'belay-k8s', cluster: { server: 'https://k8s.example.com' } }]);
+    expect(config.contexts).toEqual([{ name: 'belay-k8s', context: { cluster: 'belay-k8s', namespace: 'shop' } }]);
+    end(one);
+    await one.ended;
+    await expect(readFile(file)).rejects.toThrow('ENOENT');
+    expect(one.stderr()).toContain('does not say which user you are at https://k8s.example.com');
   });
 
   it.each([

@@ -22,6 +22,14 @@ export type AccessGrant = z.infer<typeof accessGrant>;
 export const accessList = z.object({ access: z.array(accessGrant) });
 export type AccessList = z.infer<typeof accessList>;
 
+export const cluster = z.object({
+  server: z.string(),
+  certificate_authority: z.string().optional().describe('PEM; absent where a public authority signs'),
+  namespace: z.string().optional().describe('Absent for access to the whole cluster'),
+});
+/** Where a cluster of Kubernetes is, in the words of a kubeconfig; no credentials. */
+export type Cluster = z.infer<typeof cluster>;
+
 export const connections = z.object({
   connections: z.array(
     z.object({
@@ -30,6 +38,7 @@ export const connections = z.object({
       variables: z
         .record(z.string(), z.string())
         .describe("Environment variables of the system's own tools; no secret"),
+      cluster: cluster.optional(),
     }),
   ),
 });

@@ -297,6 +297,20 @@ export interface ConnectorTools {
   log(line: string, detail?: Record<string, Json>): void;
 }
 
+/** With what the holder of access connects. */
+export interface SharedConnection {
+  /** Environment variables of the system's own tools. */
+  variables: Record<string, string>;
+  /** A cluster of Kubernetes, whose tools read a file in place of variables. */
+  cluster?: {
+    server: string;
+    /** PEM; absent where a public authority signs. */
+    certificate_authority?: string;
+    /** Absent for access to the whole cluster. */
+    namespace?: string;
+  };
+}
+
 /** A type of provider: its configuration, what it can do, and how to make a client. */
 export interface Connector<Config = unknown> {
   type: string;
@@ -315,10 +329,10 @@ export interface Connector<Config = unknown> {
    */
   address?(config: Config): Json;
   /**
-   * Returns the public facts with which the holder of this access connects, as environment variables of the system's own
-   * tools; never a secret. Pure. Shown to the holder alone, and only where the configuration says `share_connection`.
+   * Returns the public facts with which the holder of this access connects; never a secret. Pure. Shown to the holder alone, and
+   * only where the configuration says `share_connection`.
    */
-  connection?(config: Config, held: { identity: string; access: Access }): Record<string, string>;
+  connection?(config: Config, held: { identity: string; access: Access }): SharedConnection;
   /** Returns how the provider ends this access by itself, or undefined when it does not. Pure. */
   expiry?(config: Config, access: Access): Expiry | undefined;
   /** Returns what may be decided by a button in a message of this provider; nothing where it is absent. Pure. */

@@ -4,7 +4,7 @@
  * 8601, and `1h30m` is accepted where one goes in.
  */
 
-export type { AccessGrant, AccessList, Connections } from '@belay/contract/access';
+export type { AccessGrant, AccessList, Cluster, Connections } from '@belay/contract/access';
 export type {
   AccessFilter,
   AgentList,

@@ -1,10 +1,11 @@
-import { type BelayClient, isBelayError, type Run, type RunEnd, type RunRequest } from '@belay/sdk';
+import { type BelayClient, type Connections, isBelayError, type Run, type RunEnd, type RunRequest } from '@belay/sdk';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
 import { readDuration, toDuration } from '../duration.js';
 import { createProgress } from '../output/progress.js';
 import { keepBeating } from '../run/beat.js';
 import { chooseRole } from '../run/choose-role.js';
+import { type Surroundings, surround } from '../run/surround.js';
 import { isAway, waitUntilActive } from '../run/wait-until-active.js';
 import { within } from '../within.js';
 
@@ -82,22 +83,21 @@ async function end(
   );
 }
 
-/** Returns the variables with which the command finds the systems; those that differ between two systems are left out. */
+/** Returns what tells the command where the systems are; nothing when the server cannot say it. */
 async function readEnvironment(
   client: BelayClient,
   run: Run,
-  { output }: Invocation<Options & CommonOptions>,
+  { output, shell }: Invocation<Options & CommonOptions>,
   signal: AbortSignal,
-): Promise<Record<string, string>> {
+): Promise<Surroundings> {
+  let connections: Connections['connections'] = [];
   try {
-    const { connections } = await client.access.connection(run.execution_id, { signal });
-    const pairs = connections.flatMap(({ variables }) => Object.entries(variables));
-    return Object.fromEntries(pairs.filter(([name, value]) => pairs.every(([n, v]) => n !== name || v === value)));
+    ({ connections } = await client.access.connection(run.execution_id, { signal }));
   } catch {
-    if (signal.aborted) return {};
-    output.notice('belay: the server could not say where the systems are; the command runs without their variables');
-    return {};
+    if (!signal.aborted)
+      output.notice('belay: the server could not say where the systems are; the command runs without their variables');
   }
+  return surround(connections, { host: shell.host, say: (text) => output.notice(`belay: ${text}`) });
 }
 
 /** Waits for the access, runs the command, and returns its exit code; the signals of this process are the command's. */
@@ -129,10 +129,10 @@ async function use(
     const waiting = { say: (text: string) => progress.say(text), clock, delay, signal };
     await waitUntilActive(client, run.execution_id, waiting).catch(stopped);
     progress.clear();
-    const environment = await readEnvironment(client, run, invocation, signal);
+    await using environment = await readEnvironment(client, run, invocation, signal);
     // A signal that came meanwhile was for a command that is not there yet.
     stopped();
-    const program = shell.programs.start(command, args, environment);
+    const program = shell.programs.start(command, args, environment.variables);
     signals.listener = (received) => program.signal(received);
     const code = await program.ended;
     if (code === 127) output.notice(`belay: ${command}: command not found`);

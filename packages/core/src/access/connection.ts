@@ -30,8 +30,8 @@ export async function readConnections(
     connections: rows.flatMap(({ provider: name, identity, access }) => {
       const provider = providers.get(name);
       if (provider?.definition.share_connection !== true) return [];
-      const variables = provider.connector.connection?.(provider.config, { identity, access: access as Access });
-      return variables === undefined ? [] : [{ provider: name, identity, variables }];
+      const shared = provider.connector.connection?.(provider.config, { identity, access: access as Access });
+      return shared === undefined ? [] : [{ provider: name, identity, ...shared }];
     }),
   };
 }

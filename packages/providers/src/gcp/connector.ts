@@ -1,4 +1,4 @@
-import type { Connector, Json } from '../port.js';
+import type { Connector, Json, SharedConnection } from '../port.js';
 import { planAccess, readAccess } from './access.js';
 import { type GcpConfig, gcpConfig } from './config.js';
 
@@ -11,11 +11,10 @@ export const gcpConnector: Connector<GcpConfig> = {
   plan: planAccess,
   address: ({ endpoints }): Json => endpoints,
   expiry: ({ group_expiry: ends }, access) => ('group' in access && !ends ? undefined : { native: true }),
-  connection(_config, { access }) {
+  connection(_config, { access }): SharedConnection {
     const held = readAccess({ access });
-    const variables: Record<string, string> =
-      'resource' in held ? { CLOUDSDK_CORE_PROJECT: held.resource.replace(/^projects\//, '') } : {};
-    return variables;
+    if (!('resource' in held)) return { variables: {} };
+    return { variables: { CLOUDSDK_CORE_PROJECT: held.resource.replace(/^projects\//, '') } };
   },
   create: async (config, tools) => (await import('./open.js')).openGcp(config, tools),
 };

@@ -1,5 +1,5 @@
-import type { Connector, Json } from '../port.js';
-import { planBindings } from './access.js';
+import type { Connector, Json, SharedConnection } from '../port.js';
+import { planBindings, targetOf } from './access.js';
 import { connectionOf, type KubernetesConfig, kubernetesConfig } from './config.js';
 
 /** The connector for Kubernetes: one RoleBinding or ClusterRoleBinding for each entitlement. */
@@ -10,5 +10,16 @@ export const kubernetesConnector: Connector<KubernetesConfig> = {
   config: kubernetesConfig,
   plan: planBindings,
   address: (config): Json => connectionOf(config)?.url ?? null,
+  connection(config, { access }): SharedConnection {
+    const { url, ca } = connectionOf(config) ?? {};
+    const { namespace } = targetOf({ access });
+    if (url === undefined) return { variables: {} };
+    const cluster = {
+      server: url,
+      ...(ca !== undefined && { certificate_authority: ca }),
+      ...(namespace !== undefined && { namespace }),
+    };
+    return { variables: {}, cluster };
+  },
   create: async (config, tools) => (await import('./open.js')).openKubernetes(config, tools),
 };

@@ -14,7 +14,7 @@ export const ldapConnector: Connector<LdapConfig> = {
   config: ldapConfig,
   plan: planMemberships,
   address: addressOf,
-  connection: ({ url }) => ({ LDAPURI: readUrl(url).href }),
+  connection: ({ url }) => ({ variables: { LDAPURI: readUrl(url).href } }),
   async create(config) {
     const directory = openDirectory(await import('ldapts'), config);
     return {

@@ -17,7 +17,7 @@ export const mysqlConnector: Connector<MysqlConfig> = {
     const { host, port } = readUrl(url);
     // The part behind the last @ is where the account may connect from.
     const user = identity.replace(/@[^@]*$/, '');
-    return { MYSQL_HOST: host, MYSQL_TCP_PORT: String(port), MYSQL_USER: user };
+    return { variables: { MYSQL_HOST: host, MYSQL_TCP_PORT: String(port), MYSQL_USER: user } };
   },
   create: async (config, tools) => (await import('./open.js')).openMysql(config, tools),
 };

@@ -18,7 +18,7 @@ export const postgresConnector: ReadyConnector<PostgresConfig> = {
   config: postgresConfig,
   plan: planMemberships,
   address: ({ url }) => addressOf(url),
-  connection: ({ url }, { identity }) => connectionOf(url, identity),
+  connection: ({ url }, { identity }) => ({ variables: connectionOf(url, identity) }),
   create(config, tools) {
     const database = openDatabase(config);
     return {
