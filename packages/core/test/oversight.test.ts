@@ -9,6 +9,7 @@ import {
   listInbox,
   readWhoami,
   returnAccess,
+  revokeAccess,
   terminateExecution,
   verifyLogin,
   withActor,
@@ -83,6 +84,10 @@ describe('administrators and auditors', () => {
     if (!login) throw new Error('no login');
     const byToken = withActor(house.ctx, login.actor);
     expect(await oversight(byToken)).toBeUndefined();
+    await expect(revokeAccess(byToken, { user: 'olga@example.com', reason: 'left' })).rejects.toMatchObject({
+      code: 'forbidden',
+      message: expect.stringContaining('`tokens`; sign in'),
+    });
     await apply({ administrators: access.administrators, auditors: { tokens: ['olga@example.com'] } });
     expect([await oversight(byToken), await oversight(olga)]).toEqual(['auditor', 'administrator']);
     const { by: _by, ...clicked } = olga.actor;

@@ -1,11 +1,11 @@
 import { foldAddress } from '@belay/contract/address';
-import { AccessError, invalid } from '@belay/contract/errors';
+import { invalid } from '@belay/contract/errors';
 import { type ExecutionFilter, executionPhase, runningStatus, workflowStatus } from '@belay/contract/executions';
 import { approvals, decisions, executions, users } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { ActorStore, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
-import { seesEveryRequest } from '../people/oversight.js';
+import { requireOverseer, seesEveryRequest } from '../people/oversight.js';
 import { idsKnownAs } from '../people/people.js';
 import { notPast, phaseOf } from './phase.js';
 
@@ -89,8 +89,8 @@ async function selectRequests(
   const columns = sql`e.id, e.owner_id, e.status, e.input, e.ended_at, e.created_at`;
   const where = conditionsOf(filter);
   const everyone = seesEveryRequest(ctx, user);
-  if (filter.person === 'anyone' && filter.decided_by === undefined && !everyone) {
-    throw new AccessError('forbidden', 'Only administrators and auditors can see the requests of everyone');
+  if (filter.person === 'anyone' && filter.decided_by === undefined) {
+    requireOverseer(ctx, 'Only administrators and auditors can see the requests of everyone');
   }
   const anyone = filter.person === 'anyone' || (filter.person === undefined && filter.decided_by !== undefined);
   const owners = anyone ? undefined : await ownersOf(ctx, user, filter.person);

@@ -28,9 +28,9 @@ export function seesEveryRequest(ctx: Store, actor: Actor): boolean {
 }
 
 /** Throws `forbidden` unless the caller is an administrator, an auditor or an operator. */
-export function requireOverseer(ctx: ActorStore): void {
+export function requireOverseer(ctx: ActorStore, message = 'Only administrators and auditors can see this'): void {
   if (seesEveryRequest(ctx, ctx.actor)) return;
-  refuse(ctx, 'Only administrators and auditors can see this');
+  refuse(ctx, message);
 }
 
 /** Throws `forbidden` unless the caller is an administrator or an operator. */
@@ -54,6 +54,10 @@ function refuse(ctx: ActorStore, message: string): never {
   if (actor.kind === 'user') {
     const { stale: _stale, ...fresh } = actor;
     if (oversightOf(ctx, fresh) !== null) requireFreshGroups(actor);
+    const { by } = actor;
+    if (by === 'token' && oversightOf(ctx, { ...fresh, by: 'browser' }) !== null) {
+      throw new AccessError('forbidden', `${message}, and \`access\` does not list you under \`tokens\`; sign in instead`);
+    }
   }
   throw new AccessError('forbidden', message);
 }
