@@ -157,6 +157,7 @@ const table: Record<string, { right: Config; rows: Row[] }> = {
       ['allow_privileged_groups', 'yes', yesOrNo],
       ['referential_integrity', true, /is for directory: openldap/],
       ['placeholder_member', 'cn=placeholder,dc=example', /is for directory: openldap/],
+      ['member_ttl', 'yes', yesOrNo],
       ['residual', '10h', isoDuration],
     ],
   },

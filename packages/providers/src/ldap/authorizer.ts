@@ -7,7 +7,7 @@ import type { Directory, Session } from './session.js';
 import { findGroup, findSubject, idOf, idsOf, isGroup, readTarget } from './subject.js';
 
 /** Creates the port's `Authorizer`, which grants and revokes direct membership of groups. */
-export function createAuthorizer(config: LdapConfig, directory: Directory): Authorizer {
+export function createAuthorizer(config: LdapConfig, directory: Directory, now: () => number): Authorizer {
   return {
     residual: dialectOf(config).residual,
     knows: true,
@@ -26,11 +26,13 @@ export function createAuthorizer(config: LdapConfig, directory: Directory): Auth
         holds(session, config, await findSubject(session, config, entitlement)),
       ),
 
-    ensurePresent: (entitlement, _until, signal) =>
+    ensurePresent: (entitlement, until, signal) =>
       directory.call(signal, async (session) => {
         const subject = await findSubject(session, config, entitlement);
         const { group, person } = await refuse(session, config, subject);
-        await add(session, config, group, person);
+        // Whole seconds, so that the directory never ends a membership before its time.
+        const seconds = Math.max(1, Math.ceil((until.getTime() - now()) / 1_000));
+        await add(session, config, { group, person, seconds: config.member_ttl ? seconds : null });
       }),
 
     ensureAbsent: (entitlement, signal) =>

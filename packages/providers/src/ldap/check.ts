@@ -2,7 +2,7 @@ import { Terminal } from '../errors.js';
 import type { Weakness } from '../port.js';
 import { dialectOf, type LdapConfig, readUrl } from './config.js';
 import { code, codeOf } from './faults.js';
-import type { Entry, Session } from './session.js';
+import { type Entry, type Session, withoutFeature } from './session.js';
 import { findGroup, idOf, readTarget } from './subject.js';
 
 /** Reads all that the connector needs to read. Throws `Terminal` with the setting or the permission that is missing. */
@@ -14,6 +14,9 @@ export async function check(session: Session, config: LdapConfig): Promise<void>
     if (!idOf(entry, config)) {
       throw new Terminal(`The connector's account cannot read ${dialectOf(config).id} below ${key}`);
     }
+  }
+  if (config.member_ttl && !(await session.takesTimeToLive())) {
+    throw new Terminal(`member_ttl: ${withoutFeature}, or the connector's account cannot read CN=Partitions`);
   }
   await session.find(config.people_base, { filter: dialectOf(config).people }, ['1.1'], 1);
   for (const name of config.exclusive) {
@@ -45,6 +48,12 @@ export async function findWeaknesses(session: Session, config: LdapConfig): Prom
       message:
         'The address is not the name of one domain controller: a call could reach one that does not know of the last',
       cure: 'Write into url the name of one domain controller as it calls itself (dnsHostName)',
+    });
+  }
+  if (active && !config.member_ttl && (await session.takesTimeToLive())) {
+    found.push({
+      message: 'Memberships could end by themselves here, and do not',
+      cure: 'Set member_ttl: true',
     });
   }
   return found;

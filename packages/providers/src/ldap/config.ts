@@ -68,6 +68,8 @@ export const ldapConfig = z
     referential_integrity: z.boolean().default(false),
     /** OpenLDAP: the entry that takes the place of the last member, where a group may not be empty. */
     placeholder_member: dn.optional(),
+    /** Active Directory: memberships have a time to live, where the forest has the feature for it. */
+    member_ttl: z.boolean().default(false),
     /** How long applications may act on a membership that has ended; PT0S, and PT10H with Active Directory. */
     residual: duration.optional(),
   })
@@ -87,7 +89,11 @@ export const ldapConfig = z
         'is required with identity: username, because the part before the @ can repeat in other domains; list the domains of your people, for example [example.com]',
       );
     }
-    if (config.directory === 'openldap') return;
+    if (config.directory === 'openldap') {
+      if (config.member_ttl)
+        refuse('member_ttl', 'is for directory: active_directory; OpenLDAP has no such memberships');
+      return;
+    }
     for (const key of ['referential_integrity', 'placeholder_member'] as const) {
       if (config[key]) refuse(key, 'is for directory: openldap; Active Directory needs no such setting');
     }

@@ -14,11 +14,12 @@ export const ldapConnector: Connector<LdapConfig> = {
   config: ldapConfig,
   plan: planMemberships,
   address: addressOf,
+  expiry: ({ member_ttl: ends }) => (ends ? { native: true, step: 'PT1S' } : undefined),
   connection: ({ url }) => ({ variables: { LDAPURI: readUrl(url).href } }),
-  async create(config) {
+  async create(config, { now }) {
     const directory = openDirectory(await import('ldapts'), config);
     return {
-      authorizer: createAuthorizer(config, directory),
+      authorizer: createAuthorizer(config, directory, now),
       identities: createIdentities(config, directory),
       check: (signal) => directory.call(signal, (session) => check(session, config)),
       weaknesses: (signal) => directory.call(signal, (session) => findWeaknesses(session, config)),

@@ -1,8 +1,8 @@
-import { Retryable } from '../errors.js';
+import { Retryable, Terminal } from '../errors.js';
 import type { LdapConfig } from './config.js';
 import { code, codeOf } from './faults.js';
 import { isPrimary } from './refuse.js';
-import type { Entry, Session } from './session.js';
+import { type Entry, type Session, withoutFeature } from './session.js';
 import { findPersonById, idOf, type Subject } from './subject.js';
 
 /** What servers answer when the value is there already: OpenLDAP, and Active Directory. */
@@ -27,15 +27,33 @@ export async function holds(session: Session, config: LdapConfig, subject: Subje
   return false;
 }
 
-/** Adds the person to the group. Throws `Retryable` when either was renamed meanwhile; nothing of it is left then. */
-export async function add(session: Session, config: LdapConfig, group: Entry, person: Entry): Promise<void> {
+/**
+ * Adds the person to the group, for a time where `seconds` says so; a membership that ends earlier is extended, and one that
+ * ends later, or never, is left. Throws `Retryable` when either was renamed meanwhile; nothing of it is left then.
+ */
+export async function add(
+  session: Session,
+  config: LdapConfig,
+  { group, person, seconds }: { group: Entry; person: Entry; seconds: number | null },
+): Promise<void> {
+  const value = seconds === null ? person.dn : `<TTL=${seconds},${person.dn}>`;
   try {
-    await session.change(group.dn, config.member_attribute, { add: person.dn });
+    await session.change(group.dn, config.member_attribute, { add: value });
   } catch (error) {
     const result = codeOf(error);
     if (result === code.noSuchObject) throw renamed(error);
+    if (seconds !== null && result === code.invalidName) {
+      throw new Terminal(`member_ttl: ${withoutFeature}`, { cause: error });
+    }
     if (!isAlready.includes(result)) throw error;
-    if (!(await hasValue(session, config, group, person.dn))) throw crossed(error);
+    if (seconds === null) {
+      if (!(await hasValue(session, config, group, person.dn))) throw crossed(error);
+    } else {
+      const left = await session.timeToLive(group.dn, config.member_attribute, person.dn);
+      if (left === null) throw crossed(error);
+      // Both in one operation: the person is a member all the time.
+      if (left < seconds) await session.change(group.dn, config.member_attribute, { remove: person.dn, add: value });
+    }
   }
   // OpenLDAP takes names that no entry has, and the name may have passed to another person.
   const again = await findPersonById(session, config, idOf(person, config) ?? '');

@@ -31,6 +31,13 @@ export interface Session {
   /** Returns whether an attribute of an entry has the value. Throws when there is no such entry. */
   has(dn: string, attribute: string, value: string): Promise<boolean>;
   change(dn: string, attribute: string, values: { add?: string; remove?: string }): Promise<void>;
+  /**
+   * Returns for how many seconds more an attribute of an entry has a name as its value: `Infinity` where it has no end, null
+   * where it does not have it (MS-ADTS 3.1.1.3.4.1.36). For Active Directory alone.
+   */
+  timeToLive(dn: string, attribute: string, value: string): Promise<number | null>;
+  /** Returns whether the server takes values with a time to live: a feature that a forest has to enable (MS-ADTS 3.1.1.9.2). */
+  takesTimeToLive(): Promise<boolean>;
 }
 
 export interface Directory {
@@ -43,6 +50,12 @@ const binary = ['objectGUID', 'objectSid'];
 const pageSize = 500;
 /** Active Directory's rule that follows nested memberships. */
 const inChain = '1.2.840.113556.1.4.1941';
+/** Active Directory's control that shows the time to live of values. */
+const linkTtl = '1.2.840.113556.1.4.2309';
+const featureName = 'Privileged Access Management Feature';
+
+/** What is said where a membership with an end cannot be written. */
+export const withoutFeature = `the forest has not enabled the ${featureName}`;
 
 export function openDirectory(library: Library, config: LdapConfig): Directory {
   const guard = guardBy(toPortError);
@@ -60,18 +73,19 @@ function sessionOn(library: Library, client: Client, active: boolean): Session {
     attributes: [...attributes],
     explicitBufferAttributes: binary,
   });
+  const read: Session['read'] = async (dn, attributes) => {
+    try {
+      const everything = { filter: '(objectClass=*)' };
+      const { searchEntries } = await client.search(dn, { ...options(everything, attributes), scope: 'base' });
+      return searchEntries.map(toEntry)[0] ?? null;
+    } catch (error) {
+      const result = codeOf(error);
+      if (result === code.noSuchObject || result === code.invalidName) return null;
+      throw error;
+    }
+  };
   return {
-    async read(dn, attributes) {
-      try {
-        const everything = { filter: '(objectClass=*)' };
-        const { searchEntries } = await client.search(dn, { ...options(everything, attributes), scope: 'base' });
-        return searchEntries.map(toEntry)[0] ?? null;
-      } catch (error) {
-        const result = codeOf(error);
-        if (result === code.noSuchObject || result === code.invalidName) return null;
-        throw error;
-      }
-    },
+    read,
     async find(base, condition, attributes, most = 2) {
       const { searchEntries } = await client.search(base, { ...options(condition, attributes), sizeLimit: most });
       return searchEntries.map(toEntry);
@@ -104,6 +118,34 @@ function sessionOn(library: Library, client: Client, active: boolean): Session {
         ...(remove === undefined ? [] : [change('delete', remove)]),
         ...(add === undefined ? [] : [change('add', add)]),
       ]);
+    },
+    async timeToLive(dn, attribute, value) {
+      const control = new library.Control(linkTtl, { critical: true });
+      // Many values come in ranges, of which the last one says so by its name.
+      for (let from = 0; ; ) {
+        const asked = {
+          ...options({ filter: '(objectClass=*)' }, [`${attribute};range=${from}-*`]),
+          scope: 'base' as const,
+        };
+        const { searchEntries } = await client.search(dn, asked, control);
+        const ranges = Object.entries(searchEntries[0] ?? {}).filter(([name]) => /;range=/i.test(name));
+        const [name = '', values = []] = ranges[0] ?? [];
+        const listed = [values].flat().map(String);
+        for (const one of listed) {
+          const [, seconds, named = one] = /^<TTL=(\d+)>,(.*)$/s.exec(one) ?? [];
+          if (named.toLowerCase() === value.toLowerCase()) return seconds === undefined ? Infinity : Number(seconds);
+        }
+        if (listed.length === 0 || name.endsWith('-*')) return null;
+        from += listed.length;
+      }
+    },
+    async takesTimeToLive() {
+      const root = await read('', ['configurationNamingContext', 'supportedControl']);
+      const [context] = root?.texts('configurationNamingContext') ?? [];
+      if (context === undefined || !root?.texts('supportedControl').includes(linkTtl)) return false;
+      const partitions = await read(`CN=Partitions,${context}`, ['msDS-EnabledFeature']);
+      const enabled = partitions?.texts('msDS-EnabledFeature') ?? [];
+      return enabled.some((feature) => feature.toLowerCase().startsWith(`cn=${featureName.toLowerCase()},`));
     },
   };
 }

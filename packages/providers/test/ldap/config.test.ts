@@ -25,6 +25,7 @@ describe('the configuration of ldap', () => {
     [{ ...base, identity: { table: { 'rita@example.com': 'rita' } } }],
     [{ ...base, people_filter: '(&(objectClass=person)(!(cn=\\28external\\29)))', member_attribute: 'uniqueMember' }],
     [{ ...domain, residual: 'PT4H', exclusive: ['DB Operators'] }],
+    [{ ...domain, member_ttl: true }],
   ])('accepts %j', (config) => expect(issuesOf(config)).toEqual([]));
 
   it.each([
@@ -48,6 +49,7 @@ describe('the configuration of ldap', () => {
     [{ ...domain, placeholder_member: 'cn=x,dc=example,dc=com' }, 'placeholder_member', 'openldap'],
     [{ ...domain, referential_integrity: true }, 'referential_integrity', 'openldap'],
     [{ ...domain, member_attribute: 'uniqueMember' }, 'member_attribute', 'must be member'],
+    [{ ...base, member_ttl: true }, 'member_ttl', 'active_directory'],
     [{ ...base, more: 1 }, '', 'more'],
   ])('rejects %j at %s', (config, path, fix) => {
     const [found] = issuesOf(config).filter(([at]) => at === path);
@@ -59,6 +61,12 @@ describe('the configuration of ldap', () => {
     expect(address({})).toEqual(address({ url: 'ldaps://LDAP.example.com:636/', password: 'another' }));
     expect(address({})).not.toEqual(address({ url: 'ldaps://other.example.com' }));
     expect(JSON.stringify(address({}))).not.toContain('a-password');
+  });
+
+  it('says that the directory ends memberships where they have a time to live, and nowhere else', () => {
+    const expiry = (config: unknown) => ldapConnector.expiry?.(ldapConnector.config.parse(config), { group: 'any' });
+    expect([expiry(base), expiry(domain)]).toEqual([undefined, undefined]);
+    expect(expiry({ ...domain, member_ttl: true })).toEqual({ native: true, step: 'PT1S' });
   });
 
   it('states what outlasts a revocation: nothing in OpenLDAP, ten hours in Active Directory, or what is set', async () => {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import * as vitest from 'vitest';
-import { type AccessRequest, ldapConnector } from '../../src/index.js';
+import { type AccessRequest, type EntitlementRef, ldapConnector } from '../../src/index.js';
 import { conformance, hostileHolder } from '../../src/testkit/index.js';
 import { openActiveDirectory } from './active-directory.js';
 import { hostileIn } from './attacks-on-domain.js';
 import { nonsense, sensible } from './requests.js';
+import { startTtlFront, type TtlFront } from './ttl-front.js';
 
 const { afterAll, beforeAll, describe, expect, it } = vitest;
 const signal = () => new AbortController().signal;
@@ -18,17 +19,20 @@ const domain = () => {
 };
 afterAll(async () => (await opened)?.[Symbol.asyncDispose]());
 
-conformance(vitest, 'ldap on Active Directory', async () => {
+/** Opens the domain for the suite; `front`: with memberships that end. */
+const openFor = (front?: () => Promise<TtlFront>) => async () => {
   const server = await domain();
   const exclusive = await Promise.all(Array.from({ length: 3 }, () => server.group()));
   const [first = '', ...free] = exclusive;
-  const client = await server.connect({ exclusive });
-  const down = await server.connect({ url: 'ldaps://127.0.0.1:1' });
-  const config = ldapConnector.config.parse(server.settings());
+  const before = await front?.();
+  const more = before ? { url: before.url, member_ttl: true } : {};
+  const client = await server.connect({ exclusive, ...more });
+  const down = await server.connect({ ...more, url: 'ldaps://127.0.0.1:1' });
+  const config = ldapConnector.config.parse(server.settings(more));
   return {
     client,
     down,
-    plan: (request: AccessRequest) => ldapConnector.plan?.(config, request) ?? { ok: false, issues: [] },
+    plan: (request: AccessRequest) => ldapConnector.plan?.(config, request) ?? { ok: false as const, issues: [] },
     async fresh() {
       const identity = await server.person();
       return { id: `entitlement of ${identity}`, identity, access: { group: first } };
@@ -38,12 +42,12 @@ conformance(vitest, 'ldap on Active Directory', async () => {
     unknownAccess: { group: 'no-such-group' },
     knowsIdentities: true,
     at: {
-      async rename({ pin: _, ...one }) {
+      async rename({ pin: _, ...one }: EntitlementRef) {
         const to = `CN=renamed-${randomUUID()}`;
         await server.admin.modifyDN(one.identity, to);
         return { ...one, identity: `${to},${server.people}` };
       },
-      async neighbours(one) {
+      async neighbours(one: EntitlementRef) {
         const members = await server.members(first);
         return members.filter((dn) => dn !== one.identity);
       },
@@ -52,10 +56,23 @@ conformance(vitest, 'ldap on Active Directory', async () => {
         await server.change(server.groupDn(group), 'add', 'member', [identity]);
         return { id: '', identity, access: { group } };
       },
+      ...(before && {
+        async endOf({ identity }: EntitlementRef) {
+          const at = await before.endOf(server.groupDn(first), identity);
+          return at === undefined ? undefined : new Date(at);
+        },
+      }),
     },
-    close: async () => {},
+    close: async () => before?.[Symbol.asyncDispose](),
   };
-});
+};
+
+conformance(vitest, 'ldap on Active Directory', openFor());
+conformance(
+  vitest,
+  'ldap on Active Directory, with memberships that end',
+  openFor(async () => startTtlFront(await domain())),
+);
 
 hostileHolder(vitest, 'ldap on Active Directory', hostileIn(domain));
 
@@ -208,5 +225,90 @@ describe('ldap on Active Directory', () => {
     expect(await authorizer.holds(one, signal())).toBe(true);
     await authorizer.ensureAbsent(one, signal());
     expect(await authorizer.holds(one, signal())).toBe(false);
+  });
+});
+
+describe('memberships with a time to live', () => {
+  const hour = 3_600_000;
+  const inHours = (hours: number) => new Date(Date.now() + hours * hour);
+  let server: Awaited<ReturnType<typeof domain>>;
+  let front: TtlFront;
+  beforeAll(async () => {
+    server = await domain();
+    front = await startTtlFront(server);
+  });
+  afterAll(() => front[Symbol.asyncDispose]());
+  const connect = async (more: object = {}) => {
+    const client = await server.connect({ url: front.url, member_ttl: true, ...more });
+    if (!client.authorizer) throw new Error('no authorizer');
+    return { client, authorizer: client.authorizer };
+  };
+  const make = async () => {
+    const [identity, group] = [await server.person(), await server.group()];
+    return { id: identity, identity, access: { group }, group: server.groupDn(group) };
+  };
+
+  it('end by themselves, not before their time and a second after it at most', async () => {
+    const { authorizer } = await connect();
+    const one = await make();
+    const until = inHours(1);
+    await authorizer.ensurePresent(one, until, signal());
+    const late = ((await front.endOf(one.group, one.identity)) ?? 0) - until.getTime();
+    expect(late).toBeGreaterThanOrEqual(0);
+    // The rest is the time of the call.
+    expect(late).toBeLessThan(30_000);
+    expect(await authorizer.holds(one, signal())).toBe(true);
+    front.pass(2 * hour);
+    expect(await authorizer.holds(one, signal())).toBe(false);
+    expect(await server.members(one.access.group)).toEqual([]);
+    await authorizer.ensureAbsent(one, signal());
+  });
+
+  it('are extended in one operation, and neither shortened nor given an end that they do not have', async () => {
+    const { authorizer } = await connect();
+    const one = await make();
+    await authorizer.ensurePresent(one, inHours(1), signal());
+    await authorizer.ensurePresent(one, inHours(3), signal());
+    await authorizer.ensurePresent(one, inHours(2), signal());
+    front.pass(2.5 * hour);
+    expect(await authorizer.holds(one, signal())).toBe(true);
+    front.pass(hour);
+    expect(await authorizer.holds(one, signal())).toBe(false);
+    await server.change(one.group, 'add', 'member', [one.identity]);
+    await authorizer.ensurePresent(one, inHours(9), signal());
+    expect(await front.endOf(one.group, one.identity)).toBeUndefined();
+    front.pass(10 * hour);
+    expect(await authorizer.holds(one, signal())).toBe(true);
+  });
+
+  it('are found in a group of more members than are returned at once, and end early', async () => {
+    const { authorizer } = await connect();
+    const one = await make();
+    const names = Array.from({ length: 1_600 }, (_, index) => `CN=a-${index},${server.people}`);
+    for (const dn of names) await server.admin.add(dn, { objectClass: 'contact' });
+    await server.change(one.group, 'add', 'member', names);
+    await authorizer.ensurePresent(one, inHours(1), signal());
+    await authorizer.ensurePresent(one, inHours(5), signal());
+    front.pass(2 * hour);
+    expect(await authorizer.holds(one, signal())).toBe(true);
+    await authorizer.ensureAbsent(one, signal());
+    expect(await authorizer.holds(one, signal())).toBe(false);
+    expect(await server.members(one.access.group)).toHaveLength(names.length);
+  });
+
+  it('need the feature: the check and the grant say so without it, and doctor proposes them with it', async () => {
+    const one = await make();
+    const { client, authorizer } = await connect();
+    const plain = await connect({ member_ttl: false });
+    const proposed = { message: expect.stringContaining('end by themselves'), cure: 'Set member_ttl: true' };
+    await client.check(signal());
+    expect(await plain.client.weaknesses?.(signal())).toContainEqual(proposed);
+    front.enabled = false;
+    const missing = { name: 'Terminal', message: expect.stringMatching(/^member_ttl: the forest has not enabled/) };
+    await expect(client.check(signal())).rejects.toMatchObject(missing);
+    await expect(authorizer.ensurePresent(one, inHours(1), signal())).rejects.toMatchObject(missing);
+    expect(await plain.client.weaknesses?.(signal())).not.toContainEqual(proposed);
+    front.enabled = true;
+    expect(await server.members(one.access.group)).toEqual([]);
   });
 });

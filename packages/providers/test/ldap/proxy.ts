@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { lengthOf } from './ber.js';
 
 /** What happens to a request: it is lost, its answer is lost, it is refused as by a busy server, or it stays unanswered. */
 export type Fault = 'request' | 'answer' | 'busy' | 'silence';
@@ -66,23 +67,15 @@ function readMessages(socket: Socket, take: (message: Buffer) => Promise<void>):
   let rest = Buffer.alloc(0);
   socket.on('data', (data: Buffer) => {
     rest = Buffer.concat([rest, data]);
-    for (let length = lengthOf(rest); length !== undefined && rest.length >= length; length = lengthOf(rest)) {
+    for (let length = sizeOf(rest); length !== undefined && rest.length >= length; length = sizeOf(rest)) {
       void take(rest.subarray(0, length));
       rest = rest.subarray(length);
     }
   });
 }
 
-/** Returns the length of the element at the beginning, its header included (X.690, 8.1.3). */
-function lengthOf(bytes: Buffer): number | undefined {
-  const [kind, first] = bytes;
-  if (first === undefined) return undefined;
-  // TLS, which passes as it is.
-  if (kind !== 0x30) return bytes.length;
-  if (first < 0x80) return 2 + first;
-  const size = first & 0x7f;
-  return bytes.length < 2 + size ? undefined : 2 + size + bytes.readUIntBE(2, size);
-}
+/** TLS, which is no BER, passes as it is. */
+const sizeOf = (bytes: Buffer) => (bytes[0] === undefined || bytes[0] === 0x30 ? lengthOf(bytes) : bytes.length);
 
 /** Returns the identifier of a message as it is encoded, and the tag of its operation. */
 function describe(message: Buffer): { id: Buffer; tag: number } {

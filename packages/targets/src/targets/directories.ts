@@ -71,6 +71,8 @@ export interface ActiveDirectoryTarget extends DirectoryTarget {
   secureUrl: string;
   /** PEM: who signs the server's certificate. */
   ca: string;
+  /** PEM: that certificate, for what stands before the server in a test. */
+  certificate: { cert: string; key: string };
 }
 
 /**
@@ -97,10 +99,12 @@ export async function startSamba(): Promise<ActiveDirectoryTarget> {
     { scratch, ready: async () => (await listens(389)) && (await listens(636)) },
   );
   const dn = 'DC=belay,DC=test';
+  const tls = (name: string) => readFile(join(folder, 'private', 'tls', `${name}.pem`), 'utf8');
   return {
     url: 'ldap://127.0.0.1:389',
     secureUrl: 'ldaps://127.0.0.1:636',
-    ca: await readFile(join(folder, 'private', 'tls', 'ca.pem'), 'utf8'),
+    ca: await tls('ca'),
+    certificate: { cert: await tls('cert'), key: await tls('key') },
     suffix: dn,
     admin: { dn: `CN=Administrator,CN=Users,${dn}`, password },
     async [Symbol.asyncDispose]() {
