@@ -228,7 +228,7 @@ export const boundaries = {
   },
   'packages/scim': {
     workspace: ['contract/errors', 'contract/text', 'core', 'rest'],
-    outside: ['node:http'],
+    outside: ['lossless-json', 'node:http'],
     why: 'it knows SCIM, and calls a verb for what it was told: no SQL, no queue, no vendor',
   },
   'packages/console': {

@@ -17,6 +17,7 @@ import {
   verifyProvisioningToken,
 } from '@belay/core';
 import { bodyType, publishError, Refusal, readBody, send, stateOf } from '@belay/rest';
+import { parse } from 'lossless-json';
 import { describeService } from './discovery.js';
 import { describeError, ScimError } from './errors.js';
 import { type Body, fieldOf, toBody } from './fields.js';
@@ -241,9 +242,10 @@ async function readJson(request: IncomingMessage): Promise<Body> {
   const text = await readBody(request, bodyBytes);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    // JSON.parse would take the last of two values of one name, and forget a deactivation that came before it.
+    parsed = parse(text, undefined, { parseNumber: Number });
   } catch {
-    throw new ScimError(400, 'The body is not JSON', 'invalidSyntax');
+    throw new ScimError(400, 'The body is not JSON, or has a name twice', 'invalidSyntax');
   }
   return toBody(parsed, 'The body');
 }

@@ -37,6 +37,15 @@ describe('a deactivation that cannot be read', () => {
       patchOf({ op: 'replace', path: 'active', value: false }, { op: 'replace', path: 'x' }),
     ],
     ['half of a body', 'PATCH', '{"schemas":[],"Operations":[{"op":"replace","path":"active","value":fal'],
+    ['both in one', 'PUT', '{"userName":"ada@example.com","active":false,"active":true}'],
+    ['both, one of them escaped', 'PUT', '{"userName":"ada@example.com","\\u0061ctive":false,"active":true}'],
+    [
+      'both inside of an operation',
+      'PATCH',
+      '{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":{"active":false,"active":true}}]}',
+    ],
+    ['operations twice', 'PATCH', '{"Operations":[{"op":"replace","path":"active","value":false}],"Operations":[]}'],
+    ['an endless nesting', 'PUT', '['.repeat(200_000)],
     ['a list', 'PUT', [{ active: false }]],
     ['a whole user with a text', 'PUT', { userName: 'ada@example.com', active: 'no' }],
   ])('is rejected and an alarm: %s', async (_what, method, body) => {
