@@ -1,8 +1,8 @@
 import { Terminal } from '../errors.js';
 import type { Weakness } from '../port.js';
 import { dialectOf, type LdapConfig, readUrl } from './config.js';
-import { code, codeOf } from './faults.js';
-import { type Entry, type Session, withoutFeature } from './session.js';
+import { mayChange } from './obstacles.js';
+import { type Session, withoutFeature } from './session.js';
 import { findGroup, idOf, readTarget } from './subject.js';
 
 /** Reads all that the connector needs to read. Throws `Terminal` with the setting or the permission that is missing. */
@@ -57,22 +57,6 @@ export async function findWeaknesses(session: Session, config: LdapConfig): Prom
     });
   }
   return found;
-}
-
-/** Active Directory says so; OpenLDAP rejects an account without the right before it finds that there is no such value. */
-async function mayChange(session: Session, config: LdapConfig, group: Entry): Promise<boolean> {
-  if (dialectOf(config).active) {
-    const entry = await session.read(group.dn, ['allowedAttributesEffective']);
-    return entry?.texts('allowedAttributesEffective').includes('member') ?? false;
-  }
-  try {
-    await session.change(group.dn, config.member_attribute, { remove: `cn=not-a-member,${config.groups_base}` });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === code.noSuchAttribute) return true;
-    if (codeOf(error) === code.notPermitted) return false;
-    throw error;
-  }
 }
 
 async function isOneServer(session: Session, config: LdapConfig): Promise<boolean> {

@@ -3,6 +3,7 @@ import { createAuthorizer } from './authorizer.js';
 import { check, findWeaknesses } from './check.js';
 import { addressOf, type LdapConfig, ldapConfig, readUrl } from './config.js';
 import { createIdentities } from './identities.js';
+import { findObstacles } from './obstacles.js';
 import { planMemberships } from './plan.js';
 import { openDirectory } from './session.js';
 
@@ -23,6 +24,7 @@ export const ldapConnector: Connector<LdapConfig> = {
       identities: createIdentities(config, directory),
       check: (signal) => directory.call(signal, (session) => check(session, config)),
       weaknesses: (signal) => directory.call(signal, (session) => findWeaknesses(session, config)),
+      obstacles: (accesses, signal) => directory.call(signal, (session) => findObstacles(session, config, accesses)),
       close: async () => {},
     };
   },

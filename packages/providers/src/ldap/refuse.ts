@@ -52,7 +52,8 @@ export function isProtected(group: Entry): boolean {
   return builtIn || relativeOf(sid) < 1_000;
 }
 
-async function isPrivileged(session: Session, config: LdapConfig, group: Entry): Promise<boolean> {
+/** Returns whether Active Directory protects a group, or one that it leads to. */
+export async function isPrivileged(session: Session, config: LdapConfig, group: Entry): Promise<boolean> {
   if (!dialectOf(config).active) return false;
   if (isProtected(group)) return true;
   const above = { within: 'member', value: group.dn };

@@ -349,10 +349,30 @@ describe('the account of the connector', () => {
     await expect(limited.identities?.list(signal())).rejects.toThrow('size limit');
     const [cn] = [await readOnly.group()];
     const client = await readOnly.connect({ exclusive: [cn] });
+    expect(await client.obstacles?.([one.access], signal())).toEqual([
+      {
+        access: one.access,
+        message: `the connector's account may not change the members of the group ${one.access.group}`,
+        cure: expect.stringContaining('write member'),
+      },
+    ]);
     expect(await client.weaknesses?.(signal())).toEqual([
       { message: expect.stringContaining('may not change the members'), cure: expect.stringContaining('write member') },
     ]);
     const able = await server.connect({ exclusive: [await server.group()] });
+    const [fine, computed] = [await server.group(), 'computed-for-all'];
+    await server.admin.add(server.groupDn(computed), {
+      objectClass: 'groupOfURLs',
+      cn: computed,
+      memberURL: `ldap:///${server.people}??sub?(objectClass=person)`,
+    });
+    const before = await server.members(fine);
+    const asked = [fine, computed, 'no-such-group'].map((group) => ({ group }));
+    expect((await able.obstacles?.(asked, signal()))?.map(({ message }) => message)).toEqual([
+      `the members of the group ${computed} are computed by the directory`,
+      'the group no-such-group does not exist below groups_base',
+    ]);
+    expect(await server.members(fine)).toEqual(before);
     expect(await able.weaknesses?.(signal())).toEqual([]);
     expect(await (await server.connect()).weaknesses?.(signal())).toMatchObject([{ cure: expect.any(String) }]);
     const blind = await server.connect({ groups_base: `ou=absent,${server.target.suffix}` });

@@ -130,6 +130,17 @@ describe('ldap on Active Directory', () => {
       name: 'Terminal',
       message: expect.stringContaining('not permitted'),
     });
+    const obstacles = async (base: string, group: string) => {
+      const more = { bind_dn: account, password: server.password, groups_base: base };
+      return (await (await server.connect(more)).obstacles?.([{ group }], signal()))?.map(({ message }) => message);
+    };
+    expect(await obstacles(server.groups, one.access.group)).toEqual([]);
+    expect(await obstacles(server.people, 'outside')).toEqual([
+      "the connector's account may not change the members of the group outside",
+    ]);
+    expect(await obstacles(server.target.suffix, 'Domain Admins')).toEqual([
+      expect.stringContaining('one that Active Directory protects'),
+    ]);
     const own = { ...one, identity: account };
     await expect(authorizer.ensurePresent(own, until, signal())).rejects.toThrow("the connector's own account");
   });
