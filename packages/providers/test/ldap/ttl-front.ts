@@ -1,5 +1,6 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:tls';
+import { EqualityFilter } from 'ldapts';
 import type { ActiveDirectory } from './active-directory.js';
 import { decode, type Element, element, encode, lengthOf } from './ber.js';
 
@@ -51,7 +52,7 @@ export async function startTtlFront(server: ActiveDirectory): Promise<TtlFront> 
     return id.toString('hex');
   };
   const nameOf = async (id: string) => {
-    const filter = `(objectGUID=${id.replace(/../g, '\\$&')})`;
+    const filter = new EqualityFilter({ attribute: 'objectGUID', value: Buffer.from(id, 'hex') });
     const { searchEntries } = await admin.search(target.suffix, { filter, attributes: ['1.1'] });
     return searchEntries[0]?.dn;
   };
