@@ -56,7 +56,10 @@ function refuse(ctx: ActorStore, message: string): never {
     if (oversightOf(ctx, fresh) !== null) requireFreshGroups(actor);
     const { by } = actor;
     if (by === 'token' && oversightOf(ctx, { ...fresh, by: 'browser' }) !== null) {
-      throw new AccessError('forbidden', `${message}, and \`access\` does not list you under \`tokens\`; sign in instead`);
+      throw new AccessError(
+        'forbidden',
+        `${message}, and \`access\` does not list you under \`tokens\`; sign in instead`,
+      );
     }
   }
   throw new AccessError('forbidden', message);
