@@ -5,7 +5,7 @@ import { isDynamic, isPrivileged } from './refuse.js';
 import type { Entry, Session } from './session.js';
 import { findGroup } from './subject.js';
 
-/** Returns the accesses whose grant the directory or this connector would reject for everybody, each with its cure. */
+/** Returns the accesses whose grant the directory or this connector would reject for any person, each with its cure. */
 export async function findObstacles(
   session: Session,
   config: LdapConfig,
@@ -41,7 +41,10 @@ async function describe(session: Session, config: LdapConfig, name: string): Pro
   };
 }
 
-/** Active Directory says so; OpenLDAP rejects an account without the right before it finds that there is no such value. */
+/**
+ * Returns whether the account may change the members of a group. Active Directory says so; OpenLDAP rejects an account
+ * without the right before it finds that there is no such value.
+ */
 export async function mayChange(session: Session, config: LdapConfig, group: Entry): Promise<boolean> {
   if (dialectOf(config).active) {
     const entry = await session.read(group.dn, ['allowedAttributesEffective']);
