@@ -7,6 +7,7 @@ import { keepBeating } from '../run/beat.js';
 import { chooseRole } from '../run/choose-role.js';
 import { type Surroundings, surround } from '../run/surround.js';
 import { isAway, waitUntilActive } from '../run/wait-until-active.js';
+import { warnBeforeEnd } from '../run/warn-before-end.js';
 import { within } from '../within.js';
 
 interface Options {
@@ -15,6 +16,7 @@ interface Options {
   provider?: string[];
   workflow?: string;
   lease?: string;
+  quiet?: boolean;
 }
 
 /** Throws `usage` for a duration that the server would reject: nothing was requested by then. */
@@ -61,7 +63,7 @@ const pause = 1_000;
  */
 async function end(
   run: Run,
-  { connect, output, shell }: Invocation<Options & CommonOptions>,
+  { connect, output, options, shell }: Invocation<Options & CommonOptions>,
   signal: AbortSignal,
 ): Promise<void> {
   const limit = within(signal, shell.patience);
@@ -70,7 +72,8 @@ async function end(
     try {
       const { client } = await connect();
       const { outcome } = await client.runs.end(run.run_id, { signal: limit });
-      return output.note(outcomes[outcome]);
+      if (!options.quiet) output.note(outcomes[outcome]);
+      return;
     } catch (error) {
       if (!isAway(error)) break;
       if (!told) output.notice('belay: the server does not respond; giving the access back is tried again');
@@ -107,11 +110,12 @@ async function use(
   invocation: Invocation<Options & CommonOptions>,
   signals: Signals,
 ): Promise<number> {
-  const { output, shell, connect } = invocation;
+  const { output, options, shell, connect } = invocation;
   const stopping = new AbortController();
   const interrupted = new AbortController();
   signals.listener = () => interrupted.abort();
   using progress = createProgress(shell.stderr, output, shell.animated);
+  let warning: Promise<void> | undefined;
   const beating = keepBeating(shell, {
     client: async () => (await connect()).client,
     run,
@@ -126,7 +130,7 @@ async function use(
       if (error !== undefined) throw error;
     };
     const { clock, delay } = shell;
-    const waiting = { say: (text: string) => progress.say(text), clock, delay, signal };
+    const waiting = { say: (text: string) => options.quiet || progress.say(text), clock, delay, signal };
     await waitUntilActive(client, run.execution_id, waiting).catch(stopped);
     progress.clear();
     await using environment = await readEnvironment(client, run, invocation, signal);
@@ -134,12 +138,20 @@ async function use(
     stopped();
     const program = shell.programs.start(command, args, environment.variables);
     signals.listener = (received) => program.signal(received);
+    if (!options.quiet) {
+      warning = warnBeforeEnd(shell, {
+        client: async () => (await connect()).client,
+        execution: run.execution_id,
+        say: (text) => output.note(`belay: ${text}`),
+        signal: stopping.signal,
+      });
+    }
     const code = await program.ended;
     if (code === 127) output.notice(`belay: ${command}: command not found`);
     return code;
   } finally {
     stopping.abort();
-    await beating;
+    await Promise.all([beating, warning]);
   }
 }
 
@@ -188,7 +200,8 @@ export function addRun(parent: Parent): void {
         .option('--reason <text>', 'the reason, which most roles require')
         .option('--provider <provider...>', 'the providers (default: all of the role’s)')
         .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')
-        .option('--lease <duration>', 'how long the heartbeat may stay away, 30s to 15m (default: 1m)'),
+        .option('--lease <duration>', 'how long the heartbeat may stay away, 30s to 15m (default: 1m)')
+        .option('--quiet', 'no progress, and no word on the end of the access; errors are told'),
     run: async (invocation) => {
       const { args, rest, interactive, connect, shell } = invocation;
       const [program] = rest;
