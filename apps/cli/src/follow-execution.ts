@@ -48,12 +48,7 @@ export function endedWith({ error, ...execution }: ExecutionDetails): string {
 
 /** The last document, or the last words, of a request that was followed until it is active. */
 function reportActive(details: ExecutionDetails, active: boolean, output: Output, now: Date): ExitCode {
-  const grants = details.grants.map(({ provider, identity, state, expires_at }) => ({
-    provider,
-    identity,
-    state,
-    expires_at,
-  }));
+  const { grants } = details;
   const until = grants.map(({ expires_at }) => expires_at ?? '').sort()[0];
   const left = describeTimeLeft(until, now);
   output.event(
