@@ -1,8 +1,9 @@
 import { getExecution, reconcileEntitlement, returnAccess } from '@belay/core';
+import { performStep, TURN } from '@belay/engine';
 import type { MemoryFault } from '@belay/providers/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gateOf } from './support/gate.js';
-import { access, ask, type Cast, minute, openCast, second } from './support/stories.js';
+import { access, ask, type Cast, minute, openCast, request, second } from './support/stories.js';
 
 describe('a call that failed', () => {
   let cast: Cast;
@@ -77,6 +78,27 @@ describe('a call that failed', () => {
     expect(holds()).toBe(true);
     await house.work();
     expect(holds()).toBe(false);
+  });
+
+  it('of an execution is repeated at once as well when its connection was lost, the first time', async () => {
+    const { house, ada, alan } = cast;
+    const his = await ask(house, alan, { workflow: 'automatic' });
+    await returnAccess(alan, { execution_id: his });
+    const [other] = await house.database.sql`select id from entitlements`;
+    const id = await request(ada, { workflow: 'automatic' });
+    const gate = gateOf(house, 'holds');
+    let now = house.ctx.clock().getTime();
+    const ctx = { ...gate.ctx, clock: () => new Date(now) };
+    const lost = performStep(ctx, { executionId: id, key: TURN });
+    await gate.reached;
+    now += 7 * second;
+    await reconcileEntitlement(ctx, { entitlementId: other?.id as string });
+    house.provider.inject('holds', { kind: 'conflict' });
+    gate.open();
+    await lost;
+    expect(holds()).toBe(false);
+    await house.work();
+    expect(holds()).toBe(true);
   });
 
   it('is repeated when the system answers after it, when it had waited and nothing was heard meanwhile', async () => {

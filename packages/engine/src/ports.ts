@@ -170,6 +170,8 @@ export interface SystemCall {
   untilStopped<T>(work: Promise<T>): Promise<T>;
   /** Whether it was aborted because a system responds again: then it is repeated immediately. */
   overtaken(): boolean;
+  /** Whether it waited and then failed while its systems responded to others: its connection was lost, not the systems. */
+  lostAlone(): boolean;
   /** Called when the call failed. */
   failed(error: unknown): void;
   close(): void;

@@ -137,7 +137,8 @@ async function attemptCall(ctx: EngineContext, call: ClaimedCall): Promise<Perfo
   } catch (error) {
     asking.failed(error);
     const performed = interpretError(ctx, call, error);
-    return asking.overtaken() && performed.kind === 'again' ? { ...performed, after: 0 } : performed;
+    const atOnce = asking.overtaken() || (call.attempt === 1 && asking.lostAlone());
+    return atOnce && performed.kind === 'again' ? { ...performed, after: 0 } : performed;
   } finally {
     asking.close();
   }
