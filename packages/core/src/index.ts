@@ -11,6 +11,7 @@ export { reconcileEntitlement } from './access/reconcile.js';
 export { answerLeftover, openRestore, skipProvider } from './access/restore/answer.js';
 export { beginRestore } from './access/restore/begin.js';
 export { compareRestored } from './access/restore/compare-due.js';
+export { noticeRestore } from './access/restore/notice.js';
 export { readRestore } from './access/restore/status.js';
 export { revokeAccess } from './access/revoke.js';
 export { standByHeld } from './access/stand-by.js';

@@ -56,7 +56,7 @@ export {
   provisionedUsers,
   provisioningTokens,
 } from './schema/provisioning.js';
-export { comparisons, driftAudits, drifts, leftovers, restores } from './schema/restore.js';
+export { clusters, comparisons, driftAudits, drifts, leftovers, restores } from './schema/restore.js';
 export { type RunOutcome, reachable, runs } from './schema/runs.js';
 export { sessions } from './schema/sessions.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';

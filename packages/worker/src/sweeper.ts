@@ -11,6 +11,7 @@ import {
   endLapsedRuns,
   expireLogins,
   findDue,
+  noticeRestore,
 } from '@belay/core';
 import type { Agenda } from './agenda.js';
 import { watchOutage } from './outage.js';
@@ -24,6 +25,7 @@ export interface SweepVerbs {
   deleteSettled?(context: Context): Promise<number>;
   deliverMessages?(context: Context): Promise<number>;
   endLapsedRuns?(context: Context): Promise<number>;
+  noticeRestore?(context: Context): Promise<boolean>;
   compareRestored?(context: Context, signal: AbortSignal): Promise<number>;
   auditDrift?(context: Context, signal: AbortSignal): Promise<string | null>;
 }
@@ -36,6 +38,7 @@ const coreSweepVerbs: SweepVerbs = {
   deleteSettled,
   deliverMessages,
   endLapsedRuns,
+  noticeRestore,
   compareRestored,
   auditDrift,
 };
@@ -96,6 +99,8 @@ export function startSweeper(
   /** Returns the longest wait before the next pass, in milliseconds. */
   async function pass(): Promise<number> {
     try {
+      // Before anything is planned: what is due may be of an earlier time.
+      await verbs.noticeRestore?.(context);
       const asked = context.clock().getTime();
       const due = await verbs.findDue(context);
       const answered = context.clock().getTime();

@@ -15,8 +15,25 @@ export const restores = pgTable(
     /** Since when grants wait; null while grants are permitted. */
     closedAt: instant('closed_at'),
     reason: text('reason').notNull(),
+    /** Whether Belay noticed it and no operator began it: then grants go on when nothing is left to decide. */
+    noticed: boolean('noticed').notNull().default(false),
   },
   (table) => [check('restores_is_one_row', sql`${table.one}`)],
+);
+
+/** One row: where this database was when Belay saw it last. A restored or promoted one is elsewhere. */
+export const clusters = pgTable(
+  'clusters',
+  {
+    one: boolean('one').primaryKey().default(true),
+    /** The identifier that PostgreSQL gave the cluster when it was made. */
+    system: text('system').notNull(),
+    /** Rises when a standby is promoted, and at the end of a recovery to an earlier time. */
+    timeline: integer('timeline').notNull(),
+    /** The object identifier of the database: another one in a database that was made anew from a dump. */
+    database: text('database').notNull(),
+  },
+  (table) => [check('clusters_is_one_row', sql`${table.one}`)],
 );
 
 /** The latest comparison of each provider with its rows after a restore. */

@@ -7,6 +7,7 @@ import {
   type Context,
   configureSuggester,
   engineHost,
+  noticeRestore,
   openCatalog,
   openChanges,
   timing,
@@ -91,6 +92,8 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     log.warn({}, `Other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
   const { db, close } = openDatabase(storage.url);
   closing.add('The connections to the database', () => close());
+  // Before anything could be granted by rows of an earlier time.
+  await reachable(() => noticeRestore({ db, log }));
 
   const baseUrl = environment.worker === 'only' ? undefined : await chooseBaseUrl(options);
   const choose = () =>

@@ -2,7 +2,7 @@ import { AccessError, notFound } from '@belay/contract/errors';
 import { comparisons, entitlements, leftovers, type Transaction } from '@belay/db';
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
-import type { ActorStore } from '../../context.js';
+import type { Actor, ActorStore, Store } from '../../context.js';
 import { isId } from '../../find-execution.js';
 import { appendLedger } from '../../ledger/append.js';
 import { requireAdministrator } from '../../people/oversight.js';
@@ -121,33 +121,47 @@ export async function skipProvider(
  */
 export async function openRestore(ctx: ActorStore): Promise<{ message: string }> {
   requireAdministrator(ctx);
-  return ctx.db.transaction(async (tx) => {
-    const { epoch } = await lockGate(tx);
-    const done = await tx
-      .select({ provider: comparisons.provider })
-      .from(comparisons)
-      .where(and(eq(comparisons.epoch, epoch), isNotNull(comparisons.comparedAt)));
-    const left = providersToCompare(ctx).filter((one) => !done.some(({ provider }) => provider === one));
-    if (left.length > 0) {
-      throw new AccessError('conflict', `Not compared yet: ${left.join(', ')}; wait, or skip with a reason`);
-    }
-    const open = await tx
-      .select({ id: leftovers.id })
-      .from(leftovers)
-      .where(and(eq(leftovers.epoch, epoch), isNull(leftovers.answer)));
-    if (open.length > 0) {
-      throw new AccessError('conflict', `${open.length} found access waits for a decision; revoke or keep each`);
-    }
-    await reopen(tx);
-    await appendLedger(tx, [
-      {
-        type: 'restore.ended',
-        level: 'warning',
-        message: `${nameOf(ctx.actor)} permitted grants again after a restore`,
-        actor: ctx.actor,
-        data: { epoch },
-      },
-    ]);
-    return { message: 'Grants are permitted again' };
-  });
+  const { actor } = ctx;
+  await ctx.db.transaction((tx) =>
+    opening(ctx, tx, { actor, message: `${nameOf(actor)} permitted grants again after a restore` }),
+  );
+  return { message: 'Grants are permitted again' };
+}
+
+/** Does the same for a restore that Belay noticed by itself, where nothing is left to decide. */
+export async function openNoticed(ctx: Store): Promise<void> {
+  const actor = { kind: 'system', name: 'restore' } as const;
+  const message = 'Every provider was compared and nothing is left to decide: grants are permitted again';
+  await ctx.db
+    .transaction((tx) => opening(ctx, tx, { actor, message, noticed: true }))
+    .catch((error: unknown) => {
+      if (!(error instanceof AccessError && error.code === 'conflict')) throw error;
+    });
+}
+
+async function opening(
+  ctx: Store,
+  tx: Transaction,
+  entry: { actor: Actor; message: string; noticed?: boolean },
+): Promise<void> {
+  const { epoch, noticed } = await lockGate(tx);
+  if (entry.noticed && !noticed) throw new AccessError('conflict', 'An operator has begun a restore, and ends it');
+  const done = await tx
+    .select({ provider: comparisons.provider })
+    .from(comparisons)
+    .where(and(eq(comparisons.epoch, epoch), isNotNull(comparisons.comparedAt)));
+  const left = providersToCompare(ctx).filter((one) => !done.some(({ provider }) => provider === one));
+  if (left.length > 0) {
+    throw new AccessError('conflict', `Not compared yet: ${left.join(', ')}; wait, or skip with a reason`);
+  }
+  const open = await tx
+    .select({ id: leftovers.id })
+    .from(leftovers)
+    .where(and(eq(leftovers.epoch, epoch), isNull(leftovers.answer)));
+  if (open.length > 0) {
+    throw new AccessError('conflict', `${open.length} found access waits for a decision; revoke or keep each`);
+  }
+  await reopen(tx);
+  const { actor, message } = entry;
+  await appendLedger(tx, [{ type: 'restore.ended', level: 'warning', message, actor, data: { epoch } }]);
 }

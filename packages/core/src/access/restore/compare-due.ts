@@ -9,7 +9,7 @@ import { compareProvider, type Difference } from '../compare.js';
 import { endHeld } from '../end-held.js';
 import { entitlementKey, keyByNames } from '../rows.js';
 import { isLive } from '../wanted.js';
-import { oweRevocation } from './answer.js';
+import { openNoticed, oweRevocation } from './answer.js';
 import { type Gate, lockGate, readGate } from './gate.js';
 import { providersToCompare } from './status.js';
 
@@ -24,12 +24,13 @@ const actor = { kind: 'system', name: 'restore' } as const;
 /**
  * Compares the providers that are due after a restore, one after another, and acts on what was found: access with the
  * mark of its row is revoked, what a grant wants and the provider does not hold ends, and an operator decides about
- * everything else. A provider that does not answer is compared again later. Returns how many it compared; nothing is
- * due while grants are permitted.
+ * everything else. A provider that does not answer is compared again later. A restore that Belay noticed by itself ends
+ * when nothing is left to decide. Returns how many it compared; nothing is due while grants are permitted.
  */
 export async function compareRestored(ctx: Store, signal: AbortSignal): Promise<number> {
   const gate = await readGate(ctx);
-  if (!gate) return 0;
+  // Nobody has stopped the processes: what they had begun lands before the comparison, or within its lease.
+  if (!gate || (gate.noticed && !gate.settled)) return 0;
   let compared = 0;
   for (const provider of providersToCompare(ctx)) {
     if (signal.aborted || !(await take(ctx, provider, gate))) continue;
@@ -43,6 +44,7 @@ export async function compareRestored(ctx: Store, signal: AbortSignal): Promise<
     if (failed === null) compared += 1;
     else await putOff(ctx, provider, gate, failed);
   }
+  if (gate.noticed) await openNoticed(ctx);
   return compared;
 }
 

@@ -1,6 +1,6 @@
 import { AccessError } from '@belay/contract/errors';
 import { entitlements, restores, type SqlText, sqlText, type Transaction } from '@belay/db';
-import { isNotNull, sql } from 'drizzle-orm';
+import { getTableColumns, isNotNull, sql } from 'drizzle-orm';
 import type { Store } from '../../context.js';
 
 /** Matches while no grant may be claimed, because the database was restored and the providers are not compared. */
@@ -11,18 +11,44 @@ export interface Gate {
   epoch: number;
   closedAt: Date;
   reason: string;
+  /** Whether Belay closed it by itself (`noticeRestore`), and whether calls from before that can still be on their way. */
+  noticed: boolean;
+  settled: boolean;
 }
 
 /** Returns since when grants wait after a restore; null while they are permitted. */
 export async function readGate(ctx: Store): Promise<Gate | null> {
-  const [row] = await ctx.db.select().from(restores);
-  return row?.closedAt ? { epoch: row.epoch, closedAt: row.closedAt, reason: row.reason } : null;
+  const settled = sql<boolean>`${restores.closedAt} <= app_now() - ${`${ctx.timing.lease} milliseconds`}::interval`;
+  const [row] = await ctx.db.select({ ...getTableColumns(restores), settled }).from(restores);
+  if (!row?.closedAt) return null;
+  const { epoch, closedAt, reason, noticed } = row;
+  return { epoch, closedAt, reason, noticed, settled: row.settled };
+}
+
+/** Stops all grants until every provider was compared. Returns the number of the restore. */
+export async function closeGate(
+  tx: Transaction,
+  { reason, noticed }: Pick<Gate, 'reason' | 'noticed'>,
+): Promise<number> {
+  const closed = { closedAt: sql`app_now()`, reason };
+  // What an operator has begun, an operator ends.
+  const still = sql`${noticed} and (${restores.closedAt} is null or ${restores.noticed})`;
+  const [begun] = await tx
+    .insert(restores)
+    .values({ epoch: 1, ...closed, noticed })
+    .onConflictDoUpdate({
+      target: restores.one,
+      set: { epoch: sql`${restores.epoch} + 1`, ...closed, noticed: still },
+    })
+    .returning({ epoch: restores.epoch });
+  if (!begun) throw new Error('The restore was not written');
+  return begun.epoch;
 }
 
 /** Locks the restore until the transaction ends. Throws `conflict` while grants are permitted. */
-export async function lockGate(tx: Transaction): Promise<{ epoch: number }> {
+export async function lockGate(tx: Transaction): Promise<{ epoch: number; noticed: boolean }> {
   const [row] = await tx
-    .select({ epoch: restores.epoch })
+    .select({ epoch: restores.epoch, noticed: restores.noticed })
     .from(restores)
     .where(isNotNull(restores.closedAt))
     .for('update');

@@ -1,0 +1,89 @@
+import { causesOf } from '@belay/contract/outage';
+import { clusters, execute, sqlText, type Transaction } from '@belay/db';
+import { sql } from 'drizzle-orm';
+import type { Store } from '../../context.js';
+import { appendLedger } from '../../ledger/append.js';
+import { closeGate } from './gate.js';
+
+/** Where a database is: which cluster, on which timeline of it, under which identifier. */
+interface Cluster {
+  system: string;
+  timeline: number;
+  database: string;
+}
+
+/** A server that does not say where it is: no permission, no such function, or not one's own log of changes. */
+const untold = ['0A000', '42501', '42883', '55000'];
+
+const actor = { kind: 'system', name: 'restore' } as const;
+
+/**
+ * Notices that the database is elsewhere than it was: restored to an earlier time, made anew from a dump, or a standby that
+ * was promoted (docs/decisions/0153). Then no grant is made until every provider was compared with the rows, as after
+ * `beginRestore`; when nothing is left to decide, grants go on by themselves. Returns whether it noticed one.
+ */
+export async function noticeRestore(ctx: Pick<Store, 'db' | 'log'>): Promise<boolean> {
+  const here = await readCluster(ctx);
+  if (!here) return false;
+  const { known, ...cluster } = here;
+  if (known && isSame(known, cluster)) return false;
+  const noticed = await ctx.db.transaction(async (tx) => {
+    // Of several processes one writes, and the first look at a database notices nothing.
+    if (!(await noteCluster(tx, cluster)) || !known) return null;
+    const reason = describe(known, cluster);
+    const epoch = await closeGate(tx, { reason, noticed: true });
+    await appendLedger(tx, [
+      { type: 'restore.noticed', level: 'warning', message: `All grants wait: ${reason}`, actor, data: { epoch } },
+    ]);
+    return reason;
+  });
+  if (noticed === null) return false;
+  ctx.log.warn(
+    { reason: noticed },
+    'the database was restored or replaced; nothing is granted until providers are compared',
+  );
+  return true;
+}
+
+/** Returns where the database is and where it was seen last; null where the server does not say. */
+export async function readCluster(ctx: Pick<Store, 'db'>): Promise<(Cluster & { known: Cluster | null }) | null> {
+  type Row = Cluster & { known: string | null };
+  try {
+    const [row] = await execute<Row>(
+      ctx.db,
+      sqlText`
+      select control.system_identifier::text as system, here.oid::text as database,
+        ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int as timeline,
+        (select row_to_json(one)::text from (select system, timeline, database from ${clusters}) one) as known
+      from pg_control_system() control, pg_database here where here.datname = current_database()`,
+    );
+    return row ? { ...row, known: row.known === null ? null : (JSON.parse(row.known) as Cluster) } : null;
+  } catch (error) {
+    if (causesOf(error).some((one) => 'code' in one && untold.includes(String(one.code)))) return null;
+    throw error;
+  }
+}
+
+/** Writes down where the database is. Returns whether that is news. */
+export async function noteCluster(tx: Transaction, { system, timeline, database }: Cluster): Promise<boolean> {
+  const rows = await tx
+    .insert(clusters)
+    .values({ system, timeline, database })
+    .onConflictDoUpdate({
+      target: clusters.one,
+      set: { system, timeline, database },
+      setWhere: sql`(${clusters.system}, ${clusters.timeline}, ${clusters.database}) is distinct from (${system}, ${timeline}::int, ${database})`,
+    })
+    .returning({ one: clusters.one });
+  return rows.length > 0;
+}
+
+function isSame(one: Cluster, other: Cluster): boolean {
+  return one.system === other.system && one.timeline === other.timeline && one.database === other.database;
+}
+
+function describe(known: Cluster, here: Cluster): string {
+  if (known.system !== here.system) return 'the database is in another cluster than before';
+  if (known.database !== here.database) return 'the database was made anew';
+  return `the database is on timeline ${here.timeline}, and was on ${known.timeline}: it was restored, or a standby was promoted`;
+}
