@@ -29,7 +29,7 @@ const actor = { kind: 'system', name: 'restore' } as const;
  */
 export async function compareRestored(ctx: Store, signal: AbortSignal): Promise<number> {
   const gate = await readGate(ctx);
-  // Nobody has stopped the processes: what they had begun lands before the comparison, or within its lease.
+  // The processes of before were not stopped: what they had begun lands before the comparison, or within its lease.
   if (!gate || (gate.noticed && !gate.settled)) return 0;
   let compared = 0;
   for (const provider of providersToCompare(ctx)) {
