@@ -32,6 +32,7 @@ function findLeftOut(): string[] {
 
 /** Fuzz, injections, models and series of faults: minutes of work, which `npm run verify` and CI do and `npm test` names. */
 const long = [
+  'apps/cli/test/run-restart.test.ts',
   'packages/core/test/access.{model,overlap}.test.ts',
   'packages/core/test/crash/*.test.ts',
   'packages/core/test/{invariants,outage,suggest-injections}.test.ts',

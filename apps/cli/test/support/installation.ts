@@ -26,7 +26,12 @@ export interface Person {
 }
 
 export interface Installation extends AsyncDisposable {
+  /** Where the server listens, which changes with each start of it. */
   url: string;
+  /** Ends the server as kill -9 does, and resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts the server again where it was. */
+  restart(): Promise<void>;
   folder: string;
   person(): Promise<Person>;
   /** Runs the built program as an operator would, in the installation's folder and environment. */
@@ -77,22 +82,31 @@ export async function startInstallation(): Promise<Installation> {
   // The account that root starts the database as passes through, as it does in ordinary folders.
   await chmod(folder, 0o711);
   const operator = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder, BELAY_AGENT: 'off' };
-  const server = run(demo, [], folder, { ...operator, PORT: '0' });
+  let server = run(demo, [], folder, { ...operator, PORT: '0' });
+  const ready = () => server.says(/ready at (http:\/\/\S+)/);
   const stop = async () => {
     server.child.kill('SIGTERM');
     await server.ended;
     await rm(folder, { recursive: true, force: true });
   };
-  const url = await server.says(/ready at (http:\/\/\S+)/).catch(async (error: unknown) => {
+  const url = await ready().catch(async (error: unknown) => {
     await stop();
     throw error;
   });
   const terminals: Terminal[] = [];
-  return {
+  const installation: Installation = {
     url,
     folder,
+    kill: async () => {
+      server.child.kill('SIGKILL');
+      await server.ended;
+    },
+    restart: async () => {
+      server = run(demo, [], folder, { ...operator, PORT: '0' });
+      installation.url = await ready();
+    },
     person: async () => {
-      const terminal = await openTerminal({ server: url });
+      const terminal = await openTerminal({ server: installation.url });
       terminals.push(terminal);
       return {
         belay: (...args) => terminal.run(args),
@@ -109,11 +123,12 @@ export async function startInstallation(): Promise<Installation> {
       };
     },
     program: (args, env = {}, input = undefined) =>
-      run(main, args, folder, { ...operator, BELAY_URL: url, ...env }, input).ended,
+      run(main, args, folder, { ...operator, BELAY_URL: installation.url, ...env }, input).ended,
     start: (args, env = {}) => run(main, args, folder, { ...operator, ...env }),
     [Symbol.asyncDispose]: async () => {
       for (const terminal of terminals) await terminal[Symbol.asyncDispose]();
       await stop();
     },
   };
+  return installation;
 }
