@@ -62,6 +62,8 @@ function createPrinter(checker, exported) {
       const item = print(checker.getTypeArguments(type)[0], depth);
       return /[ |]/.test(item) && !item.startsWith('{') ? `(${item})[]` : `${item}[]`;
     }
+    // An open list of values: any other text, kept apart from those that are listed.
+    if (type.isIntersection() && type.types.some(({ flags }) => flags & ts.TypeFlags.String)) return '(string & {})';
     if (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) return printObject(type, depth);
     return checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation);
   }

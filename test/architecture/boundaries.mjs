@@ -16,6 +16,7 @@ const contract = [
   'durations',
   'elevation',
   'errors',
+  'event-types',
   'events',
   'examples',
   'executions',

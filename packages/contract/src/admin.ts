@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { done, instant, name, opaque, time } from './fields.js';
+import { workflowStatus } from './executions.js';
+import { done, eventName, instant, name, opaque, time } from './fields.js';
 import { limits } from './limits.js';
 import { logLevel } from './logs.js';
 import { mutation, query } from './operation.js';
@@ -100,7 +101,7 @@ export const auditEntry = z.object({
   id: z.string(),
   timestamp: instant,
   level: logLevel,
-  type: z.string(),
+  type: eventName,
   message: z.string(),
   actor: z.string().describe('Who acted: an e-mail address, `operator <name>`, `agent <name>` or `system <part>`'),
   user: z.string().describe('E-mail address of the person whom it concerns; empty for none'),
@@ -174,7 +175,7 @@ export const personDetails = z.object({
   logins: z.array(personLogin),
   access: z.array(heldAccess),
   requests: z
-    .array(z.object({ id: z.string(), role: z.string(), status: z.string(), created_at: instant }))
+    .array(z.object({ id: z.string(), role: z.string(), status: workflowStatus, created_at: instant }))
     .describe('The requests that have not ended'),
 });
 /** One person with what they have here; at most 200 of each. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { instant, leavesBehind, name, names, remark, verdict } from './fields.js';
+import { errorCode } from './error-body.js';
+import { approvalStatus, instant, leavesBehind, name, names, remark, verdict } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
 import { next, paging } from './paging.js';
@@ -82,7 +83,7 @@ export const decision = z.strictObject({
 });
 export type Decision = z.input<typeof decision>;
 
-export const decided = z.object({ id: z.string(), status: z.string(), execution_id: z.string() });
+export const decided = z.object({ id: z.string(), status: approvalStatus, execution_id: z.string() });
 export type Decided = z.infer<typeof decided>;
 
 export const bulkDecision = z.strictObject({
@@ -104,9 +105,9 @@ export const bulkDecided = z.object({
     .array(
       z.object({
         id: z.string(),
-        status: z.string().nullable().describe('As of a single decision; null when the decision was rejected'),
+        status: approvalStatus.nullable().describe('As of a single decision; null when the decision was rejected'),
         execution_id: z.string().nullable(),
-        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+        error: z.object({ code: errorCode, message: z.string() }).nullable(),
       }),
     )
     .describe('In the order of `ids`; each is a decision of its own'),

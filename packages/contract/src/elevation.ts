@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { errorCode } from './error-body.js';
 import { duration, json, name, names, opaque, reason, someNames, verdict } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
@@ -6,7 +7,7 @@ import { roleBody } from './roles.js';
 import { suggestionOperations } from './suggestions.js';
 
 export const elevation = z.object({
-  status: z.string(),
+  status: z.enum(['pending']),
   output: z.object({ workflow_id: z.string(), execution_id: z.string() }),
 });
 /** A request that was accepted. */
@@ -14,7 +15,7 @@ export type Elevation = z.infer<typeof elevation>;
 
 export const resumption = z.object({
   workflow_id: z.string(),
-  status: z.string(),
+  status: z.enum(['completed']),
   output: z.object({ approved: z.boolean(), session_created: z.boolean() }),
 });
 export type Resumption = z.infer<typeof resumption>;
@@ -136,7 +137,7 @@ export const manyRequested = z.object({
       z.object({
         role: z.string(),
         execution_id: z.string().nullable().describe('Null when the request was rejected'),
-        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+        error: z.object({ code: errorCode, message: z.string() }).nullable(),
       }),
     )
     .describe('In the order of `roles`; each is a request of its own'),

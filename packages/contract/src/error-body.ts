@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { publishedCodes } from './errors.js';
+import { errorCodes, publishedCodes } from './errors.js';
+
+export const errorCode = z.enum(errorCodes).describe('Identifies the error to programs');
 
 /** The body of every error; `ErrorBody` of errors.ts is its type. */
 export const error = z

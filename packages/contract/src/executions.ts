@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { elevation } from './elevation.js';
 import {
+  approvalStatus,
   day,
   done,
   duration,
+  eventName,
   instant,
   json,
   leavesBehind,
@@ -95,7 +97,7 @@ export const executionList = z.object({ executions: z.array(execution), next });
 export type ExecutionList = z.infer<typeof executionList>;
 
 export const historyEntry = z.object({
-  event_type: z.string(),
+  event_type: eventName,
   timestamp: instant,
   message: z.string(),
   task: z.string().optional(),
@@ -104,7 +106,7 @@ export type HistoryEntry = z.infer<typeof historyEntry>;
 
 export const executionApproval = z.object({
   id: z.string(),
-  status: z.enum(['open', 'approved', 'denied', 'expired', 'withdrawn']),
+  status: approvalStatus,
   expires_at: instant,
   approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
   count: z.number().int(),
@@ -170,16 +172,16 @@ export const executionStart = z.strictObject({
 });
 export type ExecutionStart = z.input<typeof executionStart>;
 
-export const startedExecution = z.object({ workflow_id: z.string(), run_id: z.string(), status: z.string() });
+export const startedExecution = z.object({ workflow_id: z.string(), run_id: z.string(), status: workflowStatus });
 export type StartedExecution = z.infer<typeof startedExecution>;
 
 export const executionEvent = z.object({
   seq: z.number().int().describe('Rises with every event of the execution; the `lastEventId` to resume after'),
-  event_type: z.string(),
+  event_type: eventName,
   timestamp: instant,
   message: z.string(),
   task: z.string().optional(),
-  status: z.string(),
+  status: workflowStatus,
 });
 export type ExecutionEvent = z.infer<typeof executionEvent>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EventName } from './event-types.js';
 import { limits } from './limits.js';
 import { isStorable, isStorableJson, unstorableMessage } from './text.js';
 
@@ -35,6 +36,9 @@ export const leavesBehind = z
   .string()
   .nullable()
   .describe('What the holder can leave behind that a revocation does not remove, as a sentence; null for nothing');
+/** The name of an event: a text, whose type lists those that this version writes. */
+export const eventName = z.string() as unknown as z.ZodType<EventName, string>;
+export const approvalStatus = z.enum(['open', 'approved', 'denied', 'expired', 'withdrawn']);
 export const verdict = z.enum(['approve', 'deny']);
 export type Verdict = z.infer<typeof verdict>;
 

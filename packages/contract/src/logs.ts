@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant, name, remark, time } from './fields.js';
+import { eventName, instant, name, remark, time } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
 
@@ -20,13 +20,13 @@ export type LogFilter = z.input<typeof logFilter>;
 
 export const logEntry = z.object({
   timestamp: instant,
-  level: z.string(),
+  level: logLevel,
   message: z.string(),
   provider: z.string(),
   user: z.string().describe('Who acted; empty when the service did it by itself'),
   owner: z.string().describe('E-mail address of the person whom it concerns, as the owner of a request'),
   workflow_id: z.string(),
-  type: z.string(),
+  type: eventName,
 });
 export type LogEntry = z.infer<typeof logEntry>;
 

@@ -23,7 +23,7 @@ export const run = z.object({
 /** A run that has started: it ends by itself when its heartbeat stays away for the lease. */
 export type Run = z.infer<typeof run>;
 
-export const beat = z.object({ status: z.string(), run_id: z.string() });
+export const beat = z.object({ status: z.enum(['ok']), run_id: z.string() });
 export type Beat = z.infer<typeof beat>;
 
 export const runEnd = z.object({

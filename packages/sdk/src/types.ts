@@ -69,6 +69,7 @@ export type {
   ResumeRequest,
   Resumption,
 } from '@belay/contract/elevation';
+export type { EventName, EventType } from '@belay/contract/event-types';
 export type {
   Execution,
   ExecutionApproval,

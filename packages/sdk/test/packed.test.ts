@@ -93,6 +93,25 @@ describe('the packed SDK in an empty project', () => {
     expect(await project.compile('--noEmit', '--types', '', ...options, 'guide.ts')).toBe('');
   });
 
+  it('declares states, verdicts, codes and events as lists of values, and events as open ones', async () => {
+    const program = `import type { AuditEntry, BulkDecided, Decided, Decision, Elevation, EventName, EventType, Execution,
+        ExecutionEvent, HistoryEntry, LogEntry, ManyRequested, StartedExecution } from '@belay/sdk';
+      type Listed<T> = string extends T ? 'a text' : 'a list';
+      const listed: Listed<Execution['status']> & Listed<ExecutionEvent['status']> & Listed<StartedExecution['status']>
+        & Listed<Elevation['status']> & Listed<Decided['status']> & Listed<Decision['verdict']> & Listed<LogEntry['level']>
+        & Listed<NonNullable<BulkDecided['results'][number]['status']>> & Listed<EventType>
+        & Listed<NonNullable<ManyRequested['results'][number]['error']>['code']> = 'a list';
+      const told: [HistoryEntry['event_type'], LogEntry['type'], AuditEntry['type']] = ['grant.intended', 'run.started', 'mine'];
+      declare const event: ExecutionEvent;
+      const name: EventName = event.event_type;
+      const known: EventType = 'approval.opened';
+      const unknown: EventType = 'approval.opend';
+      if (event.status === 'complete') void [listed, told, name, known, unknown];`;
+    await writeFile(path.join(project.folder, 'lists.ts'), program);
+    const complaints = await project.compile('--noEmit', '--types', '', ...strict, 'lists.ts');
+    expect(complaints.match(/^lists\.ts\(\d+/gm)).toEqual(['lists.ts(12', 'lists.ts(13']);
+  });
+
   it('rejects what is not in the interface', async () => {
     const wrong = "import { createClient } from '@belay/sdk';\nawait createClient({ url: 'http://x' }).roles.get(7);\n";
     await writeFile(path.join(project.folder, 'wrong.ts'), wrong);

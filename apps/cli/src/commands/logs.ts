@@ -58,7 +58,7 @@ function readFilter(options: Options, now: Date): LogFilter & { limit: number } 
 
 function show(entry: LogEntry, output: Output): void {
   const { colours } = output;
-  const paint = { error: colours.red, warning: colours.yellow }[entry.level] ?? colours.dim;
+  const paint = { error: colours.red, warning: colours.yellow, info: colours.dim }[entry.level] ?? colours.dim;
   output.event(entry, () =>
     [
       colours.dim(printable(entry.timestamp)),

@@ -1,7 +1,7 @@
 import type { BulkDecided, BulkDecision } from '@belay/contract/approvals';
 import { isNamed } from '@belay/contract/audience';
 import { digestOf } from '@belay/contract/canonical';
-import { AccessError, invalid } from '@belay/contract/errors';
+import { AccessError, type ErrorCode, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { isOutage, outageMessage } from '@belay/contract/outage';
 import { requireFreshGroups, requireUser } from '../actor.js';
@@ -92,7 +92,7 @@ async function decideOne(ctx: ActorStore, decision: Decide): Promise<Result> {
 }
 
 /** Earlier decisions stand, so an unexpected error is a result too; its cause goes to the log only. */
-function describe(ctx: ActorStore, id: string, error: unknown): { code: string; message: string } {
+function describe(ctx: ActorStore, id: string, error: unknown): { code: ErrorCode; message: string } {
   if (error instanceof AccessError) return { code: error.code, message: error.message };
   if (isOutage(error)) return { code: 'unavailable', message: outageMessage };
   ctx.log.error({ approval: id, error }, 'a decision of several failed');

@@ -2,7 +2,17 @@ import type { Decided, Decision } from '@belay/contract/approvals';
 import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { approvals, decisions, executions, inOrder, logins, type Transaction, userIdentities, users } from '@belay/db';
+import {
+  type ApprovalStatus,
+  approvals,
+  decisions,
+  executions,
+  inOrder,
+  logins,
+  type Transaction,
+  userIdentities,
+  users,
+} from '@belay/db';
 import { lockExecution, retryDeadlock, storeOutcome, turnJob } from '@belay/engine';
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
@@ -70,7 +80,7 @@ async function record(
   ctx: ActorStore,
   tx: Transaction,
   { user, input, found }: { user: UserActor; input: Decide; found: Approval },
-): Promise<{ status: string; due: Job | null; at: Date }> {
+): Promise<{ status: ApprovalStatus; due: Job | null; at: Date }> {
   const { executionId, stepKey } = found;
   const execution = await lockExecution(tx, executionId, stepKey);
   if (!execution) throw new AccessError('conflict', 'The request has ended');

@@ -1,6 +1,6 @@
 import { digestOf } from '@belay/contract/canonical';
 import type { ManyElevations, ManyRequested } from '@belay/contract/elevation';
-import { AccessError, invalid } from '@belay/contract/errors';
+import { AccessError, type ErrorCode, invalid } from '@belay/contract/errors';
 import { isOutage, outageMessage } from '@belay/contract/outage';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { Catalog } from '../configuration/catalog.js';
@@ -59,7 +59,7 @@ async function requestOne(
 }
 
 /** Earlier requests stand, so an unexpected error is a result too; its cause goes to the log only. */
-function describe(ctx: ActorContext, role: string, error: unknown): { code: string; message: string } {
+function describe(ctx: ActorContext, role: string, error: unknown): { code: ErrorCode; message: string } {
   if (error instanceof AccessError) {
     const issues = error.issues?.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)) ?? [];
     return { code: error.code, message: issues.length > 0 ? issues.join('; ') : error.message };

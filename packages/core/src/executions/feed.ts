@@ -1,5 +1,5 @@
 import { jitter } from '@belay/contract/back-off';
-import type { ExecutionEvent } from '@belay/contract/executions';
+import type { ExecutionEvent, WorkflowStatus } from '@belay/contract/executions';
 import { isOutage } from '@belay/contract/outage';
 import { type Database, executions, grants } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
@@ -36,7 +36,7 @@ export interface Feed {
   dropped: number;
   /** Every event up to this number that is not in `events` is only in the database. */
   floor: number;
-  status: string;
+  status: WorkflowStatus;
   /** The execution has ended, nothing is left of its grants, and every event was read. */
   over: boolean;
   /** Since when the database cannot be read, in milliseconds since the epoch, and why; null while it can. */
@@ -97,7 +97,7 @@ function startFeed(ctx: Store, id: string): Shared {
     events: [],
     dropped: 0,
     floor: 0,
-    status: 'unknown',
+    status: 'pending',
     over: false,
     away: null,
     watchers: 0,
@@ -246,7 +246,7 @@ function drop(feed: Shared, count: number, floor: number): void {
   feed.floor = gone.reduce((highest, { seq }) => Math.max(highest, seq), Math.max(feed.floor, floor));
 }
 
-function toEvent({ seq, type, at, message, task }: Happening, status: string): ExecutionEvent {
+function toEvent({ seq, type, at, message, task }: Happening, status: WorkflowStatus): ExecutionEvent {
   return {
     seq,
     event_type: type,
@@ -261,14 +261,14 @@ function toEvent({ seq, type, at, message, task }: Happening, status: string): E
 export async function readEvents(
   ctx: Store,
   id: string,
-  { after, upTo, status }: { after: number; upTo: number; status: string },
+  { after, upTo, status }: { after: number; upTo: number; status: WorkflowStatus },
 ): Promise<ExecutionEvent[]> {
   const part = { after, before: upTo + 1, from: 'oldest', limit: kept } as const;
   return (await readHappenings(ctx.db, id, part)).map((happening) => toEvent(happening, status));
 }
 
 /** Read before the rows, so that an ended execution has no unread row. */
-async function readState(ctx: Store, id: string): Promise<{ status: string; over: boolean }> {
+async function readState(ctx: Store, id: string): Promise<{ status: WorkflowStatus; over: boolean }> {
   const [row] = await ctx.db
     .select({
       status: executions.status,
@@ -280,5 +280,6 @@ async function readState(ctx: Store, id: string): Promise<{ status: string; over
     })
     .from(executions)
     .where(eq(executions.id, id));
-  return { status: row?.status ?? 'unknown', over: !row || (row.ended && !row.owed) };
+  // Executions are not deleted; of one that is missing nothing runs.
+  return { status: row?.status ?? 'terminated', over: !row || (row.ended && !row.owed) };
 }

@@ -1,5 +1,5 @@
 import { renameIssues } from '@belay/contract/errors';
-import type { ExecutionStart } from '@belay/contract/executions';
+import type { ExecutionStart, StartedExecution } from '@belay/contract/executions';
 import type { ActorContext } from '../context.js';
 import { requestElevation } from '../elevation/request.js';
 
@@ -8,10 +8,7 @@ export interface StartExecution extends ExecutionStart {
 }
 
 /** Starts a workflow by name (POST /execution). Its input is an elevation request, and is checked as one. */
-export async function startExecution(
-  ctx: ActorContext,
-  request: StartExecution,
-): Promise<{ workflow_id: string; run_id: string; status: string }> {
+export async function startExecution(ctx: ActorContext, request: StartExecution): Promise<StartedExecution> {
   const { provider, providers, ...input } = request.input;
   const { output, status } = await requestElevation(ctx, {
     ...input,

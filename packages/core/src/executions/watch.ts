@@ -1,4 +1,4 @@
-import type { ExecutionEvent } from '@belay/contract/executions';
+import type { ExecutionEvent, WorkflowStatus } from '@belay/contract/executions';
 import type { ActorStore } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { joinFeed, readEvents } from './feed.js';
@@ -53,7 +53,7 @@ export async function* watchExecution(
 
 interface Older {
   id: string;
-  status: string;
+  status: WorkflowStatus;
   after: number;
   upTo: number;
   signal: AbortSignal;

@@ -1,3 +1,4 @@
+import type { EventType } from '@belay/contract/event-types';
 import {
   type Database,
   ledger,
@@ -12,7 +13,8 @@ import {
 import type { EngineActor, LedgerEntry as EntryOfEngine, TaskEntry } from '@belay/engine';
 import type { Actor } from '../context.js';
 
-export interface LedgerEntry extends Omit<EntryOfEngine, 'actor'> {
+export interface LedgerEntry extends Omit<EntryOfEngine, 'actor' | 'type'> {
+  type: EventType;
   actor: Actor;
 }
 

@@ -27,7 +27,7 @@ export async function recordLogs(ctx: ActorStore, input: { entries: AgentLogEntr
       return text === undefined ? {} : { [name]: requireText(text, `${at}.${name}`, limits.name) };
     };
     return {
-      type: 'agent.log',
+      type: 'agent.log' as const,
       level: entry.level,
       message: `[${agent.name}] ${message}`,
       actor: agent,

@@ -68,7 +68,7 @@ async function stop(
   const counts = { logins: ended.length - tokens, tokens, requests, access };
   await appendLedger(tx, [
     ...known.ids.map((userId) => ({
-      type: 'user.stopped',
+      type: 'user.stopped' as const,
       level: 'warning' as const,
       message: `${nameOf(actor)} stopped ${known.email}: ${reason}`,
       actor,
