@@ -7,7 +7,7 @@ import { executions } from './texts/executions.js';
 import { cart, home } from './texts/home.js';
 import { inbox } from './texts/inbox.js';
 import { logs } from './texts/logs.js';
-import { error, page, search } from './texts/page.js';
+import { draft, error, page, search } from './texts/page.js';
 import { dialogPart, formPart, listPart, readable, statusPart, timePart, words } from './texts/parts.js';
 import { providers } from './texts/providers.js';
 import { reference } from './texts/reference.js';
@@ -34,6 +34,7 @@ export const texts = {
   device,
   diagram,
   dialogPart,
+  draft,
   dynamic,
   error,
   execution,

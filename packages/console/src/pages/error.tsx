@@ -16,14 +16,22 @@ const titles: Readonly<Record<number, string>> = {
 
 /** Renders an error with its message and the request id. */
 export function errorPage(status: number, body: ErrorBody, requestId: string, view: Frame): Page {
+  // Nothing of a form was accepted from a person without a valid login, or with another login than the form's.
+  const formPage = status === 401 || status === 403 ? view.sentFrom : undefined;
   // An issue of the whole request that repeats the message is left out.
   const issues = (body.issues ?? []).filter(({ path, message }) => path !== '' || message !== body.message);
   return {
     title: titles[status] ?? (status >= 500 ? texts.error.serverError : texts.error.failed),
     narrow: true,
+    scripts: formPage === undefined ? [] : ['drafts.js'],
     content: (
       <>
         <p role="alert">{body.message}</p>
+        {formPage !== undefined && (
+          <p id="draft-kept" hidden>
+            {status === 401 ? texts.draft.keptUntilSignIn : texts.draft.kept}
+          </p>
+        )}
         {issues.length > 0 && (
           <ul>
             {issues.map((issue) => (
@@ -35,8 +43,15 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
         )}
         {status === 401 && (
           <p>
-            <a class="button" href={`${view.basePath}/auth`}>
+            <a class="button" href={formPage?.signIn ?? `${view.basePath}/auth`}>
               {texts.error.signIn}
+            </a>
+          </p>
+        )}
+        {status === 403 && formPage !== undefined && (
+          <p>
+            <a class="button" href={formPage.path}>
+              {texts.draft.openForm}
             </a>
           </p>
         )}

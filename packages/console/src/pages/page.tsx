@@ -102,12 +102,17 @@ function Head({ page }: { page: Page }): VNode {
 function Document({ page, view }: { page: Page; view: Frame }): VNode {
   const { basePath } = view;
   const live = page.live;
-  // Someone who is not signed in has nothing that a script would do.
-  const shell = view.viewer === null ? [] : ['shell.js'];
-  const scripts = [...shell, ...(live === undefined ? [] : ['live.js']), ...(page.scripts ?? [])];
+  // Someone who is not signed in has nothing that these scripts would do.
+  const shell = view.viewer === null ? [] : ['shell.js', 'drafts.js'];
+  const scripts = new Set([...shell, ...(live === undefined ? [] : ['live.js']), ...(page.scripts ?? [])]);
   const width = page.narrow === true ? 'narrow' : page.wide === true ? 'wide' : undefined;
   return (
-    <html lang="en-GB" data-now={view.now?.toISOString()}>
+    <html
+      lang="en-GB"
+      data-now={view.now?.toISOString()}
+      data-person={view.viewer?.email}
+      data-draft={texts.draft.restored}
+    >
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -116,7 +121,7 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
         <title>{texts.page.title(page.title, view.waiting)}</title>
         <link rel="stylesheet" href={assetPath(basePath, 'belay.css')} />
         <link rel="icon" type="image/svg+xml" href={assetPath(basePath, 'icon.svg')} />
-        {scripts.map((name) => (
+        {[...scripts].map((name) => (
           <script key={name} type="module" src={assetPath(basePath, name)} />
         ))}
       </head>

@@ -45,6 +45,14 @@ export const error = {
   reference: 'Request ID: ',
 } as const;
 
+export const draft = {
+  keptUntilSignIn:
+    'Nothing was sent. What you wrote is kept in this tab: sign in as the same person to find it in the form again.',
+  kept: 'Nothing was sent. What you wrote is kept in this tab and is in the form when you open it again.',
+  restored: 'Nothing was sent because your session had ended. This is what you wrote. Review it and send it again.',
+  openForm: 'Open form',
+} as const;
+
 export const search = {
   title: 'Search',
   label: 'Search roles, requests and pages',

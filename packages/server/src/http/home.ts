@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { applyCookies, negotiate, refuse, sendHtml, sendOptions, sendRedirect } from '@belay/rest';
-import { identify, type Site } from './identify.js';
+import { identify, type Site, signInFor } from './identify.js';
 import type { Pages } from './render.js';
 
 export type OwnPage = 'home' | 'search' | 'cart';
@@ -36,9 +36,4 @@ export async function answerOwnPage(
     }),
   );
   sendHtml(response, 200, await site.pages[name](context, fields));
-}
-
-/** Returns the sign-in address with a callback to an address of this server. */
-export function signInFor(site: { baseUrl: URL; basePath: string }, address: string): string {
-  return `${site.basePath}/auth?${new URLSearchParams({ callback: `${site.baseUrl.origin}${address}` }).toString()}`;
 }

@@ -44,3 +44,8 @@ async function findLogin(site: Site, token: string, viaCookie: boolean): Promise
   const login = await site.verify(token);
   return viaCookie && login?.kind !== 'browser' ? null : login;
 }
+
+/** Returns the sign-in address with a callback to an address of this server. */
+export function signInFor(site: { baseUrl: URL; basePath: string }, address: string): string {
+  return `${site.basePath}/auth?${new URLSearchParams({ callback: `${site.baseUrl.origin}${address}` }).toString()}`;
+}

@@ -14,7 +14,7 @@ import {
 } from '@belay/console';
 import { confirmationToken, isForeseen, type Renderer, type Shown } from '@belay/rest';
 import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
-import type { Site } from './identify.js';
+import { type Site, signInFor } from './identify.js';
 
 /** The fields of an address; those that occur several times have a list. */
 type Fields = Readonly<Record<string, string | string[]>>;
@@ -100,7 +100,9 @@ function createAsk(router: AnyTRPCRouter, context: RequestContext): Ask {
 /** Returns the frame of a caller's pages. */
 function frameOf(context: RequestContext, basePath: string): Frame {
   const { actor, token, request } = context;
+  const sentFrom = pageOfForm(context, basePath);
   return {
+    ...(sentFrom === undefined ? {} : { sentFrom }),
     basePath,
     path: request.path,
     viewer: actor?.kind === 'user' ? { name: actor.name, email: actor.email } : null,
@@ -108,6 +110,17 @@ function frameOf(context: RequestContext, basePath: string): Frame {
     oversight: null,
     csrf: (action) => confirmationToken(token ?? '', action),
   };
+}
+
+/** Returns the page of ours whose form this request sends, as the browser names it. */
+function pageOfForm({ request }: RequestContext, basePath: string): Frame['sentFrom'] {
+  const { referer } = request.headers;
+  if (request.method !== 'POST' || referer === undefined || !URL.canParse(referer)) return undefined;
+  const { origin, pathname, search } = new URL(referer);
+  // What begins with two slashes would name another host.
+  if (origin !== request.url.origin || pathname.startsWith('//')) return undefined;
+  const path = `${pathname}${search}`;
+  return { path, signIn: signInFor({ baseUrl: request.url, basePath }, path) };
 }
 
 /** Returns the input of every page: the viewer and the number of requests that wait for them. */

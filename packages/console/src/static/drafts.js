@@ -1,0 +1,105 @@
+// Keeps what a person wrote in a form that was not accepted because their session had ended. It stays in this tab, is shown to the
+// same person only, in the same form, and is never sent by itself.
+// @ts-check
+
+/**
+ * @typedef {{ person: string; action: string; roles: string[]; fields: [string, string][]; unsent: boolean }} Draft
+ * `roles`: what the form is for, where its address does not say it. `unsent`: whether the server has said that it took nothing.
+ */
+
+const stored = 'belay-draft';
+const kept = document.getElementById('draft-kept');
+const { person, draft: restored } = document.documentElement.dataset;
+
+/** @returns {Draft | undefined} */
+function read() {
+  try {
+    return JSON.parse(sessionStorage.getItem(stored) ?? 'null') ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Draft | undefined} draft */
+function write(draft) {
+  try {
+    if (draft === undefined) sessionStorage.removeItem(stored);
+    else sessionStorage.setItem(stored, JSON.stringify(draft));
+  } catch {
+    // A browser that stores nothing keeps nothing.
+  }
+}
+
+/** @param {HTMLFormElement} form */
+function controlsOf(form) {
+  const found = [...form.querySelectorAll('input, select, textarea')];
+  return /** @type {(HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement)[]} */ (found);
+}
+
+/** @param {HTMLFormElement} form */
+function rolesOf(form) {
+  return controlsOf(form)
+    .filter(({ type, name }) => type === 'hidden' && (name === 'role' || name === 'roles'))
+    .map(({ value }) => value);
+}
+
+/** @param {Element} control @returns {control is HTMLInputElement} */
+function isBox(control) {
+  return control instanceof HTMLInputElement && (control.type === 'checkbox' || control.type === 'radio');
+}
+
+/** @param {HTMLFormElement} form */
+function keep(form) {
+  const controls = controlsOf(form).filter(({ type, name }) => type !== 'hidden' && type !== 'password' && name !== '');
+  const written = controls.some(({ type, value }) => (type === 'textarea' || type === 'text') && value.trim() !== '');
+  /** @type {[string, string][]} */
+  const fields = controls.filter((each) => !isBox(each) || each.checked).map(({ name, value }) => [name, value]);
+  const action = form.getAttribute('action') ?? '';
+  write(written ? { person: person ?? '', action, roles: rolesOf(form), fields, unsent: false } : undefined);
+}
+
+/** @param {Draft} draft */
+function restore({ action, roles, fields }) {
+  const form = [...document.forms].find(
+    (each) => each.getAttribute('action') === action && rolesOf(each).join() === roles.join(),
+  );
+  if (form === undefined) return false;
+  const left = [...fields];
+  for (const control of controlsOf(form)) {
+    if (control.type === 'hidden') continue;
+    const index = left.findIndex(
+      ([name, value]) => name === control.name && (!isBox(control) || value === control.value),
+    );
+    const [, value = ''] = left[index] ?? [];
+    if (index >= 0) left.splice(index, 1);
+    if (isBox(control)) control.checked = index >= 0;
+    // A choice that is not offered any more stays unchosen.
+    else if (
+      index >= 0 &&
+      (!(control instanceof HTMLSelectElement) || [...control.options].some((each) => each.value === value))
+    )
+      control.value = value;
+  }
+  const note = document.createElement('p');
+  note.className = 'state warn';
+  note.setAttribute('role', 'status');
+  note.textContent = restored ?? '';
+  form.prepend(note);
+  const written = controlsOf(form).find(({ type }) => type === 'textarea' || type === 'text');
+  written?.focus();
+  return true;
+}
+
+const draft = read();
+if (draft !== undefined) {
+  const isOther = person !== undefined && person !== draft.person;
+  if (isOther) write(undefined);
+  else if (kept !== null) {
+    write({ ...draft, unsent: true });
+    kept.hidden = false;
+  } else if (person !== undefined && (!draft.unsent || restore(draft))) write(undefined);
+}
+
+document.addEventListener('submit', ({ target }) => {
+  if (target instanceof HTMLFormElement && target.method === 'post') keep(target);
+});

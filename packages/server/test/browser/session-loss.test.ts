@@ -1,0 +1,110 @@
+import { createWorld, type World } from '@belay/testkit/world';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasChromium, launchChromium } from './support/chromium.js';
+import { picture } from './support/pictures.js';
+
+const here = hasChromium();
+let world: World;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  if (!here) return;
+  [world, browser] = await Promise.all([createWorld(), launchChromium()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await world?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  if (!here) return;
+  context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  context.setDefaultTimeout(60_000);
+  page = await context.newPage();
+  await useNewLogin();
+});
+afterEach(() => context?.close());
+
+async function useNewLogin(): Promise<void> {
+  const value = await world.token('requester');
+  await context.addCookies([{ name: 'belay', value, url: world.url, httpOnly: true, sameSite: 'Lax' }]);
+}
+
+const endLogins = () => world.database.sql`delete from logins`;
+const words = 'The October figures do not match the ledger, and this took ten minutes to write';
+
+/** How many requests have been made with these words. */
+async function sentTimes(reason: string): Promise<number> {
+  const rows = await world.database.sql`select 1 from executions where input::text like ${`%${reason}%`}`;
+  return rows.length;
+}
+
+async function write(reason: string): Promise<void> {
+  await page.goto(`${world.url}/roles/reader`);
+  await page.getByLabel('Reason').fill(reason);
+  await page.getByLabel('Duration').selectOption('PT30M');
+}
+
+async function signInAs(name: string): Promise<void> {
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: /^Continue with Demo/ }).click();
+  await page.getByRole('button', { name: `Sign in as ${name}` }).click();
+}
+
+const send = () => page.getByRole('button', { name: 'Request reader' }).click();
+const nothingWasSent = () => page.getByText('Nothing was sent. What you wrote is kept in this tab').waitFor();
+
+describe.runIf(here)('a form that is sent after the session has ended', () => {
+  it('comes back with its words to the same person, who sends it once', async () => {
+    await write(words);
+    await endLogins();
+    await send();
+    await nothingWasSent();
+    await picture(page, 'session-ended');
+    await signInAs('Rita');
+    await page.waitForURL(`${world.url}/roles/reader`);
+    await page.getByText('This is what you wrote').waitFor();
+    await picture(page, 'session-restored');
+    expect(await page.getByLabel('Reason').inputValue()).toBe(words);
+    expect(await page.getByLabel('Duration').inputValue()).toBe('PT30M');
+    expect(await page.evaluate('document.activeElement.id')).toBe('reason');
+    expect(await sentTimes(words)).toBe(0);
+    await send();
+    await page.waitForURL(/\/requests\//);
+    expect(await sentTimes(words)).toBe(1);
+    await page.goto(`${world.url}/roles/reader`);
+    expect(await page.getByLabel('Reason').inputValue()).toBe('');
+  });
+
+  it('is not shown to another person who signs in next, nor to anyone after them', async () => {
+    const secret = 'Only Rita may read this';
+    await write(secret);
+    await endLogins();
+    await send();
+    await nothingWasSent();
+    expect(await page.content()).not.toContain(secret);
+    await signInAs('Adam');
+    await page.waitForURL(`${world.url}/roles/reader`);
+    await expect.poll(() => page.evaluate('sessionStorage.length')).toBe(0);
+    expect(await page.content()).not.toContain(secret);
+    await useNewLogin();
+    await page.goto(`${world.url}/roles/reader`);
+    expect(await page.getByLabel('Reason').inputValue()).toBe('');
+    expect(await sentTimes(secret)).toBe(0);
+  });
+
+  it('comes back as well when the person has signed in again in another tab', async () => {
+    const reason = 'Written in the first tab';
+    await write(reason);
+    await endLogins();
+    await useNewLogin();
+    await send();
+    await nothingWasSent();
+    await page.getByRole('link', { name: 'Open form' }).click();
+    await page.getByText('This is what you wrote').waitFor();
+    expect(await page.getByLabel('Reason').inputValue()).toBe(reason);
+    expect(await sentTimes(reason)).toBe(0);
+  });
+});
