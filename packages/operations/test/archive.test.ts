@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { type ArchiveFiles, archiveLedger, beginRestore, deleteArchived, getExecution, readMetrics } from '@belay/core';
 import { openArchiveFolder, verifyArchives } from '@belay/operations';
@@ -96,6 +98,48 @@ describe('the archive of the ledger', () => {
       { month: '2026-02', rows: 2, fault: null },
     ]);
     expect((await archive()).archived).toEqual([]);
+  });
+
+  it('removes what killed processes left an hour ago, and nothing that is being written', async () => {
+    await write(['2026-01-10T00:00:00Z']);
+    const [old, fresh, other] = [
+      'ledger-2026-01.unfinished-old',
+      'ledger-2026-01.unfinished-new',
+      'notes.unfinished-old',
+    ];
+    const twoHoursAgo = new Date(Date.now() - 2 * 60 * 60_000);
+    for (const name of [old, fresh, other]) await writeFile(join(folder, name), 'half');
+    for (const name of [old, other]) await utimes(join(folder, name), twoHoursAgo, twoHoursAgo);
+    await archive();
+    const left = (await readdir(folder)).filter((name) => name.includes('unfinished')).sort();
+    expect(left).toEqual([fresh, other]);
+  });
+
+  it('says that there is no room, and leaves nothing', async () => {
+    // A limit of the size of files stands for a full disk: writing fails in the middle.
+    const built = new URL('../dist/index.js', import.meta.url).href;
+    const script = `
+      import { randomBytes } from 'node:crypto';
+      import { openArchiveFolder } from ${JSON.stringify(built)};
+      async function* blocks() {
+        for (let n = 0; n < 200; n += 1) {
+          yield { block: { rows: 1, sha256: '', first: {}, last: {} }, text: randomBytes(20_000).toString('hex') };
+        }
+      }
+      const error = await openArchiveFolder(process.argv[1], () => 'token').write('2026-01', blocks()).catch((thrown) => thrown);
+      console.log(error.name, error.message);`;
+    const limited = [
+      '-c',
+      'ulimit -f 256; exec "$0" "$@"',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+      folder,
+    ];
+    const { stdout } = await promisify(execFile)('bash', limited);
+    expect(stdout).toMatch(/^StartError The archive cannot be written to .*EFBIG/);
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('waits until a month has been over for a day', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,6 +8,11 @@ import type { ArchiveFiles, Block } from '@belay/core';
 import { replaceFile, syncFolder } from '@belay/host';
 import { StartError } from '@belay/program';
 import { type Manifest, nameOfArchive, verifyArchive } from './verify-archive.js';
+
+/** What the name of an archive has that is being written. */
+const unfinished = '.unfinished-';
+/** For how long nothing was written to one that no process writes any more, in milliseconds. */
+const abandoned = 60 * 60_000;
 
 type Blocks = Parameters<ArchiveFiles['write']>[1];
 
@@ -19,10 +24,11 @@ type Blocks = Parameters<ArchiveFiles['write']>[1];
 export function openArchiveFolder(folder: string, newToken: () => string): ArchiveFiles {
   return {
     async write(month, blocks) {
-      const temporary = join(folder, `ledger-${month}.unfinished-${newToken()}`);
+      const temporary = join(folder, `ledger-${month}${unfinished}${newToken()}`);
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
         const written = await writeLines(temporary, blocks);
+        await removeAbandoned(folder, temporary);
         if (written.rows === 0) return { ...written, file: '' };
         const file = `${nameOfArchive(month, written.sha256)}.ndjson.gz`;
         await place(
@@ -38,6 +44,17 @@ export function openArchiveFolder(folder: string, newToken: () => string): Archi
       }
     },
   };
+}
+
+/** Removes what processes left that were killed: an archive that is being written changes all the time, by the same clock. */
+async function removeAbandoned(folder: string, own: string): Promise<void> {
+  const { mtimeMs: now } = await stat(own);
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith('ledger-') || !name.includes(unfinished)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found && found.mtimeMs < now - abandoned) await rm(path, { force: true });
+  }
 }
 
 /** An error of the file system, of a full disk for example, is for the operator to read; others are not of the folder. */
@@ -64,17 +81,25 @@ async function writeLines(path: string, source: Blocks): Promise<Written> {
     }
   }
   const file = await open(path, 'wx', 0o600);
+  let fault: unknown;
+  const write = async (compressed: AsyncIterable<Buffer>) => {
+    try {
+      for await (const part of compressed) await file.writeFile(part);
+    } catch (error) {
+      fault ??= error;
+      throw error;
+    }
+  };
   try {
-    await pipeline(Readable.from(lines()), createGzip(), (compressed) => writeAll(file, compressed));
+    // Of a full disk the pipeline may say only that it was stopped.
+    await pipeline(Readable.from(lines()), createGzip(), write).catch((error: unknown) => {
+      throw fault ?? error;
+    });
     await file.sync();
   } finally {
     await file.close();
   }
   return { rows: blocks.reduce((sum, { rows }) => sum + rows, 0), sha256: hash.digest('hex'), blocks };
-}
-
-async function writeAll(file: FileHandle, parts: AsyncIterable<Buffer>): Promise<void> {
-  for await (const part of parts) await file.writeFile(part);
 }
 
 /** Gives the file its name, then writes the manifest, then reads both. A whole archive of the same name has the same content. */
