@@ -3,8 +3,8 @@
 // @ts-check
 
 /**
- * @typedef {{ person: string; action: string; roles: string[]; fields: [string, string][]; unsent: boolean }} Draft
- * `roles`: what the form is for, where its address does not say it. `unsent`: whether the server has said that it took nothing.
+ * @typedef {{ person: string; action: string; about: string; fields: [string, string][]; unsent: boolean }} Draft
+ * `about`: what the form is for beside its address, by its hidden fields. `unsent`: whether the server has said that it took nothing.
  */
 
 const stored = 'belay-draft';
@@ -36,11 +36,13 @@ function controlsOf(form) {
   return /** @type {(HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement)[]} */ (found);
 }
 
+/** Hidden fields that differ each time the same form is shown. */
+const changing = ['csrf_token', 'idempotency_key', 'next'];
+
 /** @param {HTMLFormElement} form */
-function rolesOf(form) {
-  return controlsOf(form)
-    .filter(({ type, name }) => type === 'hidden' && (name === 'role' || name === 'roles'))
-    .map(({ value }) => value);
+function aboutOf(form) {
+  const hidden = controlsOf(form).filter(({ type, name }) => type === 'hidden' && !changing.includes(name));
+  return JSON.stringify(hidden.map(({ name, value }) => [name, value]));
 }
 
 /** @param {Element} control @returns {control is HTMLInputElement} */
@@ -55,14 +57,12 @@ function keep(form) {
   /** @type {[string, string][]} */
   const fields = controls.filter((each) => !isBox(each) || each.checked).map(({ name, value }) => [name, value]);
   const action = form.getAttribute('action') ?? '';
-  write(written ? { person: person ?? '', action, roles: rolesOf(form), fields, unsent: false } : undefined);
+  write(written ? { person: person ?? '', action, about: aboutOf(form), fields, unsent: false } : undefined);
 }
 
 /** @param {Draft} draft */
-function restore({ action, roles, fields }) {
-  const form = [...document.forms].find(
-    (each) => each.getAttribute('action') === action && rolesOf(each).join() === roles.join(),
-  );
+function restore({ action, about, fields }) {
+  const form = [...document.forms].find((each) => each.getAttribute('action') === action && aboutOf(each) === about);
   if (form === undefined) return false;
   const left = [...fields];
   for (const control of controlsOf(form)) {
@@ -85,6 +85,8 @@ function restore({ action, roles, fields }) {
   note.setAttribute('role', 'status');
   note.textContent = restored ?? '';
   form.prepend(note);
+  const dialog = form.closest('[popover]');
+  if (dialog instanceof HTMLElement) dialog.showPopover();
   const written = controlsOf(form).find(({ type }) => type === 'textarea' || type === 'text');
   written?.focus();
   return true;
