@@ -58,7 +58,7 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
                         <code>{entry.type}</code>
                       </span>
                     </td>
-                    <td>{whoActed(entry.user, view)}</td>
+                    <td data-label={texts.logs.actor}>{whoActed(entry.user, view)}</td>
                     <td>
                       <Badge status={entry.level} />
                     </td>

@@ -35,11 +35,11 @@ export function filtersOf(view: View, fields: readonly string[]): Record<string,
   return Object.fromEntries(fields.map((field) => [field, given(view, field)]).filter(([, value]) => value !== ''));
 }
 
-/** Renders a text field of the filters above a list. */
-export function FilterField(props: { view: View; name: string; label: string; hint?: string }): VNode {
-  const { view, name, label, hint } = props;
+/** Renders a text field of the filters above a list. `wide`: a long value, which takes a whole line on a phone. */
+export function FilterField(props: { view: View; name: string; label: string; hint?: string; wide?: boolean }): VNode {
+  const { view, name, label, hint, wide = false } = props;
   return (
-    <div>
+    <div class={wide ? 'wide' : undefined}>
       <label for={`filter-${name}`}>{label}</label>
       <input id={`filter-${name}`} type="text" name={name} value={given(view, name)} placeholder={hint} />
     </div>

@@ -59,8 +59,8 @@ function Filters({ view }: { view: View }): VNode {
       <FilterField view={view} name="provider" label={texts.admin.system} />
       <FilterField view={view} name="type" label={texts.admin.event} />
       <FilterField view={view} name="execution_id" label={texts.admin.request} />
-      <FilterField view={view} name="since" label={texts.admin.from} hint={texts.admin.instant} />
-      <FilterField view={view} name="until" label={texts.admin.until} hint={texts.admin.instant} />
+      <FilterField view={view} name="since" label={texts.admin.from} hint={texts.admin.instant} wide />
+      <FilterField view={view} name="until" label={texts.admin.until} hint={texts.admin.instant} wide />
       <div>
         <label for="filter-level">{texts.logs.level}</label>
         <select id="filter-level" name="level">
@@ -103,8 +103,8 @@ function Entries({ logs }: { logs: Outputs['admin']['logs']['logs'] }): VNode {
                 <br />
                 <code class="quiet">{entry.type}</code>
               </td>
-              <td>{entry.actor}</td>
-              <td>{entry.user}</td>
+              <td data-label={texts.logs.actor}>{entry.actor}</td>
+              <td data-label={texts.admin.person}>{entry.user}</td>
               <td>
                 <Badge status={entry.level} />
               </td>
