@@ -30,7 +30,7 @@ const sheets = [
 ];
 
 /** Scripts are modules that browsers load as they are; pages name the ones that they need beside `shell.js`. */
-const scripts = ['shell.js', 'palette.js', 'live.js', 'inbox.js', 'words.js', 'drafts.js'];
+const scripts = ['shell.js', 'palette.js', 'live.js', 'inbox.js', 'words.js', 'drafts.js', 'stars.js'];
 
 function readStatic(name: string): Buffer {
   return readFileSync(new URL(`../src/static/${name}`, import.meta.url));

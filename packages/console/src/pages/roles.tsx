@@ -8,7 +8,7 @@ import { Empty, Row, SearchField } from './parts/list.js';
 import { Badge } from './parts/status.js';
 import { Glyph } from './parts/system.js';
 import { TimeLeft } from './parts/time.js';
-import type { Outputs, Page, View } from './view.js';
+import { type Outputs, type Page, to, type View } from './view.js';
 import { durationInWords } from './words.js';
 
 export type RoleDetails = Outputs['roles']['get'];
@@ -44,6 +44,7 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
   return {
     title: texts.roles.title,
     lead: texts.roles.lead,
+    scripts: ['stars.js'],
     ...(around.mayPutTogether
       ? {
           actions: (
@@ -86,6 +87,7 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
               </Group>
             ))}
             {all.length === 0 && <NoRoles q={q} view={view} />}
+            <form id="stars" method="post" />
             <form id="cart" class="cart" action="/request">
               <span class="cart-count" />
               <button type="submit">{texts.roles.requestSelected}</button>
@@ -182,6 +184,7 @@ function RoleRow(props: { role: RoleDetails; system?: string | undefined; around
   const isHere = (provider: string) => system === undefined || provider === system;
   const held = around.held.find((access) => access.role === role.name && isHere(access.provider));
   const asked = around.open.find((request) => request.role === role.name && request.providers.some(isHere));
+  const starred = around.starred.includes(role.name);
   return (
     <Row
       href={at('roles', role.name)}
@@ -201,8 +204,31 @@ function RoleRow(props: { role: RoleDetails; system?: string | undefined; around
       ) : (
         <span>{texts.roles.upTo(durationInWords(role.max_duration))}</span>
       )}
+      <Star role={role.name} starred={starred} view={view} />
       <Icon name="chevron-right" />
     </Row>
+  );
+}
+
+/**
+ * Renders the button that stars a role or removes its star. All of a page are of one form, because a form in each of hundreds of rows
+ * is a long page: the button has the address and the token, which is bound to the address.
+ */
+function Star({ role, starred, view }: { role: string; starred: boolean; view: View }): VNode {
+  const action = to(view, 'role', role, starred ? 'unstar' : 'star');
+  return (
+    <button
+      type="submit"
+      form="stars"
+      formaction={action}
+      name="csrf_token"
+      value={view.csrf(action)}
+      class="bare square star"
+      aria-pressed={starred ? 'true' : 'false'}
+      aria-label={texts.roles.star(role)}
+    >
+      <Icon name="star" />
+    </button>
   );
 }
 

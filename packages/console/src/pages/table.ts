@@ -45,7 +45,11 @@ const requested: Render = (output: Outputs['elevation']['request'], _view) => ({
 const toExecution: Render = (_output: object, view) => ({
   redirect: at('requests', String(view.input.execution_id ?? view.input.id)),
 });
-const toRole: Render = (output: Outputs['roles']['star']) => ({ redirect: at('roles', output.role) });
+/** Redirects to the list of roles when the star is in a row of it. */
+const toStarred: Render = (output: Outputs['roles']['star'], view) => {
+  const from = view.sentFrom?.path ?? '';
+  return { redirect: from.split('?')[0] === at('roles') ? from : at('roles', output.role) };
+};
 const toAdmin =
   (page: string): Render =>
   () => ({ redirect: at('admin', page) });
@@ -145,8 +149,8 @@ const table: Readonly<Record<string, Render>> = {
   'roles.list': async (output: Outputs['roles']['list'], view, ask) => {
     return { page: rolesPage(output, await aroundRoles(ask), view) };
   },
-  'roles.star': toRole,
-  'roles.unstar': toRole,
+  'roles.star': toStarred,
+  'roles.unstar': toStarred,
   'workflows.get': (output: Outputs['workflows']['get'], view) => ({ page: workflowPage(output, view) }),
   'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
 };

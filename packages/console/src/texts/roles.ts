@@ -41,6 +41,7 @@ export const roles = {
   submit: 'Search',
   recent: 'Recent',
   starred: 'Starred',
+  star: (role: Inserted) => `Star ${role}`,
   systems: 'Systems',
   found: 'Best matches',
   requested: 'Requested',

@@ -153,6 +153,31 @@ describe.runIf(here)('500 roles', () => {
     expect(found).toEqual([]);
   });
 
+  it('are starred in their rows, where the focus stays, and without scripts', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(`${world.url}/roles`);
+    const name = 'Star okta-search-read';
+    await page.getByRole('button', { name }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name, pressed: true }).waitFor();
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(name);
+    await page.reload();
+    const starred = page.locator('section', { has: page.locator('#starred') });
+    await starred.getByRole('button', { name }).click();
+    // Both rows of the role: here, and at its system.
+    await page.getByRole('button', { name, pressed: false }).nth(1).waitFor();
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    context.setDefaultTimeout(60_000);
+    await context.addCookies([{ name: 'belay', value: token, url: world.url, httpOnly: true, sameSite: 'Lax' }]);
+    const plain = await context.newPage();
+    await plain.goto(`${world.url}/roles?q=ledger+okta`);
+    await plain.getByRole('button', { name: 'Star okta-ledger-read', pressed: false }).click();
+    await plain.getByRole('button', { name: 'Star okta-ledger-read', pressed: true }).click();
+    await plain.getByRole('button', { name: 'Star okta-ledger-read', pressed: false }).waitFor();
+    expect(plain.url()).toBe(`${world.url}/roles?q=ledger+okta`);
+    await context.close();
+  });
+
   it('have a menu on a phone', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.goto(`${world.url}/roles`);

@@ -62,4 +62,25 @@ describe('starred roles', () => {
     expect(roles.indexOf('id="starred"')).toBeGreaterThan(0);
     expect(roles.indexOf('href="/roles/reader"')).toBeLessThan(roles.indexOf('href="/roles/another"'));
   });
+
+  it('lead back to the list that the star was set in, and to no other place', async () => {
+    const headers = { cookie: `belay=${rita}`, accept: 'text/html', 'sec-fetch-site': 'same-origin' };
+    const star = async (referer: string) => {
+      const { body } = await send(`${world.url}/roles`, { headers });
+      const [, action = '', token = ''] =
+        /formaction="([^"]*\/another\/(?:un)?star)" name="csrf_token" value="([^"]+)"/.exec(body) ?? [];
+      const { status, headers: answered } = await send(`${world.url}${action}`, {
+        method: 'POST',
+        headers: { ...headers, referer, 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ csrf_token: token }).toString(),
+      });
+      return [status, answered.location];
+    };
+    expect(await star(`${world.url}/roles?q=read`)).toEqual([303, '/roles?q=read']);
+    expect(await starred()).toContain('another');
+    expect(await star(`${world.url}/roles`)).toEqual([303, '/roles']);
+    expect(await starred()).not.toContain('another');
+    for (const elsewhere of [`${world.url}//evil.test/roles`, 'https://evil.test/roles', 'none'])
+      expect(await star(elsewhere)).toEqual([303, '/roles/another']);
+  });
 });
