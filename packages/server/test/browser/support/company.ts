@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createLogin, upsertUser } from '@belay/core';
 import { type Connector, webhookConnector } from '@belay/providers';
 import { send } from '@belay/testkit/serve';
@@ -91,11 +94,23 @@ export const manySystems = Object.fromEntries(
   Object.entries(systems).map(([id, name]) => [id, { name, provider: 'memory' }]),
 );
 
-const chat = {
-  name: 'Company chat',
-  provider: 'webhook',
-  config: { url: 'https://hooks.example.test/', secrets: [`whsec_${Buffer.alloc(32, 1).toString('base64')}`] },
-};
+const secrets = [`whsec_${Buffer.alloc(32, 1).toString('base64')}`];
+
+/** Returns a receiver of every message: what cannot be delivered is tried again and again, which `drive` waits for. */
+async function openChat() {
+  const server = createServer((incoming, response) => {
+    incoming.resume().on('end', () => response.writeHead(204).end());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return {
+    provider: { name: 'Company chat', provider: 'webhook', config: { url, secrets, allow_private: true } },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
 export interface Company extends AsyncDisposable {
   world: World;
@@ -110,13 +125,14 @@ export interface Company extends AsyncDisposable {
 
 /** Returns a server with five hundred roles, two hundred requests that wait, and ten thousand that ended. */
 export async function openCompany(): Promise<Company> {
+  const chat = await openChat();
   const world = await createWorld({
     limits: { requests: 1_000_000 },
     connectors: [webhookConnector as Connector],
     change: (document) => ({
       ...document,
       access: { administrators: { groups: ['operators'] }, auditors: { users: ['bo@example.test'] } },
-      providers: { ...document.providers, ...manySystems, 'company-chat': chat },
+      providers: { ...document.providers, ...manySystems, 'company-chat': chat.provider },
       messages: { channels: ['company-chat'] },
       roles: { ...document.roles, ...manyRoles() },
     }),
@@ -128,7 +144,10 @@ export async function openCompany(): Promise<Company> {
     approver: await world.token('approver'),
     administrator: await signIn(world, 'Olga Operator', ['operators', 'approvers']),
     requests,
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await world[Symbol.asyncDispose]();
+      chat.close();
+    },
   };
 }
 
