@@ -42,7 +42,7 @@ const long = [
   'packages/providers/test/aws/faults.on-moto.test.ts',
   'packages/server/test/cluster/{cluster,rolling}.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
-  'packages/server/test/start/{lost-connections,warnings.series}.test.ts',
+  'packages/server/test/start/{lost-connections,sdk-story,warnings.series}.test.ts',
   'packages/worker/test/{bulkheads,healing,silence}.test.ts',
   'packages/workflow/test/{fuzz,property}.test.ts',
   'test/deploy/stages.test.ts',
