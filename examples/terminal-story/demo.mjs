@@ -137,7 +137,9 @@ async function story() {
   await run('rita', 'belay executions | cut -f 2,4');
   await run('rita', 'belay request "read the reporting tables" < /dev/null | cat');
 
-  say('`doctor` on the server’s machine. Each failure comes with a fix.');
+  say(
+    '`doctor` on the server’s machine. Each failure comes with a fix. At a PostgreSQL target it also names the roles that would be approved\nand not granted, with the `GRANT` that is missing.',
+  );
   await run('rita', `cd ${folder} && belay doctor`);
   await run('rita', 'belay doctor | grep ^failed', [], { BELAY_URL: 'http://127.0.0.1:10', BELAY_SECRTE: 'x' });
 
