@@ -54,6 +54,31 @@ users:
 `;
 
 describe('the variables of a run', () => {
+  it('are those that the guide names, and no others that a server in wrong hands could send', async () => {
+    const guide = await readFile(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
+    const part = guide.slice(guide.indexOf('## Run'), guide.indexOf('## Output'));
+    const named = new Set(Array.from(part.matchAll(/`([A-Z][A-Z_]*[A-Z])`/g), ([, name = '']) => name));
+    for (const name of ['SIGINT', 'KUBECONFIG', 'AWS_PROFILE', 'BELAY_TOKEN']) named.delete(name);
+    expect(named.size).toBe(17);
+    const sent = Object.fromEntries(Array.from(named, (name) => [name, 'x']));
+    const hostile = {
+      ...{
+        PATH: '/tmp',
+        LD_PRELOAD: '/tmp/x.so',
+        NODE_OPTIONS: '--import data:text/javascript,0',
+        PGSERVICEFILE: '/tmp/x',
+      },
+      ...{ KUBECONFIG: '/tmp/x', AWS_PROFILE: 'root', BELAY_URL: 'http://127.0.0.1:1', pghost: 'x' },
+    };
+    const { variables } = await around([{ variables: { ...sent, ...hostile } }]);
+    expect(variables).toEqual(sent);
+  });
+
+  it('have no value that a program cannot be given', async () => {
+    const wrong = { PGHOST: 'a\0b', PGPORT: 5432, PGUSER: null } as unknown as Record<string, string>;
+    expect((await around([{ variables: wrong }, { variables: undefined as never }])).variables).toEqual({});
+  });
+
   it('are those of all systems, without a variable that two systems have with different values', async () => {
     const { variables } = await around([
       { variables: { PGHOST: 'one', PGPORT: '5432' } },

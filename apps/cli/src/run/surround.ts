@@ -46,9 +46,25 @@ export async function surround(connections: Shared, around: Around): Promise<Sur
   return { variables, [Symbol.asyncDispose]: remove };
 }
 
-/** Returns the variables of all, without those that have two values. */
+/**
+ * The variables that a command gets from a server (docs/cli.md, Run). With others, such as NODE_OPTIONS or LD_PRELOAD, a server in
+ * wrong hands would run programs of its own on this machine.
+ */
+const accepted = new Set([
+  ...['PGHOST', 'PGPORT', 'PGDATABASE', 'PGUSER'],
+  ...['MYSQL_HOST', 'MYSQL_TCP_PORT', 'MYSQL_USER'],
+  ...['AWS_ACCOUNT_ID', 'AWS_SSO_ACCOUNT_ID', 'AWS_SSO_ROLE_NAME'],
+  'CLOUDSDK_CORE_PROJECT',
+  ...['AZURE_SUBSCRIPTION_ID', 'ARM_SUBSCRIPTION_ID', 'AZURE_DEFAULTS_GROUP'],
+  ...['GH_HOST', 'GH_REPO'],
+  'LDAPURI',
+]);
+
+/** Returns the accepted variables of all, without those that have two values. */
 function unite(all: readonly Record<string, string>[]): Record<string, string> {
-  const pairs = all.flatMap((variables) => Object.entries(variables));
+  const pairs = all
+    .flatMap((variables) => Object.entries(variables ?? {}))
+    .filter(([name, value]) => accepted.has(name) && typeof value === 'string' && !value.includes('\0'));
   return Object.fromEntries(pairs.filter(([name, value]) => pairs.every(([n, v]) => n !== name || v === value)));
 }
 
