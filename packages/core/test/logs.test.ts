@@ -1,3 +1,4 @@
+import type { EventType } from '@belay/contract/event-types';
 import type { LogFilter } from '@belay/contract/logs';
 import {
   type ActorContext,
@@ -98,7 +99,7 @@ describe('the logs of a person', () => {
     await ask(house, ada, { workflow: 'automatic' });
     await house.database.advance(10 * minute);
     const note = (person: typeof ada, number: number) => ({
-      type: number % 2 ? 'note.odd' : 'note.even',
+      type: (number % 2 ? 'note.odd' : 'note.even') as string as EventType,
       level: number % 10 === 0 ? ('error' as const) : ('info' as const),
       message: `note ${number}`,
       actor: person.actor,

@@ -1,3 +1,4 @@
+import type { EventType } from '@belay/contract/event-types';
 import { appendLedger } from '@belay/core';
 import { send } from '@belay/testkit/serve';
 import { createWorld, type World } from '@belay/testkit/world';
@@ -117,7 +118,7 @@ describe('administration', () => {
     await appendLedger(
       world.context.db,
       messages.map((message) => ({
-        type: 'note',
+        type: 'note' as string as EventType,
         message,
         actor: { kind: 'system' as const, name: 'test' },
         provider: '=cmd',
@@ -145,7 +146,7 @@ describe('administration', () => {
   it('streams an export of many pages, as NDJSON by default, each entry once', async () => {
     await world.context.db.transaction(async (tx) => {
       const entries = Array.from({ length: 2_300 }, (_, number) => ({
-        type: 'many',
+        type: 'many' as string as EventType,
         message: `note ${number}`,
         actor: { kind: 'system' as const, name: 'test' },
       }));

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import type { EventType } from '@belay/contract/event-types';
 import { appendLedger, enrollAgent, withActor } from '@belay/core';
 import { createClient } from '@belay/sdk';
 import { send } from '@belay/testkit/serve';
@@ -19,7 +20,7 @@ beforeAll(async () => {
   agent = (await enrollAgent(operator, { name: 'build-3', ttl: 'P1D' })).credential;
   const { id } = (await call('GET', '/auth/whoami', { token })).json;
   const entries = Array.from({ length: many }, (_, number) => ({
-    type: 'note',
+    type: 'note' as string as EventType,
     level: number % 100 === 0 ? ('error' as const) : ('info' as const),
     message: `note ${number}`,
     actor: { kind: 'system' as const, name: 'test' },
