@@ -41,6 +41,32 @@ describe('the sweeper', () => {
     expect(new Set(steps.asked).size).toBeGreaterThan(5);
   });
 
+  it('notices a restore before it plans what is due, in each pass', async () => {
+    const steps = steppedDelay();
+    const done: string[] = [];
+    const verbs = {
+      ...recordVerbs(),
+      async noticeRestore() {
+        done.push('notice');
+        return false;
+      },
+      async findDue() {
+        done.push('find');
+        return nothingDue();
+      },
+    };
+    const sweeper = startSweeper(testContext(recordLog(), steps), {
+      interval: 1_000,
+      agenda,
+      plan: () => void done.push('plan'),
+      verbs,
+    });
+    await steps.next();
+    await vi.waitFor(() => expect(steps.asked).toHaveLength(2), 30_000);
+    await sweeper.stop();
+    expect(done.slice(0, 6)).toEqual(['notice', 'find', 'plan', 'notice', 'find', 'plan']);
+  });
+
   it('follows a pass that did not see as far as it should with one at the time that it reached', async () => {
     const steps = steppedDelay();
     const now = new Date();

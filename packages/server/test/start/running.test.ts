@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../demo/test-server.js';
 import { makeFolder, startProcess } from './server-process.js';
@@ -50,6 +51,25 @@ describe('a server that runs', () => {
     expect(await second.exited).toBe(0);
     expect(existsSync(join(data, 'postgres', 'postmaster.pid'))).toBe(false);
     expect(second.stderr()).toBe('');
+  });
+
+  it('grants nothing from its start on when its database was restored meanwhile, also without a worker', async () => {
+    await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
+    const environment = { ...external(), BELAY_WORKER: 'off' };
+    const first = startProcess(folder.path, environment);
+    await first.says('is ready at');
+    first.process.kill('SIGTERM');
+    expect(await first.exited).toBe(0);
+    expect(first.stdout()).not.toContain('was restored');
+    const sql = postgres(database.url('postgres'), { max: 1, onnotice: () => {} });
+    await sql`update clusters set timeline = timeline - 1`;
+    await using second = startProcess(folder.path, environment);
+    await second.says('the database was restored or replaced; nothing is granted until providers are compared');
+    await second.says('is ready at');
+    const [gate] = await sql`select closed_at is not null as closed, noticed from restores`;
+    await sql`delete from restores`;
+    await sql.end();
+    expect(gate).toEqual({ closed: true, noticed: true });
   });
 
   it('takes changes of its configuration in force while it runs, and rejects broken ones with a line', async () => {
