@@ -128,6 +128,23 @@ describe('a call that failed', () => {
     expect(revokes()).toBe(2);
   });
 
+  it('does not settle a revocation when the clock was set back during it, so that the access has time left again', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.database.advance(30 * minute + 1);
+    const gate = gateOf(house, 'ensureAbsent', 'after');
+    const revoking = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
+    await gate.reached;
+    expect(holds()).toBe(false);
+    await house.database.advance(-5 * second);
+    gate.open();
+    await revoking;
+    await house.work();
+    expect([holds(), (await getExecution(ada, { id })).state]).toEqual([true, 'active']);
+    await house.pass(6 * second);
+    expect([holds(), (await getExecution(ada, { id })).state]).toEqual([false, 'ended']);
+  });
+
   it('does not hide that the last grant ended while it was under way: the access is revoked at once', async () => {
     const { house, ada } = cast;
     const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });

@@ -21,7 +21,8 @@ export interface Recorded {
 /**
  * Records calls with the expected result, each kind in one statement that commits itself: the provider holds what was
  * granted, or no longer holds what was revoked. The decision relies on the rows being as the claim left them: every
- * change of an entitlement changes its fence, state or due time. Other rows are left out, and so are calls with
+ * change of an entitlement changes its fence, state or due time, and only a clock that is set back makes wanted what was
+ * over. Other rows are left out, and so are calls with
  * another result: they are recorded one by one, under their locks.
  */
 export async function recordTogether(ctx: Store, group: readonly Called[]): Promise<Recorded> {
@@ -218,7 +219,13 @@ function recordingRevocations(ctx: Store, group: readonly Called[], gates: Gates
       select ${id}, ${entitlementId} from ${grants} join called on ${entitlementId} = called.claim
       where ${goneAt} is null and ${isOver} ${onlyOf(group, sqlText`${entitlementId}`)} ${gates.before}
       order by ${id} for update of ${grants}),
-    ${lockedAs('revoking', 'over', sqlText`${onlyOf(group, sqlText`e.id`)} ${gates.before}`)}`;
+    ${lockedAs(
+      'revoking',
+      'over',
+      // A clock that was set back since the claim: what was over has time left again.
+      sqlText`and not exists (select 1 from ${grants} where ${entitlementId} = e.id and ${isLive})
+        ${onlyOf(group, sqlText`e.id`)} ${gates.before}`,
+    )}`;
   const writes = sqlText`
     recorded as (
       update ${entitlements} e set state = case when locked.again is null then 'absent' else 'revoking' end,
