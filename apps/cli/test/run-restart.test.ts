@@ -5,6 +5,7 @@ import path from 'node:path';
 import { createClient } from '@belay/sdk';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { isMember } from '../../../examples/quickstart/target.mjs';
+import { tie } from '../../../packages/providers/test/support/tie.js';
 import { type Installation, type Running, startInstallation } from './support/installation.js';
 
 /** A start of the server, and a lease of 90 seconds that nothing keeps, on a busy machine. */
@@ -71,19 +72,8 @@ async function openAddress(): Promise<Address> {
   const server = createServer((near) => {
     const { hostname, port } = new URL(installation.url);
     const far = dial({ host: hostname, port: Number(port) });
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(one);
-      one
-        .on('error', () => {})
-        .on('close', () => {
-          sockets.delete(one);
-          other.destroy();
-        });
-      one.pipe(other);
-    }
+    tie(near, far, sockets);
+    near.pipe(far).pipe(near);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

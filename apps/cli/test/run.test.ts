@@ -10,6 +10,7 @@ import { serverUrl } from '@belay/testkit/database';
 import { createWorld, type World } from '@belay/testkit/world';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { tie } from '../../../packages/providers/test/support/tie.js';
 import { type Typist, typeInto } from './support/pty.js';
 
 const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
@@ -143,19 +144,8 @@ async function openNetwork(to: string): Promise<Network> {
       far.unpipe(near);
       near.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n');
     });
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(one);
-      one
-        .on('error', () => {})
-        .on('close', () => {
-          sockets.delete(one);
-          other.destroy();
-        });
-      one.pipe(other);
-    }
+    tie(near, far, sockets);
+    near.pipe(far).pipe(near);
   });
   const hangUp = () => {
     for (const socket of sockets) socket.destroy();

@@ -20,7 +20,7 @@ import { access, ask, type Cast, minute, openCast } from './support/stories.js';
 const ada = 'ada@example.com';
 const automatic = { workflow: 'automatic', duration: 'PT8H' };
 
-describe('a restore that nobody announced', () => {
+describe('a restore that was not announced', () => {
   let cast: Cast;
   beforeEach(async () => {
     cast = await openCast();

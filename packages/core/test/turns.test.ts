@@ -127,7 +127,8 @@ describe('an execution with much to compute', () => {
       expect(await first()).toBe(broken);
       // The column has milliseconds: the time now may be rounded to one that is still to come.
       const isDueAgain = () =>
-        house.database.sql`update steps set lease_until = app_now() - interval '1 second' where execution_id = ${broken}`;
+        house.database
+          .sql`update steps set lease_until = app_now() - interval '1 second' where execution_id = ${broken}`;
       // The first pauses are of seconds, which a busy machine takes between two statements; the seventh is of a minute.
       for (let failure = 1; failure <= 7; failure += 1) {
         if (failure > 1) await isDueAgain();
@@ -152,7 +153,8 @@ describe('an execution with much to compute', () => {
         const [row] = await house.database.sql`
           select extract(epoch from lease_until - app_now())::float8 as pause from steps where execution_id = ${id}`;
         pauses.push(Math.round(row?.pause as number));
-        await house.database.sql`update steps set lease_until = app_now() - interval '1 second' where execution_id = ${id}`;
+        await house.database
+          .sql`update steps set lease_until = app_now() - interval '1 second' where execution_id = ${id}`;
       }
       expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
       expect(lines.filter(([level]) => level !== 'debug')).toEqual([['error', 1]]);

@@ -280,6 +280,6 @@ async function readState(ctx: Store, id: string): Promise<{ status: WorkflowStat
     })
     .from(executions)
     .where(eq(executions.id, id));
-  // Executions are not deleted; of one that is missing nothing runs.
+  // Of an execution that was deleted nothing runs any more.
   return { status: row?.status ?? 'terminated', over: !row || (row.ended && !row.owed) };
 }

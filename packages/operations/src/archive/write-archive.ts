@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -28,7 +28,6 @@ export function openArchiveFolder(folder: string, newToken: () => string): Archi
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
         const written = await writeLines(temporary, blocks);
-        await removeAbandoned(folder, temporary);
         if (written.rows === 0) return { ...written, file: '' };
         const file = `${nameOfArchive(month, written.sha256)}.ndjson.gz`;
         await place(
@@ -47,7 +46,8 @@ export function openArchiveFolder(folder: string, newToken: () => string): Archi
 }
 
 /** Removes what processes left that were killed: an archive that is being written changes all the time, by the same clock. */
-async function removeAbandoned(folder: string, own: string): Promise<void> {
+async function removeAbandoned(own: string): Promise<void> {
+  const folder = dirname(own);
   const { mtimeMs: now } = await stat(own);
   for (const name of await readdir(folder)) {
     if (!name.startsWith('ledger-') || !name.includes(unfinished)) continue;
@@ -91,6 +91,8 @@ async function writeLines(path: string, source: Blocks): Promise<Written> {
     }
   };
   try {
+    // Before anything is written: they may be what the disk is full of.
+    await removeAbandoned(path);
     // Of a full disk the pipeline may say only that it was stopped.
     await pipeline(Readable.from(lines()), createGzip(), write).catch((error: unknown) => {
       throw fault ?? error;

@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tie } from '../support/tie.js';
 import { lengthOf } from './ber.js';
 
 /** What happens to a request: it is lost, its answer is lost, it is refused as by a busy server, or it stays unanswered. */
@@ -23,18 +24,7 @@ export async function startProxy(target: string): Promise<LdapProxy> {
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
     let losing = false;
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(one);
-      one
-        .on('error', () => {})
-        .on('close', () => {
-          sockets.delete(one);
-          other.destroy();
-        });
-    }
+    tie(client, upstream, sockets);
     const cut = () => {
       client.destroy();
       upstream.destroy();

@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:tls';
 import { EqualityFilter } from 'ldapts';
+import { tie } from '../support/tie.js';
 import type { ActiveDirectory } from './active-directory.js';
 import { decode, type Element, element, encode, lengthOf } from './ber.js';
 
@@ -21,9 +22,9 @@ const tags = {
 /** A directory with memberships that end, by a clock of its own. */
 export interface TtlFront extends AsyncDisposable {
   url: string;
-  /** Returns when a membership ends, in milliseconds since 1970: undefined when it has no end, or is none of this front's. */
+  /** Returns when a membership ends, in milliseconds since 1970: undefined when it has no end, or was not added through this front. */
   endOf(group: string, person: string): Promise<number | undefined>;
-  /** Lets time pass, for the directory and nobody else. */
+  /** Lets time pass for the directory, and for no one else. */
   pass(milliseconds: number): void;
   /** Whether the forest has the feature. */
   enabled: boolean;
@@ -130,18 +131,7 @@ export async function startTtlFront(server: ActiveDirectory): Promise<TtlFront> 
 
   function serve(client: Socket): void {
     const upstream = connect({ host: '127.0.0.1', port: 636, servername: 'dc1.belay.test', ca: target.ca });
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(one);
-      one
-        .on('error', () => {})
-        .on('close', () => {
-          sockets.delete(one);
-          other.destroy();
-        });
-    }
+    tie(client, upstream, sockets);
     const showing = new Set<string>();
     const keeping = new Map<string, () => Promise<void>>();
     readMessages(client, async (message) => {

@@ -112,7 +112,7 @@ function frameOf(context: RequestContext, basePath: string): Frame {
   };
 }
 
-/** Returns the page of ours whose form this request sends, as the browser names it. */
+/** Returns the page of this server whose form this request sends, as the browser names it. */
 function pageOfForm({ request }: RequestContext, basePath: string): Frame['sentFrom'] {
   const { referer } = request.headers;
   if (request.method !== 'POST' || referer === undefined || !URL.canParse(referer)) return undefined;
