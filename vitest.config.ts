@@ -1,16 +1,44 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { findUsed, isInstalled } from './packages/targets/src/targets/names.js';
 import { LongestFirst } from './test/support/longest-first.js';
 
-/** Tests run against the sources of every workspace package; only child processes use what `npm run build` made. */
-const sources = {
+/** `npx vitest run <file>` runs sources, so that nothing has to be built first; only child processes use what `npm run build` made. */
+const fromSources = {
   resolve: { conditions: ['@belay/source'] },
   // No 'import' here: it would reach `require` too, and CommonJS packages would be given modules. No 'module' either, which
   // Node.js does not know: packages keep files under it that only bundlers can read.
   ssr: { resolve: { conditions: ['@belay/source', 'node', 'default'] } },
 };
 
+/** `npm test` has just built: its tests load what was built, which Node.js reads by itself, instead of transforming the sources again. */
+const fromBuild = {
+  ssr: { resolve: { conditions: ['node', 'default'] } },
+  plugins: [
+    {
+      name: 'belay:built',
+      enforce: 'pre' as const,
+      /** Leads what a test imports of `src` to the same file of `dist`, so that no module is there twice. */
+      resolveId: (source: string, importer: string | undefined) => {
+        if (importer === undefined || !/^(\.|\/|file:).*\/src\//.test(source)) return undefined;
+        const given = source.startsWith('file:') ? fileURLToPath(source) : source;
+        const id = path
+          .resolve(path.dirname(importer), given)
+          .replace('/src/', '/dist/')
+          .replace(/\.tsx?$/, '.js');
+        // What browsers load is not compiled.
+        return existsSync(id) ? { id, external: true } : undefined;
+      },
+    },
+  ],
+};
+
+const sources = process.env.BELAY_TESTS === undefined ? fromSources : fromBuild;
+
 const options = {
+  server: { deps: { external: [/\/dist\//] } },
   // Bounds for a machine that is busy with something else; nothing waits for them.
   testTimeout: 180_000,
   hookTimeout: 240_000,
@@ -20,8 +48,14 @@ const options = {
 
 const onTargets = 'packages/*/test/**/*.on-*.test.ts';
 
+const short = process.env.BELAY_TESTS === 'short';
+
+/** What needs more than Node.js and npm: so `npm test` takes as long on every machine, and runs the same tests. */
+const more = [onTargets, 'packages/server/test/browser/**/*.test.ts'];
+
 /** Tests on real systems, by the names of their files; those whose system is not installed are left out and named. */
 function findLeftOut(): string[] {
+  if (short) return [];
   const later = process.env.BELAY_TARGETS === 'later';
   const names = findUsed('packages').filter((name) => later || !isInstalled(name));
   if (names.length === 0) return [];
@@ -32,27 +66,29 @@ function findLeftOut(): string[] {
 
 /** Fuzz, injections, models and series of faults: minutes of work, which `npm run verify` and CI do and `npm test` names. */
 const long = [
-  'apps/cli/test/run-restart.test.ts',
+  'apps/cli/test/{run,run-restart}.test.ts',
   'packages/core/test/access.{model,overlap}.test.ts',
   'packages/core/test/crash/*.test.ts',
   'packages/core/test/{invariants,outage,suggest-injections}.test.ts',
   'packages/db/test/{lost-connections,silence}.test.ts',
-  'packages/server/test/browser/tour.test.ts',
-  'packages/embedded-postgres/test/crash.test.ts',
-  'packages/providers/test/aws/faults.on-moto.test.ts',
+  'packages/embedded-postgres/test/{accounts,crash}.test.ts',
+  'packages/providers/test/postgres/lost-connections.test.ts',
+  'packages/server/test/attacks/half-sent.test.ts',
   'packages/server/test/cluster/{cluster,rolling}.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
   'packages/server/test/start/{lost-connections,sdk-story,warnings.series}.test.ts',
+  'packages/sdk/test/packed.test.ts',
   'packages/worker/test/{bulkheads,healing,silence}.test.ts',
   'packages/workflow/test/{fuzz,property}.test.ts',
-  'test/deploy/stages.test.ts',
+  'test/deploy/{image,stages}.test.ts',
   'test/published.test.ts',
 ];
 
 function findLong(): string[] {
-  if (process.env.BELAY_TESTS !== 'short') return [];
+  if (!short) return [];
   console.warn(`left to npm run verify:\n  ${long.join('\n  ')}`);
-  return long;
+  console.warn(`left to it because they need more than Node.js and npm:\n  ${more.join('\n  ')}`);
+  return [...long, ...more];
 }
 
 const leftToVerify = findLong();

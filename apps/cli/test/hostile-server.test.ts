@@ -11,7 +11,7 @@ let terminal: Terminal;
 const closing: (() => void)[] = [];
 
 beforeEach(async () => {
-  terminal = await openTerminal({ patience: 1_000, token });
+  terminal = await openTerminal({ patience: 300, token });
 });
 afterEach(async () => {
   for (const close of closing.splice(0)) close();

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { auditsEachForm, findFaults } from './support/axe.js';
+import { findFaults } from './support/axe.js';
 import { hasChromium } from './support/chromium.js';
 import { picture } from './support/pictures.js';
 import { ask, elsewhere, openStage, type Stage, type Visitor } from './support/stage.js';
@@ -297,7 +297,7 @@ describe.runIf(here)('every page', () => {
         if (path === '/api/v1/elevate') await picture(page, 'dynamic');
         const found = await findFaults(page);
         await page.emulateMedia({ colorScheme: 'dark' });
-        if (auditsEachForm) found.push(...(await findFaults(page, 'colours')).map((fault) => `dark ${fault}`));
+        found.push(...(await findFaults(page, 'colours')).map((fault) => `dark ${fault}`));
         if (path.endsWith(held)) await picture(page, 'dark');
         await page.emulateMedia({ colorScheme: 'light' });
         await page.setViewportSize({ width: 360, height: 740 });
@@ -307,7 +307,7 @@ describe.runIf(here)('every page', () => {
           await picture(page, 'phone-dark');
           await page.emulateMedia({ colorScheme: 'light' });
         }
-        if (auditsEachForm) found.push(...(await findFaults(page)).map((fault) => `phone ${fault}`));
+        found.push(...(await findFaults(page)).map((fault) => `phone ${fault}`));
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         if (wide > 360) found.push(`is ${wide} wide on a phone`);
         faults.push(...found.map((fault) => `${path}: ${fault}`));

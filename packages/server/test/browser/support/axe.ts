@@ -2,9 +2,6 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** False in `npm test`, which audits each page once: `npm run verify` and CI audit it in the dark and on a phone, too. */
-export const auditsEachForm = process.env.BELAY_TESTS !== 'short';
-
 /** Returns what axe finds on a page: every rule, or only what colours can break. Evaluated by the debugger, so the policy stays. */
 export async function findFaults(page: Page, only?: 'colours'): Promise<string[]> {
   await page.evaluate(axe.source);
