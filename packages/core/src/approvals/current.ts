@@ -4,7 +4,9 @@ import type { Catalog } from '../configuration/catalog.js';
 import type { ElevationInput } from '../plans/input.js';
 import type { ApprovalSubject } from './inbox.js';
 
-export type CurrentApproval = typeof approvals.$inferSelect & {
+type Approval = typeof approvals.$inferSelect;
+
+export type CurrentApproval = Approval & {
   /** When it can no longer be used for a grant; null while it is not approved. */
   until: Date | null;
   /**
@@ -36,9 +38,23 @@ export async function readCurrentApprovals(
   return rows
     .filter(({ approval }) => !renewed.has(approval.id))
     .map(({ approval, now }) => {
-      const decided = approval.status === 'approved' ? approval.closedAt : null;
+      const decided = decidedAt(
+        approval,
+        rows.map((row) => row.approval),
+      );
       const until = decided && new Date(decided.getTime() + lifetime);
       const pinned = (approval.subject as ApprovalSubject).grants.every(({ pin }) => pin !== undefined);
       return { ...approval, until, lapsed: until !== null && (until <= new Date(now) || !pinned) };
     });
+}
+
+/** Returns when an approval was given, null while it is not. A stage counts from the last one of its step: it had to wait for that. */
+function decidedAt(approval: Approval, all: readonly Approval[]): Date | null {
+  if (approval.status !== 'approved') return null;
+  const stages =
+    approval.renews === null
+      ? all.filter(({ stepKey, renews, status }) => stepKey === approval.stepKey && renews === null && status === 'approved')
+      : [approval];
+  const ends = stages.flatMap(({ closedAt }) => (closedAt ? [closedAt.getTime()] : []));
+  return ends.length === 0 ? null : new Date(Math.max(...ends));
 }

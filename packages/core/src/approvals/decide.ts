@@ -139,8 +139,8 @@ async function record(
 }
 
 /**
- * One person may be known at several providers; they still have one vote, none on their own requests, and one step where
- * steps want distinct people. Judged by
+ * One person may be known at several providers; they still have one vote, none on their own requests, one stage of an approval, and
+ * one step where steps want distinct people. Judged by
  * what is known at the time of the decision: an identity that was linked since the request counts. The caller holds
  * the execution's lock.
  */
@@ -153,21 +153,38 @@ async function refuseSelf(
   const selves = await listSelves(tx, user.id);
   requireOther(selves, approval);
   const ids = [user.id, ...selves.map(({ id }) => id)];
+  const asked = await tx
+    .select({ id: approvals.id, renews: approvals.renews, rule: approvals.rule, stepKey: approvals.stepKey })
+    .from(approvals)
+    .where(eq(approvals.executionId, approval.executionId));
   const made = await tx
-    .select({ id: approvals.id, renews: approvals.renews, rule: approvals.rule, verdict: decisions.verdict })
+    .select({ id: decisions.approvalId, verdict: decisions.verdict })
     .from(decisions)
     .innerJoin(approvals, eq(approvals.id, decisions.approvalId))
     .where(and(eq(approvals.executionId, approval.executionId), inArray(decisions.approverId, ids)));
   if (made.some(({ id }) => id === approval.id))
     throw new AccessError('conflict', 'You have already decided on this request');
-  // An approval that is requested again is the same step. A denial is always taken.
-  const step = approval.renews ?? approval.id;
-  const again = made.filter((other) => other.verdict === 'approve' && (other.renews ?? other.id) !== step);
-  if (verdict === 'deny' || again.length === 0) return;
-  if (approval.rule.distinct === true || again.some(({ rule }) => rule.distinct === true)) {
+  // A denial is always taken.
+  if (verdict === 'deny') return;
+  // An approval that is requested again is the same step.
+  const first = firstOf(asked, approval);
+  const others = made.flatMap((one) => (one.verdict === 'approve' ? firstOf(asked, one) : []));
+  const again = others.filter(({ id }) => id !== first.id);
+  const isOther = ({ rule, stepKey }: Asked) =>
+    first.rule.distinct === true || rule.distinct === true || stepKey === first.stepKey;
+  if (again.some(isOther)) {
     const message = 'You have approved another step of this request; this one is for another person';
     throw new AccessError('forbidden', message);
   }
+}
+
+type Asked = Pick<Approval, 'id' | 'renews' | 'rule' | 'stepKey'>;
+
+/** Returns the approval that this one was requested as first. */
+function firstOf(asked: readonly Asked[], { id }: { id: string }): Asked {
+  const found = asked.find((one) => one.id === id);
+  if (!found) throw new Error('An approval of the request is not among its approvals');
+  return found.renews === null ? found : firstOf(asked, { id: found.renews });
 }
 
 /** Throws `forbidden` for the requester and for the person to be elevated, by any of their identities. */

@@ -2,7 +2,7 @@ import { formatDuration } from '@belay/contract/durations';
 import { approvals, steps, type Transaction } from '@belay/db';
 import { callWith, type Locked, parkCall } from '@belay/engine';
 import type { Json } from '@belay/workflow';
-import { and, count, eq, isNull } from 'drizzle-orm';
+import { and, count, eq, exists, isNull } from 'drizzle-orm';
 import { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -82,8 +82,23 @@ async function readTelling(tx: Transaction, executionId: string): Promise<{ step
   const asked = await tx
     .select({ stepKey: steps.key, request: steps.request })
     .from(steps)
-    .innerJoin(approvals, and(eq(approvals.executionId, steps.executionId), eq(approvals.stepKey, steps.key)))
-    .where(and(eq(steps.executionId, executionId), isNull(approvals.renews)));
+    .where(
+      and(
+        eq(steps.executionId, executionId),
+        exists(
+          tx
+            .select({ id: approvals.id })
+            .from(approvals)
+            .where(
+              and(
+                eq(approvals.executionId, steps.executionId),
+                eq(approvals.stepKey, steps.key),
+                isNull(approvals.renews),
+              ),
+            ),
+        ),
+      ),
+    );
   return asked.flatMap(({ stepKey, request }) => {
     const settings = approveWith.safeParse(callWith(request) ?? {});
     return settings.success && settings.data.notify ? [{ stepKey, telling: settings.data.notify }] : [];

@@ -1,4 +1,4 @@
-import { type ApprovalStatus, approvals, decisions, inOrder, type Transaction, users } from '@belay/db';
+import { type ApprovalRule, type ApprovalStatus, approvals, decisions, inOrder, type Transaction, users } from '@belay/db';
 import { type Locked, type Progress, waitOn } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
@@ -6,6 +6,8 @@ import type { Store } from '../context.js';
 import { NOT_APPROVED } from '../faults.js';
 import { appendLedger } from '../ledger/append.js';
 import { countPeople } from '../people/selves.js';
+import { openStage } from './stages.js';
+import { describeRule, hasMore, stageOf } from './subject.js';
 
 const messages: Record<ApprovalStatus, string> = {
   open: 'The request waits for approval',
@@ -17,30 +19,49 @@ const messages: Record<ApprovalStatus, string> = {
 
 /**
  * Closes an approval that its decisions, or its expiry, have settled, and returns the outcome of its step. Fails
- * closed: too many denials, or no decision in time, is a denial. Returns null while it is open.
+ * closed: too many denials, or no decision in time, is a denial. A stage that was approved opens the next one in the same
+ * transaction, so that the request never stands between two stages. Returns null while a stage is open.
  */
 export async function settleApproval(
-  _ctx: Store,
+  ctx: Store,
   tx: Transaction,
   execution: Locked,
   key: string,
 ): Promise<Progress | null> {
-  const [row] = await tx
-    .select(asked)
+  const rows = await tx
+    .select({ ...asked, excluded: approvals.excluded, subject: approvals.subject, digest: approvals.requestDigest })
     .from(approvals)
     .where(and(eq(approvals.executionId, execution.id), eq(approvals.stepKey, key), isNull(approvals.renews)))
+    .orderBy(asc(approvals.stage))
     .for('update');
-  if (!row) return null;
-  const { status, made } = await settleOne(tx, execution, row);
+  const last = rows.at(-1);
+  if (!last) return null;
+  const settled: (Awaited<ReturnType<typeof settleOne>> & { stage: number })[] = [];
+  for (const row of rows) settled.push({ ...(await settleOne(tx, execution, row)), stage: stageOf(row.rule).stage });
+  const status = settled.at(-1)?.status ?? 'open';
   if (status === 'open') return null;
+  const { stage } = stageOf(last.rule);
+  if (status === 'approved' && hasMore(last.rule)) {
+    const { excluded, digest, subject } = last;
+    const { id: executionId, ownerId, now } = execution;
+    const next = { executionId, key, ownerId, now, excluded, digest, subject: subject as Json };
+    const request = execution.step?.request;
+    const { rule } = await openStage(ctx, tx, { ...next, request, index: stage });
+    // The step is due: it waits on for the new approvers, and sends the message that their approval has.
+    await waitOn(tx, { executionId, key }, { waitingFor: `approval by ${describeRule(rule)}`, after: 0 });
+    return null;
+  }
   const value: Json = {
     approved: status === 'approved',
-    decisions: made.map(({ approver, verdict, comment, at }) => ({
-      approver,
-      verdict,
-      comment,
-      at: at.toISOString(),
-    })),
+    decisions: settled.flatMap(({ made, stage: decided }) =>
+      made.map(({ approver, verdict, comment, at }) => ({
+        approver,
+        verdict,
+        comment,
+        at: at.toISOString(),
+        stage: decided,
+      })),
+    ),
   };
   return { outcome: { ok: true, value } };
 }
@@ -67,6 +88,12 @@ export async function settleRenewals(tx: Transaction, execution: Locked, key: st
     await waitOn(tx, { executionId: execution.id, key }, { after: 0 });
   }
   return null;
+}
+
+/** Says how an approval was closed; the approval of a stage before the last one is not yet the approval of the request. */
+function messageOf(status: ApprovalStatus, rule: ApprovalRule): string {
+  const { stage, stages } = stageOf(rule);
+  return status === 'approved' && hasMore(rule) ? `Stage ${stage} of ${stages} was approved` : messages[status];
 }
 
 const asked = {
@@ -102,7 +129,7 @@ async function settleOne(
       appendLedger(tx, [
         {
           type: `approval.${status}`,
-          message: messages[status],
+          message: messageOf(status, row.rule),
           level: status === 'approved' ? 'info' : 'warning',
           actor: { kind: 'system', name: 'approvals' },
           userId: execution.ownerId,

@@ -18,8 +18,20 @@ export function excludedFrom(plan: Plan, requester: string): string[] {
   return [...new Set(names.filter(Boolean).map(foldName))];
 }
 
-/** Returns a rule in words. */
-export function describeRule(rule: ApprovalRule): string {
-  const who = [...rule.users, ...rule.groups.map((group) => `the group ${group}`)].join(', ');
-  return rule.count === 1 ? who : `${rule.count} of ${who}`;
+/** Returns a rule in words, with its stage when there are several. */
+export function describeRule({ users, groups, count, stage, stages }: ApprovalRule): string {
+  const who = [...users, ...groups.map((group) => `the group ${group}`)].join(', ');
+  const deciders = count === 1 ? who : `${count} of ${who}`;
+  return stages === undefined ? deciders : `${deciders} (stage ${stage} of ${stages})`;
+}
+
+/** Returns which stage of its step an approval is, from 1, and of how many. */
+export function stageOf({ stage = 1, stages = 1 }: ApprovalRule): { stage: number; stages: number } {
+  return { stage, stages };
+}
+
+/** Returns whether another stage of the same step comes after this one. */
+export function hasMore(rule: ApprovalRule): boolean {
+  const { stage, stages } = stageOf(rule);
+  return stage < stages;
 }

@@ -21,6 +21,8 @@ function isDuration(text: string): boolean {
 const names = z.array(z.string().min(1)).default([]);
 const addresses = z.array(z.union([expression, address])).default([]);
 
+const mostStages = 8;
+
 /**
  * `access.approve`, `with`. An empty set of approvers or a count of zero would let a request pass without approval, so
  * it is rejected (docs/architecture.md, section 12).
@@ -41,7 +43,8 @@ export const approveWith = z.strictObject({
         timeout: durationText.optional(),
       }),
     )
-    .length(1, 'must have exactly one stage: several stages are not supported'),
+    .min(1, 'must have at least one stage')
+    .max(mostStages, `must have at most ${mostStages} stages`),
   notify: z
     .strictObject({ provider: z.string().min(1), to: z.string().min(1), message: z.string().optional() })
     .optional(),

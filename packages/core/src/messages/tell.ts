@@ -114,6 +114,14 @@ async function tellingsOf(ctx: Store, tx: Transaction, notice: Notice, { told, n
     const important = ctx.catalog.current().roles.get(role)?.definition.urgent ?? false;
     return (await readApprovers(ctx, tx, [approval]))(approval).map((to) => ({ to, urgent: important }));
   }
+  if (kind === 'request.decided') {
+    const [approval] = await tx
+      .select({ status: approvals.status, rule: approvals.rule })
+      .from(approvals)
+      .where(eq(approvals.id, approvalId ?? ''));
+    // The requester is told when the last stage was approved.
+    if (approval?.status === 'approved' && hasMore(approval.rule)) return [];
+  }
   if (kind === 'request.comment') return tellComment(ctx, tx, notice);
   // A reminder is of no use after the end.
   if (endsAt && endsAt <= now) return [];

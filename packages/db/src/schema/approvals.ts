@@ -14,6 +14,9 @@ export interface ApprovalRule {
   refusals: number;
   /** Who has approved another step of the request does not approve this one. */
   distinct?: boolean;
+  /** Which of several stages of one step this is, from 1, and how many there are; absent when there is one. */
+  stage?: number;
+  stages?: number;
 }
 
 /** A question to approvers: what is requested, who may decide, and by when. */
