@@ -38,7 +38,8 @@ export function describeWait({ approvals }: ExecutionDetails): string | undefine
   const open = approvals.find((approval) => approval.status === 'open');
   if (open === undefined) return undefined;
   const { users, groups } = open.approvers;
-  return `waiting for approval by ${[...users, ...groups].join(', ') || 'an approver'}`;
+  const stage = open.stages > 1 ? ` (stage ${open.stage} of ${open.stages})` : '';
+  return `waiting for approval by ${[...users, ...groups].join(', ') || 'an approver'}${stage}`;
 }
 
 /** Describes how a request ended. */

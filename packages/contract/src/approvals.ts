@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { errorCode } from './error-body.js';
-import { approvalStatus, instant, leavesBehind, name, names, remark, verdict } from './fields.js';
+import { approvalStatus, instant, leavesBehind, name, names, remark, stages, verdict } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
 import { next, paging } from './paging.js';
@@ -39,6 +39,7 @@ export const inboxEntry = z.object({
   created_at: instant,
   count: z.number().int().describe('How many approvers have to approve'),
   decisions: z.number().int().describe('How many have decided'),
+  ...stages,
   because: z.string().nullable().describe('Why this second approval is required; null for a first approval'),
   decide_on_page: z.boolean().describe('Whether the role is decided on one by one, in Belay itself: no bulk decision'),
   comments: z.number().int().describe('How many comments there are on the request'),
@@ -83,7 +84,7 @@ export const decision = z.strictObject({
 });
 export type Decision = z.input<typeof decision>;
 
-export const decided = z.object({ id: z.string(), status: approvalStatus, execution_id: z.string() });
+export const decided = z.object({ id: z.string(), status: approvalStatus, execution_id: z.string(), ...stages });
 export type Decided = z.infer<typeof decided>;
 
 export const bulkDecision = z.strictObject({

@@ -14,6 +14,7 @@ import {
   opaque,
   reason,
   someNames,
+  stages,
   time,
   verdict,
 } from './fields.js';
@@ -110,6 +111,7 @@ export const executionApproval = z.object({
   expires_at: instant,
   approvers: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }),
   count: z.number().int(),
+  ...stages,
   request_digest: z.string(),
   because: z.string().nullable().describe('Why the second approval was required; null for a first approval'),
   decisions: z.array(executionDecision),

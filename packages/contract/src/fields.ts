@@ -52,3 +52,12 @@ export const json = z.unknown().refine(isStorableJson, unstorableMessage) as z.Z
 export const done = z.object({ status: z.string(), message: z.string() });
 export type Done = z.infer<typeof done>;
 export const message = z.object({ message: z.string() });
+
+/** The place of an approval among those of its step. */
+export const stages = {
+  stage: z
+    .number()
+    .int()
+    .describe('Which stage of its step the approval is, from 1; each is opened when the one before was approved'),
+  stages: z.number().int().describe('How many stages the step has'),
+};

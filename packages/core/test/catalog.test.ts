@@ -172,7 +172,17 @@ describe('a configuration is refused whole, and every fault is named with its pa
       /^workflows\.approved\.workflow\/do\/0\/approve\/with\/stages\/0\/approvers: must name at least one/,
     ],
     ['an approval by none', approveWith([{ approvers: { groups: ['a'] }, count: 0 }]), /stages\/0\/count/],
-    ['no stage of approval', approveWith([]), /stages: must have exactly one/],
+    [
+      'nine stages of approval',
+      approveWith(Array(9).fill({ approvers: { groups: ['a'] } })),
+      /stages: must have at most 8 stages/,
+    ],
+    [
+      'a second stage without approvers',
+      approveWith([{ approvers: { groups: ['a'] } }, { approvers: {} }]),
+      /stages\/1\/approvers/,
+    ],
+    ['no stage of approval', approveWith([]), /stages: must have at least one/],
   ])('%s', async (_name, document, expected) => {
     expect(await issuesOf(document)).toContainEqual(expect.stringMatching(expected));
   });

@@ -6,6 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const approve = (name: string, stage: object) => ({
   [name]: { call: 'access.approve', with: { stages: [{ approvers: { groups: ['approvers'] }, ...stage }] } },
 });
+const staged = (...stages: object[]) => ({
+  approve: {
+    call: 'access.approve',
+    with: { stages: stages.map((stage) => ({ approvers: { groups: ['approvers'] }, ...stage })) },
+  },
+});
 const unless = (name: string) => ({
   [name]: { switch: [{ refused: { when: '${ .approved == false }', then: 'end' } }] },
 });
@@ -20,6 +26,7 @@ interface Story {
   answers?: Record<string, Answer>;
 }
 
+const approved = { verdict: 'approved' } as const;
 const denied = { verdict: 'denied' } as const;
 const expired = { verdict: 'expired' } as const;
 const stories: [string, Story][] = [
@@ -31,6 +38,22 @@ const stories: [string, Story][] = [
   [
     'two stages, the second denied',
     { tasks: [approve('one', {}), unless('a'), approve('two', {}), unless('b'), grant], answers: { two: denied } },
+  ],
+  ['stages', { tasks: [staged({}, {}), unless('a'), grant] }],
+  [
+    'the second stage denied',
+    { tasks: [staged({}, {}), unless('a'), grant], answers: { approve: { stages: [approved, denied] } } },
+  ],
+  [
+    'the first stage not decided',
+    { tasks: [staged({}, {}), unless('a'), grant], answers: { approve: { stages: [expired] } } },
+  ],
+  [
+    'a second stage that only the requester could decide',
+    {
+      tasks: [staged({}, { approvers: { users: ['ada@example.com'] } }), grant],
+      answers: { approve: { stages: [approved, expired] } },
+    },
   ],
   ['a shorter grant', { tasks: [{ grant: { call: 'access.grant', with: { duration: 'PT10M' } } }] }],
   ['a longer grant than requested', { tasks: [{ grant: { call: 'access.grant', with: { duration: 'PT5H' } } }] }],
@@ -171,19 +194,24 @@ describe('a rehearsal', () => {
     if (asked instanceof AccessError) return { granted: [], approvals: [], rejected: true };
     const { execution_id: id } = (asked as Awaited<ReturnType<typeof requestElevation>>).output;
     await house.work();
-    while (await decideNext(grace, answers)) await house.work();
+    // A person approves one stage.
+    const henry = await house.person('henry', ['approvers']);
+    while (await decideNext([grace, henry], answers)) await house.work();
     return seen(id);
   }
 
   /** Answers what waits, as the story has it; returns whether there was something to answer. */
-  async function decideNext(grace: Awaited<ReturnType<House['person']>>, answers: Record<string, Answer>) {
-    const [item] = (await listInbox(grace)).approvals;
-    if (item === undefined) return false;
+  async function decideNext(approvers: Awaited<ReturnType<House['person']>>[], answers: Record<string, Answer>) {
+    const [anyone] = approvers;
+    const [item] = anyone ? (await listInbox(anyone)).approvals : [];
+    const approver = approvers[(item?.stage ?? 1) - 1];
+    if (item === undefined || approver === undefined) return false;
     const [row] = await house.database.sql`select step_key from approvals where id = ${item.id}`;
-    const answer = answers[String(row?.step_key).split('#')[0]?.split('/').pop() ?? ''];
+    const given = answers[String(row?.step_key).split('#')[0]?.split('/').pop() ?? ''];
+    const answer = given && 'stages' in given ? given.stages[item.stage - 1] : given;
     if (answer === expired) return false;
     const verdict = answer === denied ? 'deny' : 'approve';
-    await decideApproval(grace, { id: item.id, verdict, request_digest: item.request_digest, via: 'api' });
+    await decideApproval(approver, { id: item.id, verdict, request_digest: item.request_digest, via: 'api' });
     return true;
   }
 

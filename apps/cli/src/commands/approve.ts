@@ -52,7 +52,11 @@ export function addApprove(parent: Parent): void {
         { signal: shell.signal },
       );
       output.result({ ...decided, approved: entry }, () =>
-        output.fields({ approval: decided.id, status: decided.status }),
+        output.fields({
+          approval: decided.id,
+          status: decided.status,
+          ...(decided.stages > 1 ? { stage: `${decided.stage} of ${decided.stages}` } : {}),
+        }),
       );
       return undefined;
     },

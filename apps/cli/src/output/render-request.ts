@@ -16,6 +16,7 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       duration: entry.duration,
       'decide by': entry.expires_at,
       ...(entry.because === null ? {} : { reopened: entry.because }),
+      ...(entry.stages > 1 ? { stage: `${entry.stage} of ${entry.stages}` } : {}),
       approvals: `${entry.decisions} of ${entry.count}`,
       ...(left.length > 0 ? { 'may remain': left.join(' ') } : {}),
       digest: entry.request_digest,

@@ -52,6 +52,7 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
           [texts.approvals.requested, <When at={item.created_at} view={view} />],
           [texts.approvals.decideBy, <When at={item.expires_at} view={view} />],
           item.because !== null && [texts.approvals.reopened, `${item.because}.`],
+          item.stages > 1 && [texts.approvals.stage, texts.approvals.progress(item.stage, item.stages)],
           item.count > 1 && [texts.approvals.approvals, texts.approvals.progress(item.decisions, item.count)],
           [
             texts.approvals.request,

@@ -49,7 +49,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /** Describes the approvers of an approval: `one person of the group approvers, within 4 hours`. */
 export function approvalInWords(task: Record<string, unknown>): string {
   const stages = isRecord(task.with) && Array.isArray(task.with.stages) ? (task.with.stages as unknown[]) : [];
-  const [stage] = stages;
+  if (stages.length === 0) return texts.approvers.computed;
+  const deciders = stages.map(stageInWords);
+  return deciders.map((one, index) => (index === 0 ? one : texts.approvers.then(one))).join(', ');
+}
+
+function stageInWords(stage: unknown): string {
   if (!isRecord(stage)) return texts.approvers.computed;
   const { approvers, count: needed, timeout } = stage as Stage;
   const users = textsOf(approvers?.users);

@@ -76,7 +76,13 @@ export function stateOf(execution: Execution): State {
 }
 
 /** Describes who can decide: `one person of the group approvers`. */
-export function approversInWords({ approvers, count }: Execution['approvals'][number]): string {
+export function approversInWords(approval: Execution['approvals'][number]): string {
+  const { stage, stages } = approval;
+  const deciders = decidersOf(approval);
+  return stages === 1 ? deciders : texts.executionState.ofStage(deciders, stage, stages);
+}
+
+function decidersOf({ approvers, count }: Execution['approvals'][number]): string {
   const { users, groups } = approvers;
   const who = listInWords([...users, ...groups.map((group) => texts.executionState.theGroup(group))], 'or');
   if (count > 1) return texts.executionState.peopleOf(count, who);

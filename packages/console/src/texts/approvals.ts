@@ -17,6 +17,7 @@ export const approvals = {
   decideBy: 'Decide by',
   reopened: 'Reopened',
   approvals: 'Approvals',
+  stage: 'Stage',
   progress: (decisions: Inserted, count: Inserted) => `${decisions} of ${count}`,
   request: 'Request',
   viewRequest: 'View request',

@@ -70,6 +70,7 @@ export const executionState = {
   deniedBy: (first: Inserted) => `Denied by ${first}. Nothing was granted.`,
   approvers: (first: Inserted) => `Approvers: ${first}. `,
   theRequestWaitsForApproval: 'The request waits for approval',
+  ofStage: (deciders: Inserted, stage: Inserted, stages: Inserted) => `${deciders} (stage ${stage} of ${stages})`,
   approvalNext: (by: Inserted) => `${by}Nothing is granted before approval.`,
   theAccessHasEnded: 'The access has ended',
   theRequestIsCompleted: 'The request is completed',

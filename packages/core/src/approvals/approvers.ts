@@ -2,15 +2,15 @@ import { foldAddress } from '@belay/contract/address';
 import type { Approvers } from '@belay/contract/approvals';
 import { notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { approvals, decisions, executions, userIdentities, users } from '@belay/db';
-import { and, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { decisions, userIdentities, users } from '@belay/db';
+import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { ActorStore } from '../context.js';
-import { findExecution, isId } from '../find-execution.js';
+import { findExecution } from '../find-execution.js';
 import { namesOfGroups, unmetCondition } from '../people/admission.js';
 import { asPerson, toPerson } from '../people/people.js';
 import { isExcluded } from './exclusion.js';
+import { type FoundApproval, findApprovals } from './find.js';
 
-type Approval = typeof approvals.$inferSelect & { ownerId: string };
 type Approver = Approvers['people'][number];
 
 /** How many identities are looked at; with more, `more` is set. */
@@ -22,7 +22,7 @@ const mostRead = 2_000;
  * for callers who may not see the request.
  */
 export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Promise<Approvers> {
-  const approval = await findShown(ctx, id);
+  const [approval] = await findApprovals(ctx, id);
   if (!approval) throw notFound('The approval');
   await findExecution(ctx, ctx.actor, approval.executionId);
   const { rule } = approval;
@@ -48,21 +48,8 @@ export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Pr
   };
 }
 
-/** Returns an approval by its id, or the latest of an execution; the open one first. */
-async function findShown(ctx: ActorStore, id: string): Promise<Approval | undefined> {
-  if (!isId(id)) return undefined;
-  const [row] = await ctx.db
-    .select({ approval: approvals, ownerId: executions.ownerId })
-    .from(approvals)
-    .innerJoin(executions, eq(executions.id, approvals.executionId))
-    .where(or(eq(approvals.id, id), eq(approvals.executionId, id)))
-    .orderBy(desc(eq(approvals.id, id)), desc(eq(approvals.status, 'open')), desc(approvals.createdAt))
-    .limit(1);
-  return row && { ...row.approval, ownerId: row.ownerId };
-}
-
 /** Returns each identity that the rule names as the configuration in force reads it, with the groups by which it does. */
-async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: Approval) {
+async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: FoundApproval) {
   const addresses = rule.users.flatMap((user) => foldAddress(user) ?? []);
   const own = namesOfGroups(ctx.catalog.current(), rule.groups);
   const rows = await ctx.db

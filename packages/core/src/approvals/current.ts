@@ -33,7 +33,7 @@ export async function readCurrentApprovals(
     .select({ approval: approvals, now: sql<string>`app_now()` })
     .from(approvals)
     .where(eq(approvals.executionId, executionId))
-    .orderBy(asc(approvals.createdAt), asc(approvals.id));
+    .orderBy(asc(approvals.createdAt), asc(approvals.stage), asc(approvals.id));
   const renewed = new Set(rows.map(({ approval }) => approval.renews));
   return rows
     .filter(({ approval }) => !renewed.has(approval.id))
@@ -53,7 +53,9 @@ function decidedAt(approval: Approval, all: readonly Approval[]): Date | null {
   if (approval.status !== 'approved') return null;
   const stages =
     approval.renews === null
-      ? all.filter(({ stepKey, renews, status }) => stepKey === approval.stepKey && renews === null && status === 'approved')
+      ? all.filter(
+          ({ stepKey, renews, status }) => stepKey === approval.stepKey && renews === null && status === 'approved',
+        )
       : [approval];
   const ends = stages.flatMap(({ closedAt }) => (closedAt ? [closedAt.getTime()] : []));
   return ends.length === 0 ? null : new Date(Math.max(...ends));

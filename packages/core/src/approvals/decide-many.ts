@@ -6,7 +6,8 @@ import { limits } from '@belay/contract/limits';
 import { isOutage, outageMessage } from '@belay/contract/outage';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { ActorStore, UserActor } from '../context.js';
-import { type Decide, decideApproval, type FoundApproval, findApproval } from './decide.js';
+import { type Decide, decideApproval, findApproval } from './decide.js';
+import type { FoundApproval } from './find.js';
 import type { ApprovalSubject } from './inbox.js';
 import { mustDecideOnPage } from './on-page.js';
 

@@ -6,7 +6,6 @@ import {
   type ApprovalStatus,
   approvals,
   decisions,
-  executions,
   inOrder,
   logins,
   type Transaction,
@@ -14,19 +13,20 @@ import {
   users,
 } from '@belay/db';
 import { lockExecution, retryDeadlock, storeOutcome, turnJob } from '@belay/engine';
-import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { ActorStore, Job, Person, UserActor } from '../context.js';
-import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { wasToldLately } from '../people/people.js';
 import { listSelves } from '../people/selves.js';
 import { requireText } from '../text.js';
 import { wouldBeElevated } from './elevated.js';
 import { isExcluded, isRequester } from './exclusion.js';
+import { type FoundApproval, findApprovals } from './find.js';
 import type { ApprovalSubject } from './inbox.js';
 import { mustDecideOnPage } from './on-page.js';
 import { settleApproval, settleRenewals } from './settle.js';
+import { stageOf } from './subject.js';
 
 export interface Decide extends Decision {
   /**
@@ -38,7 +38,6 @@ export interface Decide extends Decision {
   via: 'api' | 'signal' | 'resume' | 'page' | 'message';
 }
 
-export type FoundApproval = typeof approvals.$inferSelect & { ownerId: string };
 type Approval = FoundApproval;
 
 /**
@@ -72,7 +71,7 @@ export async function decideApproval(ctx: ActorStore, input: Decide): Promise<De
     ctx.meter?.decided((at.getTime() - found.createdAt.getTime()) / 1_000, status);
   }
   if (due) ctx.waker.wake([due]);
-  return { id: found.id, status, execution_id: found.executionId };
+  return { id: found.id, status, execution_id: found.executionId, ...stageOf(found.rule) };
 }
 
 /** Writes a decision, and stores the outcome of the step when that settles it. */
@@ -153,22 +152,22 @@ async function refuseSelf(
   const selves = await listSelves(tx, user.id);
   requireOther(selves, approval);
   const ids = [user.id, ...selves.map(({ id }) => id)];
+  const own = and(eq(decisions.approvalId, approvals.id), inArray(decisions.approverId, ids));
   const asked = await tx
-    .select({ id: approvals.id, renews: approvals.renews, rule: approvals.rule, stepKey: approvals.stepKey })
+    .select({
+      ...{ id: approvals.id, renews: approvals.renews, rule: approvals.rule, stepKey: approvals.stepKey },
+      verdict: decisions.verdict,
+    })
     .from(approvals)
+    .leftJoin(decisions, own)
     .where(eq(approvals.executionId, approval.executionId));
-  const made = await tx
-    .select({ id: decisions.approvalId, verdict: decisions.verdict })
-    .from(decisions)
-    .innerJoin(approvals, eq(approvals.id, decisions.approvalId))
-    .where(and(eq(approvals.executionId, approval.executionId), inArray(decisions.approverId, ids)));
-  if (made.some(({ id }) => id === approval.id))
+  if (asked.some((one) => one.id === approval.id && one.verdict !== null))
     throw new AccessError('conflict', 'You have already decided on this request');
   // A denial is always taken.
   if (verdict === 'deny') return;
   // An approval that is requested again is the same step.
   const first = firstOf(asked, approval);
-  const others = made.flatMap((one) => (one.verdict === 'approve' ? firstOf(asked, one) : []));
+  const others = asked.flatMap((one) => (one.verdict === 'approve' ? firstOf(asked, one) : []));
   const again = others.filter(({ id }) => id !== first.id);
   const isOther = ({ rule, stepKey }: Asked) =>
     first.rule.distinct === true || rule.distinct === true || stepKey === first.stepKey;
@@ -207,17 +206,10 @@ function isApproved(value: unknown): boolean {
 
 /** Returns the approval by its id, or the open approval of an execution that this person may decide. */
 export async function findApproval(ctx: ActorStore, user: UserActor, id: string): Promise<Approval | null> {
-  if (!isId(id)) return null;
-  const rows = await ctx.db
-    .select({ approval: approvals, ownerId: executions.ownerId })
-    .from(approvals)
-    .innerJoin(executions, eq(executions.id, approvals.executionId))
-    .where(or(eq(approvals.id, id), eq(approvals.executionId, id)))
-    .orderBy(desc(eq(approvals.id, id)), desc(eq(approvals.status, 'open')), desc(approvals.createdAt));
-  const [first] = rows;
-  const asking = rows.find(({ approval }) => approval.status === 'open' && isNamed(user, approval.rule));
-  const row = first?.approval.id === id ? first : (asking ?? first);
-  return row ? { ...row.approval, ownerId: row.ownerId } : null;
+  const found = await findApprovals(ctx, id);
+  const [first] = found;
+  if (first?.id === id) return first;
+  return found.find(({ status, rule }) => status === 'open' && isNamed(user, rule)) ?? first ?? null;
 }
 
 /**

@@ -15,6 +15,7 @@ import { listSelves } from '../people/selves.js';
 import type { PlannedGrant } from '../plans/plan.js';
 import { namesOf } from './exclusion.js';
 import { mustDecideOnPage } from './on-page.js';
+import { stageOf } from './subject.js';
 
 export interface ApprovalSubject {
   role: string;
@@ -198,6 +199,7 @@ function describe(ctx: Store, { approval: row, made, remarks, question, extended
     expires_at: row.expiresAt.toISOString(),
     count: row.rule.count,
     decisions: made,
+    ...stageOf(row.rule),
     because: row.because,
     decide_on_page: mustDecideOnPage(ctx, subject.role),
     comments: remarks,

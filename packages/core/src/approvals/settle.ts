@@ -1,4 +1,12 @@
-import { type ApprovalRule, type ApprovalStatus, approvals, decisions, inOrder, type Transaction, users } from '@belay/db';
+import {
+  type ApprovalRule,
+  type ApprovalStatus,
+  approvals,
+  decisions,
+  inOrder,
+  type Transaction,
+  users,
+} from '@belay/db';
 import { type Locked, type Progress, waitOn } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';

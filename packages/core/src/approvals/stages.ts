@@ -7,10 +7,9 @@ import { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
-import { keyOfStep, queueMessage } from '../messages/queue.js';
 import { describeRule } from './subject.js';
 
-/** What `access.approve` is called with. Throws `invalid` when it names no approver. */
+/** Reads what `access.approve` is called with. Throws `invalid` when it names no approver. */
 export function readStages(request: unknown): (typeof approveWith)['_output'] {
   const settings = approveWith.safeParse(request ?? {});
   if (!settings.success) throw new AccessError('invalid', 'access.approve must name at least one approver');
@@ -32,7 +31,6 @@ export function ruleOf({ stages }: ReturnType<typeof readStages>, index: number)
   };
 }
 
-/** What a stage of an approval is about. */
 interface Opening {
   executionId: string;
   key: string;
@@ -48,26 +46,25 @@ interface Opening {
 
 /**
  * Submits a request to the approvers of one stage, in the transaction of what leads to it. The time of a stage begins when its
- * approvers can see the request. Returns its rule, and when it expires.
+ * approvers can see the request. Returns its id and rule, and when it expires.
  */
 export async function openStage(
   ctx: Store,
   tx: Transaction,
   { executionId, key, ownerId, request, index, excluded, subject, digest, now }: Opening,
-): Promise<{ rule: ApprovalRule; expiresAt: Date }> {
+): Promise<{ id: string; rule: ApprovalRule; expiresAt: Date }> {
   const settings = readStages(callWith(request));
   const rule = ruleOf(settings, index);
   const timeout = settings.stages[index]?.timeout;
   const expiresAt = new Date(
     now.getTime() + (timeout === undefined ? ctx.timing.approval : requireDuration(timeout, 'timeout')),
   );
-  const approvalId = ctx.newId();
-  const { notify } = settings;
+  const id = ctx.newId();
   await inOrder([
     tx
       .insert(approvals)
       .values({
-        id: approvalId,
+        id,
         executionId,
         stepKey: key,
         stage: index,
@@ -89,15 +86,6 @@ export async function openStage(
         data: { rule, request_digest: digest, expires_at: expiresAt.toISOString() },
       },
     ]),
-    notify &&
-      queueMessage(tx, {
-        id: ctx.newId(),
-        key: index === 0 ? keyOfStep(executionId, key) : `${keyOfStep(executionId, key)}#${approvalId}`,
-        approvalId,
-        provider: notify.provider,
-        to: notify.to,
-        text: notify.message,
-      }),
   ]);
-  return { rule, expiresAt };
+  return { id, rule, expiresAt };
 }

@@ -13,6 +13,7 @@ import type { Access } from '@belay/providers';
 import type { Fault, Json } from '@belay/workflow';
 import { and, asc, eq } from 'drizzle-orm';
 import { expiryOf, isNotOver } from '../access/wanted.js';
+import { stageOf } from '../approvals/subject.js';
 import { aftermathOf } from '../catalog/authorizer.js';
 import type { ActorStore, Store } from '../context.js';
 import { findExecution } from '../find-execution.js';
@@ -122,7 +123,7 @@ async function readApprovals(
     .select()
     .from(approvals)
     .where(eq(approvals.executionId, executionId))
-    .orderBy(asc(approvals.createdAt));
+    .orderBy(asc(approvals.createdAt), asc(approvals.stage));
   const made = rows.length === 0 ? [] : await readDecisions(ctx, [executionId]);
   const asked = rows.map((row) => ({
     id: row.id,
@@ -130,6 +131,7 @@ async function readApprovals(
     expires_at: row.expiresAt.toISOString(),
     approvers: { users: row.rule.users, groups: row.rule.groups },
     count: row.rule.count,
+    ...stageOf(row.rule),
     request_digest: row.requestDigest,
     because: row.because,
     decisions: made.filter(({ approvalId }) => approvalId === row.id).map(({ decision }) => decision),

@@ -4,9 +4,10 @@ import { type CallFunction, lockExecution, type Performed, parkCall, parked } fr
 import { and, desc, eq } from 'drizzle-orm';
 import { settleApproval } from '../approvals/settle.js';
 import { openStage, readStages } from '../approvals/stages.js';
-import { describeRule, excludedFrom, subjectOf } from '../approvals/subject.js';
+import { describeRule, excludedFrom, stageOf, subjectOf } from '../approvals/subject.js';
 import type { Context } from '../context.js';
 import { deliverMessages } from '../messages/deliver.js';
+import { keyOfStep, queueMessage } from '../messages/queue.js';
 import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
 
@@ -19,7 +20,7 @@ export const approve = {
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     const { notify } = readStages(call.with);
     const [opened] = await ctx.db
-      .select({ expiresAt: approvals.expiresAt, rule: approvals.rule })
+      .select({ id: approvals.id, expiresAt: approvals.expiresAt, rule: approvals.rule })
       .from(approvals)
       .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)))
       .orderBy(desc(approvals.stage))
@@ -39,11 +40,19 @@ export const approve = {
               ...{ excluded: excludedFrom(plan, call.input.user.email), subject: subjectOf(plan), digest: plan.digest },
             });
       if (waits === undefined) throw new AccessError('conflict', 'The approval is no longer there');
+      const { id: approvalId, rule } = waits;
+      const { stage } = stageOf(rule);
       await parkCall(tx, call, {
-        waitingFor: `approval by ${describeRule(waits.rule)}`,
+        waitingFor: `approval by ${describeRule(rule)}`,
         dueAt: waits.expiresAt,
         waiting: true,
       });
+      if (notify) {
+        const { provider, to, message: text } = notify;
+        const ofStep = keyOfStep(executionId, key);
+        const once = stage === 1 ? ofStep : `${ofStep}#${approvalId}`;
+        await queueMessage(tx, { id: ctx.newId(), key: once, approvalId, provider, to, text });
+      }
       return waits.expiresAt;
     });
     ctx.crashpoint('approval opened');

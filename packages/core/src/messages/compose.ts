@@ -5,6 +5,7 @@ import { and, asc, eq } from 'drizzle-orm';
 import { z } from 'zod';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import { mustDecideOnPage } from '../approvals/on-page.js';
+import { stageOf } from '../approvals/subject.js';
 import type { Context, Store } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
@@ -58,7 +59,9 @@ export async function composeOutcome(
   approval: Approval,
 ): Promise<Message> {
   const subject = approval.subject as ApprovalSubject;
-  const outcome = approval.status === 'open' ? 'Open' : outcomes[approval.status];
+  const { stage, stages } = stageOf(approval.rule);
+  const part = stages > 1 ? ` (stage ${stage} of ${stages})` : '';
+  const outcome = `${approval.status === 'open' ? 'Open' : outcomes[approval.status]}${part}`;
   const deciders = await listDeciders(ctx, approval);
   return {
     to: row.recipient,
@@ -100,7 +103,8 @@ async function button(ctx: Context, approval: Approval, verdict: Verdict): Promi
   return { kind: 'decision', label: verdict === 'approve' ? 'Approve' : 'Deny request', verdict, token };
 }
 
-function factsOf({ subject, expiresAt }: Approval): Fact[] {
+function factsOf({ subject, rule, expiresAt }: Approval): Fact[] {
+  const { stage, stages } = stageOf(rule);
   const { requester, role, reason, duration, grants } = subject as ApprovalSubject;
   return [
     { name: 'Requester', value: `${requester.name} <${requester.email}>` },
@@ -108,6 +112,7 @@ function factsOf({ subject, expiresAt }: Approval): Fact[] {
     { name: 'Duration', value: formatDuration(duration) },
     { name: 'Reason', value: reason },
     { name: 'Systems', value: [...new Set(grants.map(({ provider }) => provider))].join(', ') },
+    ...(stages > 1 ? [{ name: 'Stage', value: `${stage} of ${stages}` }] : []),
     { name: 'Decide by', value: expiresAt.toISOString() },
   ];
 }

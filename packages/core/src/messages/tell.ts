@@ -13,6 +13,7 @@ import {
 } from '@belay/db';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { ApprovalSubject } from '../approvals/inbox.js';
+import { hasMore } from '../approvals/subject.js';
 import type { MessagesDefinition } from '../configuration/schema.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';

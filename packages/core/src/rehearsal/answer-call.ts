@@ -12,10 +12,14 @@ import { admitRequest } from '../plans/plan.js';
 
 /** How people answer an approval, or a system a call, by the name of the task. */
 export type Answers = Readonly<Record<string, Answer>>;
-export type Answer =
+type StageAnswer =
   | { verdict: 'approved' | 'denied' | 'expired' }
   /** Who approves, by address. */
-  | { by: readonly string[] }
+  | { by: readonly string[] };
+export type Answer =
+  | StageAnswer
+  /** One for each of several stages. */
+  | { stages: readonly StageAnswer[] }
   /** What any other call returns. */
   | { returns: Json };
 
@@ -25,6 +29,8 @@ export interface RehearsedApproval {
   users: string[];
   groups: string[];
   count: number;
+  /** From 1, where there are several. */
+  stage?: number;
   answer: 'approved' | 'denied' | 'expired';
   /** Why it was not approved, where the case does not say so itself. */
   because?: string;
@@ -125,27 +131,56 @@ function approve(step: Step, stage: Stage): Opened {
   });
   if (!refused.ok) return atOnce(stage, () => refused);
   const settings = approveWith.safeParse(callWith(step.request) ?? {});
-  const asked = settings.success ? settings.data.stages[0] : undefined;
-  if (!asked) {
+  if (!settings.success) {
     const error = new AccessError('invalid', 'access.approve must name at least one approver');
     return atOnce(stage, () => ({ ok: false, fault: faultOf(error) }));
   }
-  const { users, groups } = asked.approvers;
-  const rule = { task: taskOf(step), users, groups, count: asked.count };
-  const distinct = asked.distinct === true;
-  const { answer, by, told } = decide({ ...rule, distinct }, stage);
-  for (const address of answer === 'approved' ? by : []) played.approvers.push({ address, distinct });
-  played.approvals.push({ ...rule, ...told, answer });
-  const timeout = asked.timeout === undefined ? patience : requireDuration(asked.timeout, 'timeout');
+  const { stages } = settings.data;
+  const task = taskOf(step);
+  const answers = answersOf(task, stages.length, stage.answers[task]);
+  const begun = played.approvers.length;
+  const decisions: { approver: string; verdict: 'approve'; comment: null; at: string; stage: number }[] = [];
+  let after = 0;
+  for (const [index, asked] of stages.entries()) {
+    const { users, groups } = asked.approvers;
+    const rule = { task, users, groups, count: asked.count, ...(stages.length > 1 ? { stage: index + 1 } : {}) };
+    const distinct = asked.distinct === true;
+    const inStages = played.approvers.slice(begun).map(({ address }) => address);
+    const { answer, by, told } = decide({ ...rule, distinct, inStages }, answers[index], stage);
+    for (const address of answer === 'approved' ? by : []) played.approvers.push({ address, distinct });
+    played.approvals.push({ ...rule, ...told, answer });
+    const at = new Date(now).toISOString();
+    decisions.push(
+      ...by.map((approver) => ({ approver, verdict: 'approve' as const, comment: null, at, stage: index + 1 })),
+    );
+    if (answer === 'approved') continue;
+    // What is not approved ends the step: the stages after it are not opened.
+    if (answer === 'expired')
+      after = asked.timeout === undefined ? patience : requireDuration(asked.timeout, 'timeout');
+    return { at: () => now + after, answer: () => done({ approved: false, decisions }) };
+  }
   return {
-    at: () => (answer === 'expired' ? now + timeout : now),
+    at: () => now,
     answer: (time) => {
-      if (answer === 'approved') played.decidedAt.push(time);
-      const at = new Date(time).toISOString();
-      const decisions = by.map((approver) => ({ approver, verdict: 'approve', comment: null, at }));
-      return done({ approved: answer === 'approved', decisions });
+      played.decidedAt.push(time);
+      return done({ approved: true, decisions });
     },
   };
+}
+
+/** Returns the answer to each stage: one answer is for all of them, unless it says who approves. */
+function answersOf(task: string, stages: number, answer: Answer | undefined): readonly (StageAnswer | undefined)[] {
+  if (answer && 'stages' in answer) {
+    if (answer.stages.length > stages) throw new NotKnown(`the task "${task}" has no stage ${stages + 1}`);
+    return answer.stages;
+  }
+  if (answer && 'returns' in answer)
+    throw new NotKnown(`the task "${task}" is an approval: answer it with a verdict, or by whom`);
+  if (answer && 'by' in answer && stages > 1)
+    throw new NotKnown(
+      `the task "${task}" has ${stages} stages: answer each (answers: { ${task}: { stages: [{ by: […] }, …] } })`,
+    );
+  return Array.from({ length: stages }, () => answer);
 }
 
 interface Decided {
@@ -156,7 +191,15 @@ interface Decided {
 
 /** Returns how an approval is decided. Requesters do not approve their own requests, so what only the requester may decide expires. */
 function decide(
-  { task, users, groups, count, distinct }: Omit<RehearsedApproval, 'answer'> & { distinct: boolean },
+  {
+    task,
+    users,
+    groups,
+    count,
+    distinct,
+    inStages,
+  }: Omit<RehearsedApproval, 'answer'> & { distinct: boolean; inStages: readonly string[] },
+  answer: StageAnswer = { verdict: 'approved' },
   stage: Stage,
 ): Decided {
   const fold = (address: string) => foldAddress(address) ?? address.toLowerCase();
@@ -164,9 +207,6 @@ function decide(
   const others = new Set(users.map(fold).filter((user) => user !== requester));
   const expired = (because: string): Decided => ({ answer: 'expired', by: [], told: { because } });
   if (groups.length === 0 && others.size < count) return expired('too few people other than the requester may approve');
-  const answer = stage.answers[task] ?? { verdict: 'approved' };
-  if ('returns' in answer)
-    throw new NotKnown(`the task "${task}" is an approval: answer it with a verdict, or by whom`);
   if ('verdict' in answer) {
     if (answer.verdict === 'approved')
       requireUnread(stage.workflow, 'decisions', `who decides: name them (answers: { ${task}: { by: […] } })`);
@@ -176,7 +216,9 @@ function decide(
   if (by.includes(requester)) return expired('the requester may not decide');
   const stranger = groups.length === 0 ? by.find((one) => !others.has(one)) : undefined;
   if (stranger !== undefined) return expired(`${stranger} may not decide`);
-  const again = stage.played.approvers.find((other) => by.includes(other.address) && (distinct || other.distinct));
+  const again = stage.played.approvers.find(
+    ({ address, distinct: alone }) => by.includes(address) && (distinct || alone || inStages.includes(address)),
+  );
   if (again) return expired(`${again.address} has approved another step`);
   if (by.length < count) return expired(`${by.length} of ${count} approvals`);
   return { answer: 'approved', by, told: {} };

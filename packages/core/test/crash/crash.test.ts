@@ -57,7 +57,7 @@ describe('a process that is killed anywhere', () => {
     const hear = { listen: { to: { one: { with: { type: 'go' } } } }, timeout: { after: { hours: 1 } } };
     const listening = [{ hear }];
     const catalog = catalogWith(
-      { revoking: tasks, listening },
+      { revoking: tasks, listening, staged: listening },
       { permissions: { delegates: { users: ['ada@example.com'] } } },
     );
     lanes = await openLanes(2, notifying(catalog));
@@ -84,14 +84,18 @@ describe('a process that is killed anywhere', () => {
   );
 });
 
-/** The same catalog, whose approvals tell approvers by messages. */
+/** The same catalog, whose approvals tell approvers by messages, and a workflow of two stages that does. */
 function notifying(catalog: object): object {
   const [validate, , ...rest] = approvalTasks();
-  const stages = [{ approvers: { groups: ['approvers'] } }];
-  const approve = { call: 'access.approve', with: { stages, notify: { provider: 'memory', to: 'approvers' } } };
-  const workflow = workflowOf('approved', [validate, { approve }, ...rest]);
+  const asking = (name: string, groups: string[]) => {
+    const stages = groups.map((group) => ({ approvers: { groups: [group] } }));
+    const approve = { call: 'access.approve', with: { stages, notify: { provider: 'memory', to: 'approvers' } } };
+    return { description: 'Asks first', workflow: workflowOf(name, [validate, { approve }, ...rest]) };
+  };
+  const approved = asking('approved', ['approvers']);
+  const staged = asking('staged', ['approvers', 'security']);
   const { workflows } = catalog as { workflows: object };
-  return { ...catalog, workflows: { ...workflows, approved: { description: 'Asks first', workflow } } };
+  return { ...catalog, workflows: { ...workflows, approved, staged } };
 }
 
 async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): Promise<void> {

@@ -3,12 +3,15 @@ export async function tell(world) {
   const { core, ctx, requester, approver, operator, signIn, request, work, pass, workLosing, outrun } = world;
   for (let round = 0; round < 2; round += 1) {
     world.hasPlaces = round === 1;
-    // Its provider asks for patience twice over, then grants; held, and given back.
-    const approved = await request('approved');
+    // Approved at two stages; its provider asks for patience twice over, then grants; held, and given back.
+    const approved = await request('staged');
     await work();
     await pass(2_000);
     await pass(5_000);
     await core.decideApproval(approver, { id: approved, verdict: 'approve', via: 'api' });
+    await work();
+    const second = await signIn('sam', ['security']);
+    await core.decideApproval(second, { id: approved, verdict: 'approve', via: 'api' });
     await work();
     await pass(46_000);
     await pass(60_000);

@@ -11,10 +11,17 @@ const person = z
   .describe('A person, as their identity provider describes them');
 
 const verdict = z.enum(['approved', 'denied', 'expired']);
+const approvers = z.strictObject({ by: z.array(text).min(1).describe('The addresses of those who approve') });
 const answer = z
   .union([
     verdict,
-    z.strictObject({ by: z.array(text).min(1).describe('The addresses of those who approve') }),
+    approvers,
+    z.strictObject({
+      stages: z
+        .array(z.union([verdict, approvers]))
+        .min(1)
+        .describe('For each stage of the approval; a stage that is not named is approved'),
+    }),
     z.strictObject({ returns: z.json().describe('What the call of this task returns') }),
   ])
   .describe('How people answer an approval, or a system a call');
@@ -24,6 +31,7 @@ const approval = z.strictObject({
   users: z.array(text).optional(),
   groups: z.array(text).optional(),
   count: z.int().min(1).optional(),
+  stage: z.int().min(1).optional().describe('From 1, where there are several'),
 });
 
 const policyCase = z.strictObject({

@@ -78,7 +78,9 @@ async function playCase(catalog: Catalog, evaluate: Evaluate, one: PolicyCase, p
 }
 
 function toAnswer(answer: PolicyCase['answers'][string]): Answer {
-  return typeof answer === 'string' ? { verdict: answer } : answer;
+  if (typeof answer === 'string') return { verdict: answer };
+  if (!('stages' in answer)) return answer;
+  return { stages: answer.stages.map((one) => (typeof one === 'string' ? { verdict: one } : one)) };
 }
 
 /** Returns a line for each thing that is not as the case expects it. */
@@ -94,7 +96,7 @@ function compare(expected: PolicyCase['expect'], got: Rehearsal): string[] {
     differ(
       'approvals',
       expected.approvals,
-      got.approvals.map(({ task, users, groups, count }) => ({ task, users, groups, count })),
+      got.approvals.map(({ task, users, groups, count, stage }) => ({ task, users, groups, count, stage })),
     );
   const { duration, providers } = expected;
   if (duration !== undefined && !got.grants.some((grant) => isSameDuration(grant.duration, duration)))
