@@ -30,6 +30,7 @@ export const heldAccess = z.object({
   state: z.enum(['granting', 'active']),
   granted_at: instant.nullable(),
   expires_at: instant.nullable().describe('Null until the access is active'),
+  break_glass: z.boolean().describe('Whether the role was one for emergencies, whose use is told'),
 });
 /** Access that a person holds now, as administrators and auditors see it. */
 export type HeldAccess = z.infer<typeof heldAccess>;

@@ -12,6 +12,7 @@ export const noticeKinds = [
   'access.ended',
   'revocation.overdue',
   'access.drifted',
+  'break_glass.used',
   'requests.digest',
 ] as const;
 export const noticeKind = z.enum(noticeKinds);

@@ -18,7 +18,7 @@ function render(execution: Shown, output: Output): string {
       request: execution.workflow_id,
       state: describeState(execution),
       user: execution.user,
-      role: execution.role,
+      role: execution.break_glass ? `${execution.role} (emergency)` : execution.role,
       providers: execution.providers.join(', '),
       reason: execution.reason,
       duration: execution.duration,

@@ -98,6 +98,7 @@ export function executionPage(execution: Execution, beside: Beside, view: View):
                 [texts.execution.reason, execution.reason === '' ? texts.execution.noneGiven : execution.reason],
                 [texts.execution.duration, durationInWords(execution.duration)],
                 [texts.execution.requested, <When at={execution.start_time} view={view} />],
+                execution.break_glass && [texts.execution.emergency, texts.execution.emergencyTold],
                 execution.extends !== null && [
                   texts.execution.extends,
                   <a href={at('requests', execution.extends)}>{texts.execution.earlierRequest}</a>,

@@ -154,7 +154,10 @@ function ExecutionRows(props: { executions: ExecutionSummary[]; more: boolean; v
           key={execution.workflow_id}
           href={at('requests', execution.workflow_id)}
           sign={<Glyph type={execution.providers[0] ?? ''} />}
-          title={texts.executions.roleAt(execution.role, listInWords(execution.providers))}
+          title={texts.executions.roleAt(
+            execution.break_glass ? texts.executions.emergency(execution.role) : execution.role,
+            listInWords(execution.providers),
+          )}
           sub={subOf(execution)}
         >
           {execution.user !== view.viewer?.email && <Person name={execution.user} />}

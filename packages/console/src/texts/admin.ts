@@ -27,6 +27,7 @@ export const admin = {
   noAccess: 'No active access',
   revoke: 'Revoke',
   revokeTitle: 'Revoke this access?',
+  emergency: ' · emergency',
   revokeAbout: (person: Inserted, role: Inserted) => `${role}, held by ${person}`,
   revokeAll: 'Revoke all of these',
   revokeAllTitle: 'Revoke all of this access?',

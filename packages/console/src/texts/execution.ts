@@ -31,6 +31,8 @@ export const execution = {
   requestId: 'Request ID',
   history: 'Timeline',
   approvals: 'Approvals',
+  emergency: 'Emergency',
+  emergencyTold: 'The use of this role is told to those who watch over it.',
   reopened: 'Reopened: ',
   approved: 'Approved',
   denied: 'Denied',

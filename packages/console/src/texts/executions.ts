@@ -29,6 +29,7 @@ export const executions = {
   goOn: 'Go to the next page to search older ones.',
   requestAccess: 'Request access',
   requestAgain: 'Request again',
+  emergency: (role: Inserted) => `${role} (emergency)`,
   roleAt: (role: Inserted, systems: Inserted) => `${role} at ${systems}`,
   waits: (what: Inserted) => `Waiting for ${what}`,
   decidedBy: (who: Inserted) => `Decided by ${who}`,

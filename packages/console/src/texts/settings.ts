@@ -15,6 +15,7 @@ export const settings = {
     'access.ended': 'my access has ended',
     'revocation.overdue': 'a revocation is overdue',
     'access.drifted': 'access differs from what was granted',
+    'break_glass.used': 'emergency access is used',
     'requests.digest': 'requests wait, once each morning',
   },
   quietHint: 'In quiet hours only urgent notifications are sent. Leave both times empty for no quiet hours.',

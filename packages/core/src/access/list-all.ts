@@ -59,6 +59,7 @@ async function readHeld(
       grant: grants,
       entitlement: entitlements,
       role: sql<string>`${executions.input} ->> 'role'`,
+      breakGlass: sql<boolean>`${executions.input} ? 'break_glass'`,
       user: { id: users.id, email: users.email, name: users.name },
       micros,
     })
@@ -69,7 +70,7 @@ async function readHeld(
     .where(and(ne(entitlements.state, 'absent'), isLive, which))
     .orderBy(asc(micros), asc(grants.id))
     .limit(limit);
-  return rows.map(({ grant, entitlement, role, user, micros }) => ({
+  return rows.map(({ grant, entitlement, role, breakGlass, user, micros }) => ({
     micros,
     held: {
       id: grant.id,
@@ -82,6 +83,7 @@ async function readHeld(
       state: grant.activatedAt ? 'active' : 'granting',
       granted_at: grant.activatedAt?.toISOString() ?? null,
       expires_at: expiryOf(grant),
+      break_glass: breakGlass,
     },
   }));
 }

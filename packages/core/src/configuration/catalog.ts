@@ -36,6 +36,8 @@ export interface CompiledRole {
   /** Milliseconds from the decision; then approval must be requested again. */
   approvalLifetime: number;
   reason: { required: boolean; pattern: Pattern | undefined };
+  /** Who is told of each use of a role for emergencies; addresses are folded. */
+  breakGlass?: { users: string[]; groups: string[] };
 }
 
 export interface CompiledWorkflow {

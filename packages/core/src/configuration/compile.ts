@@ -16,6 +16,7 @@ import { type Breathe, inOnePiece } from '../breathe.js';
 import { readDuration } from '../duration.js';
 import { timing } from '../timing.js';
 import { checkAuthenticators } from './authenticators.js';
+import { readBreakGlass } from './break-glass.js';
 import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from './catalog.js';
 import { checkListens } from './check-listens.js';
 import { checkMessages } from './check-messages.js';
@@ -214,6 +215,7 @@ async function compileRoles(
       required: definition.reason?.required ?? true,
       pattern: readPattern(definition.reason?.pattern, path, issues),
     };
+    const breakGlass = readBreakGlass(document, definition, path, issues);
     roles.set(name, {
       name,
       definition,
@@ -226,6 +228,7 @@ async function compileRoles(
       approvalLifetime:
         readDuration(definition.approval_lifetime, `${path}.approval_lifetime`, issues) ?? approvalLifetime,
       reason,
+      ...(breakGlass === undefined ? {} : { breakGlass }),
     });
   }
   return roles;

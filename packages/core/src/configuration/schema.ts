@@ -127,6 +127,8 @@ export const roleSchema = z.strictObject({
   decide_on_page: z.boolean().optional(),
   /** Whether approvers are told of a request in their quiet hours too. */
   urgent: z.boolean().optional(),
+  /** For emergencies: each use is told at once, also in quiet hours, to these people and to the operators. */
+  break_glass: z.strictObject({ tell: z.strictObject(audience) }).optional(),
   /** Whether people who may not request the role are told that it exists, and which groups may, when they open its address. */
   discoverable: z.boolean().optional(),
 });

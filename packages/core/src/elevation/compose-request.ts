@@ -48,6 +48,7 @@ export async function composeRequest(
     // For the workflow's schema; the stored time is the database's.
     requested_at: requestedAt.toISOString(),
     ...(dynamic === undefined ? {} : { dynamic }),
+    ...(role.breakGlass === undefined ? {} : { break_glass: role.breakGlass }),
   };
   const workflow = chooseWorkflow(catalog, role, terms.workflow);
   const issues = await validateInput(workflow.workflow, input as Json);

@@ -152,7 +152,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     // The complete request is the execution's input.
     entry: {
       type: 'elevation.requested',
-      message: `${user.email} requests ${wantedBy(input)} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
+      message: `${user.email} requests ${wantedBy(input)}${input.break_glass ? ', a role for emergencies,' : ''} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
       actor: ctx.actor,
       userId: user.id,
       provider: input.provider,

@@ -159,6 +159,7 @@ export function summarise(
     duration: input.duration,
     requested_at: row.createdAt.toISOString(),
     extends: row.extendsId,
+    break_glass: input.break_glass !== undefined,
     ...standing,
   };
 }

@@ -40,7 +40,7 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     const [title = '', ...lines] = (row.text ?? '').split('\n');
     return { title, text: lines.join('\n'), action: { label: 'Open audit log', path: '/api/v1/admin/logs' } };
   }
-  const { role, reason } = await readRequest(ctx, notice);
+  const { role, reason, who, systems } = await readRequest(ctx, notice);
   if (notice.kind === 'request.comment') {
     const path = `/api/v1/execution/${notice.executionId}`;
     const facts = [{ name: 'Role', value: role }];
@@ -52,6 +52,10 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
   ];
   const action = { label: 'Open request', path: `/api/v1/execution/${notice.executionId}` };
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
+  if (notice.kind === 'break_glass.used') {
+    const title = `Emergency access: ${who} uses ${role}`;
+    return { title, text: `${title} at ${systems}`, facts, action };
+  }
   if (notice.kind === 'request.decided') {
     const outcome = await readOutcome(ctx, notice);
     return { title: `${outcome}: ${role}`, text: `Your request for ${role}: ${outcome.toLowerCase()}`, facts, action };
@@ -67,13 +71,18 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
   return { title, text: title, facts, action };
 }
 
-async function readRequest(ctx: Context, { executionId }: Notice): Promise<{ role: string; reason: string }> {
+async function readRequest(ctx: Context, { executionId }: Notice) {
   const [execution] = await ctx.db
     .select({ input: executions.input })
     .from(executions)
     .where(eq(executions.id, executionId ?? ''));
   const { data } = elevationInputSchema.safeParse(execution?.input);
-  return { role: data?.dynamic ? 'a custom request' : (data?.role ?? 'a request'), reason: data?.reason ?? '' };
+  return {
+    role: data?.dynamic ? 'a custom request' : (data?.role ?? 'a request'),
+    reason: data?.reason ?? '',
+    who: data?.user.name ?? 'Someone',
+    systems: data?.providers.join(', ') ?? '',
+  };
 }
 
 async function readOutcome(ctx: Context, { approvalId }: Notice): Promise<string> {

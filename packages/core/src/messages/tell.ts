@@ -18,6 +18,7 @@ import type { MessagesDefinition } from '../configuration/schema.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
+import { elevationInputSchema } from '../plans/input.js';
 import { type Addressee, readApprovers } from './approvers.js';
 import { commentOf } from './queue.js';
 import { untilQuietEnds } from './quiet-hours.js';
@@ -123,6 +124,7 @@ async function tellingsOf(ctx: Store, tx: Transaction, notice: Notice, { told, n
     // The requester is told when the last stage was approved.
     if (approval?.status === 'approved' && hasMore(approval.rule)) return [];
   }
+  if (kind === 'break_glass.used') return tellBreakGlass(ctx, tx, notice, told);
   if (kind === 'request.comment') return tellComment(ctx, tx, notice);
   // A reminder is of no use after the end.
   if (endsAt && endsAt <= now) return [];
@@ -169,6 +171,23 @@ async function tellComment(ctx: Store, tx: Transaction, { key, userId, execution
   if (!written || !reader || userId === null || !(await mayRead(ctx, tx, { userId, executionId }))) return [];
   const verb = { comment: 'commented', question: 'asks', answer: 'answered' }[written.kind];
   return [{ to: { userId, address: reader.address }, urgent: false, text: `${written.name} ${verb}: ${written.text}` }];
+}
+
+/** Who is told of the use of a role for emergencies: whom its request names, and the operators. */
+async function tellBreakGlass(
+  ctx: Store,
+  tx: Transaction,
+  { executionId, urgent }: Notice,
+  { operators }: MessagesDefinition,
+): Promise<Telling[]> {
+  const [execution] = await tx
+    .select({ input: executions.input })
+    .from(executions)
+    .where(eq(executions.id, executionId ?? ''));
+  const { data } = elevationInputSchema.safeParse(execution?.input);
+  const asked = { rule: { ...(data?.break_glass ?? { users: [], groups: [] }), count: 1, refusals: 1 }, excluded: [] };
+  const people = (await readApprovers(ctx, tx, [asked]))(asked);
+  return [...people, ...operators].map((to) => ({ to, urgent }));
 }
 
 /** Whether a person can read a request in Belay: its owner, who decided on it, and its approvers as they are now. */

@@ -32,6 +32,8 @@ export const elevationInputSchema = z.object({
       groups: z.array(z.string()),
     })
     .optional(),
+  /** Only for a role for emergencies: who is told of its use; addresses are folded. */
+  break_glass: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }).optional(),
   /** Never stored: the access that the request extends was given back or revoked since. */
   extended_access_ended: z.boolean().optional(),
 });

@@ -15,6 +15,7 @@ export type NoticeKind =
   | 'access.ended'
   | 'revocation.overdue'
   | 'access.drifted'
+  | 'break_glass.used'
   | 'requests.digest';
 
 /** The kinds that the configuration in force tells; none while it names no channel. Triggers write notices of these only. */

@@ -62,7 +62,7 @@ export function HeldRows({ access, view }: { access: readonly Held[]; view: View
     <ul class="rows">
       {access.map((held) => (
         <Row
-          title={`${held.role} · ${held.user.name}`}
+          title={`${held.role} · ${held.user.name}${held.break_glass ? texts.admin.emergency : ''}`}
           href={at('requests', held.execution_id)}
           key={held.id}
           sub={
