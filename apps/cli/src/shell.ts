@@ -1,4 +1,5 @@
 import type { AgentStatus } from '@belay/agent';
+import type { RestoreStatus } from '@belay/sdk';
 import type { Environment } from './host.js';
 import type { Jq } from './output/format.js';
 import type { Sink } from './output/output.js';
@@ -101,15 +102,6 @@ export interface PolicyTest {
   untested: readonly string[];
 }
 
-/** Whether grants wait after a restore, and for what. */
-export interface Restore {
-  reason: string | null;
-  closed_since: string | null;
-  /** Access that an operator must decide about. */
-  leftovers: (Record<'id' | 'provider' | 'identity' | 'found_at', string> & { access: object; mark: string | null })[];
-  providers: (Record<'provider' | 'status', string> & { note: string | null })[];
-}
-
 /** The archives of a folder, and what is wrong with each; null when it is whole. */
 export type Archives = { file: string; month: string | null; rows: number; fault: string | null }[];
 
@@ -132,7 +124,7 @@ export interface Operator {
   revokeAccess(request: { of: string; reason: string }): Promise<{ message: string; executions: string[] }>;
   /** Stops all grants until every provider was compared with a restored database. */
   beginRestore(request: { reason: string }): Promise<{ epoch: number }>;
-  readRestore(): Promise<Restore>;
+  readRestore(): Promise<RestoreStatus>;
   answerLeftover(request: { id: string; answer: 'keep' | 'revoke'; reason: string }): Promise<{ message: string }>;
   skipProvider(request: { provider: string; reason: string }): Promise<{ message: string }>;
   openRestore(): Promise<{ message: string }>;

@@ -217,7 +217,7 @@ describe('operator commands', () => {
     const status = {
       closed_since: '2030-01-01T00:00:00.000Z',
       reason: 'a drill',
-      providers: [{ provider: 'github', status: 'failed', note: 'The provider did not respond in time' }],
+      providers: [{ provider: 'github', status: 'failed' as const, note: 'The provider did not respond in time' }],
       leftovers: [
         {
           id,

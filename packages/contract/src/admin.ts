@@ -208,6 +208,32 @@ export type AgentList = z.infer<typeof agentList>;
 
 const one = z.strictObject({ id: name, reason: why });
 
+export const restoreStatus = z.object({
+  closed_since: instant.nullable().describe('Since when grants wait; null while they are permitted'),
+  reason: z.string().nullable(),
+  providers: z.array(
+    z.object({
+      provider: z.string(),
+      status: z.enum(['waiting', 'failed', 'compared', 'skipped']),
+      note: z.string().nullable().describe('Why it was skipped, or why the latest attempt failed'),
+    }),
+  ),
+  leftovers: z
+    .array(
+      z.object({
+        id: z.string(),
+        provider: z.string(),
+        identity: z.string(),
+        access: z.unknown(),
+        mark: z.string().nullable(),
+        found_at: instant,
+      }),
+    )
+    .describe('Access that an administrator must decide about'),
+});
+/** A restore of the database, and what it waits for. */
+export type RestoreStatus = z.infer<typeof restoreStatus>;
+
 /** What administrators and auditors do (`access` of the configuration). */
 export const adminOperations = {
   access: query({ input: accessFilter.extend(paging), output: heldAccessList }),
@@ -242,26 +268,12 @@ export const adminOperations = {
   endLogin: mutation({ input: one, output: done }),
   agents: query({ input: z.strictObject(paging), output: agentList }),
   removeAgent: mutation({ input: one, output: done }),
+  restore: query({ output: restoreStatus }),
+  beginRestore: mutation({ input: z.strictObject({ reason: why }), output: done }),
+  answerLeftover: mutation({
+    input: z.strictObject({ id: name, answer: z.enum(['keep', 'revoke']), reason: why }),
+    output: done,
+  }),
+  skipProvider: mutation({ input: z.strictObject({ provider: name, reason: why }), output: done }),
+  openRestore: mutation({ output: done }),
 };
-
-/** A restore as an operator sees it. */
-export interface RestoreStatus {
-  /** Since when grants wait, ISO 8601; null while they are permitted. */
-  closed_since: string | null;
-  reason: string | null;
-  providers: {
-    provider: string;
-    status: 'waiting' | 'failed' | 'compared' | 'skipped';
-    /** Why it was skipped, or why the latest attempt failed. */
-    note: string | null;
-  }[];
-  /** Access that an operator must decide about. */
-  leftovers: {
-    id: string;
-    provider: string;
-    identity: string;
-    access: object;
-    mark: string | null;
-    found_at: string;
-  }[];
-}

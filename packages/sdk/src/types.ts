@@ -22,6 +22,7 @@ export type {
   OverdueRevocation,
   PeopleList,
   PersonDetails,
+  RestoreStatus,
   Revoked,
   RevokeRequest,
   StoppedPerson,

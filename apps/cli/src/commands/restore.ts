@@ -1,7 +1,7 @@
+import type { RestoreStatus } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import type { Output } from '../output/output.js';
 import { printable } from '../output/printable.js';
-import type { Restore } from '../shell.js';
 
 const onMachine = '(for operators, on the server’s machine)';
 
@@ -82,7 +82,7 @@ function addAnswer(parent: Parent, answer: 'revoke' | 'keep', description: strin
   });
 }
 
-function describe({ closed_since: since, reason, providers, leftovers }: Restore, output: Output): string {
+function describe({ closed_since: since, reason, providers, leftovers }: RestoreStatus, output: Output): string {
   if (since === null) return 'Grants are permitted; no restore is being compared';
   const compared = output.table(
     ['Provider', 'Comparison', 'Note'],

@@ -1,6 +1,8 @@
 import { adminOperations } from '@belay/contract/admin';
 import { auditColumns } from '@belay/contract/csv';
 import {
+  answerLeftover,
+  beginRestore,
   compareConfigurations,
   endOtherLogin,
   exportAudit,
@@ -11,9 +13,12 @@ import {
   listConfigurations,
   listOverdue,
   listPeople,
+  openRestore,
+  readRestore,
   removeAgent,
   retryRevocation,
   revokeAccess,
+  skipProvider,
   stopUser,
 } from '@belay/core';
 import { linkNext } from '../paging.js';
@@ -185,4 +190,55 @@ export const adminRouter = router({
     .input(adminOperations.removeAgent.input)
     .output(adminOperations.removeAgent.output)
     .mutation(({ ctx, input }) => removeAgent(ctx.caller, input)),
+  restore: authenticated
+    .meta({
+      openapi: { method: 'GET', path: '/admin/restore', tags, summary: 'Read what grants wait for after a restore' },
+    })
+    .output(adminOperations.restore.output)
+    .query(({ ctx }) => readRestore(ctx.caller)),
+  beginRestore: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/restore',
+        tags,
+        summary: 'Stop all grants until every provider was compared with the restored database',
+      },
+    })
+    .input(adminOperations.beginRestore.input)
+    .output(adminOperations.beginRestore.output)
+    .mutation(async ({ ctx, input }) => {
+      await beginRestore(ctx.caller, input);
+      return { status: 'ok', message: 'Nothing is granted until every provider was compared and grants are permitted' };
+    }),
+  answerLeftover: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/restore/leftovers/{id}',
+        tags,
+        summary: 'Revoke or keep access that was found after a restore',
+      },
+    })
+    .input(adminOperations.answerLeftover.input)
+    .output(adminOperations.answerLeftover.output)
+    .mutation(async ({ ctx, input }) => ({ status: 'ok', ...(await answerLeftover(ctx.caller, input)) })),
+  skipProvider: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/restore/providers/{provider}/skip',
+        tags,
+        summary: 'Do not compare a provider that does not respond after a restore',
+      },
+    })
+    .input(adminOperations.skipProvider.input)
+    .output(adminOperations.skipProvider.output)
+    .mutation(async ({ ctx, input }) => ({ status: 'ok', ...(await skipProvider(ctx.caller, input)) })),
+  openRestore: authenticated
+    .meta({
+      openapi: { method: 'POST', path: '/admin/restore/open', tags, summary: 'Permit grants again after a restore' },
+    })
+    .output(adminOperations.openRestore.output)
+    .mutation(async ({ ctx }) => ({ status: 'ok', ...(await openRestore(ctx.caller)) })),
 });

@@ -15,6 +15,7 @@ import type {
   PageOptions,
   PeopleList,
   PersonDetails,
+  RestoreStatus,
   Revoked,
   RevokeRequest,
   StoppedPerson,
@@ -54,6 +55,16 @@ export interface AdminResource {
   endLogin(act: Act, options?: CallOptions): Promise<Done>;
   listAgents(options?: PageOptions): Promise<AgentList>;
   removeAgent(act: Act, options?: CallOptions): Promise<Done>;
+  /** Whether grants wait after a restore of the database, and for what. */
+  getRestore(options?: CallOptions): Promise<RestoreStatus>;
+  /** Stops all grants until every provider was compared with the restored database, and `openRestore` was called. */
+  beginRestore(act: { reason: string }, options?: CallOptions): Promise<Done>;
+  /** Decides about access that was found after a restore. */
+  answerLeftover(act: Act & { answer: 'keep' | 'revoke' }, options?: CallOptions): Promise<Done>;
+  /** Goes on without the comparison of a provider that does not respond. */
+  skipProvider(act: { provider: string; reason: string }, options?: CallOptions): Promise<Done>;
+  /** Permits grants again; rejected as `conflict` while something is left to compare or to decide. */
+  openRestore(options?: CallOptions): Promise<Done>;
 }
 
 export function createAdmin(transport: Transport): AdminResource {
@@ -85,5 +96,10 @@ export function createAdmin(transport: Transport): AdminResource {
     listAgents: ({ limit, cursor, ...options } = {}) =>
       transport.query('admin.agents', pageOf({ limit, cursor }), options),
     removeAgent: (act, options) => transport.mutate('admin.removeAgent', act, options),
+    getRestore: (options) => transport.query('admin.restore', undefined, options),
+    beginRestore: (act, options) => transport.mutate('admin.beginRestore', act, options),
+    answerLeftover: (act, options) => transport.mutate('admin.answerLeftover', act, options),
+    skipProvider: (act, options) => transport.mutate('admin.skipProvider', act, options),
+    openRestore: (options) => transport.mutate('admin.openRestore', undefined, options),
   };
 }

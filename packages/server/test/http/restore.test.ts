@@ -1,0 +1,77 @@
+import { compareRestored } from '@belay/core';
+import { createClient } from '@belay/sdk';
+import { createWorld, type World } from '@belay/testkit/world';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const reason = 'restored to 09:00';
+let world: World;
+let admin: ReturnType<typeof createClient>['admin'];
+const adminOf = async (person: 'requester' | 'approver' | 'bystander') =>
+  createClient({ url: world.url, token: await world.token(person, 'device') }).admin;
+
+beforeAll(async () => {
+  const access = { administrators: { groups: ['approvers'] }, auditors: { users: ['bo@example.test'] } };
+  world = await createWorld({ change: (document) => ({ ...document, access }) });
+  admin = await adminOf('approver');
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const compare = () => compareRestored(world.context, AbortSignal.timeout(20_000));
+
+describe('a restore, by REST and the SDK', () => {
+  it('is begun, compared, decided about and ended by an administrator, with each step in the audit log', async () => {
+    expect(await admin.getRestore()).toMatchObject({ closed_since: null, providers: [], leftovers: [] });
+    world.store.put('rita@example.test', { role: 'read' }, 'the mark of another Belay');
+    world.store.put('adam@example.test', { role: 'read' }, 'the mark of another Belay');
+    await admin.beginRestore({ reason });
+    await expect(admin.openRestore()).rejects.toMatchObject({ code: 'conflict' });
+    await compare();
+    const { leftovers, closed_since, providers } = await admin.getRestore();
+    expect(closed_since).toEqual(expect.any(String));
+    expect(providers).toContainEqual({ provider: 'store', status: 'compared', note: null });
+    await expect(admin.openRestore()).rejects.toMatchObject({ code: 'conflict' });
+    // Two providers of the configuration are one store.
+    expect(leftovers.map(({ identity }) => identity).sort()).toEqual([
+      ...Array(2).fill('adam@example.test'),
+      ...Array(2).fill('rita@example.test'),
+    ]);
+    for (const { id, identity } of leftovers) {
+      await admin.answerLeftover({ id, answer: identity === 'rita@example.test' ? 'revoke' : 'keep', reason });
+    }
+    expect(await admin.openRestore()).toMatchObject({ status: 'ok' });
+    expect(await admin.getRestore()).toMatchObject({ closed_since: null });
+    await world.drive();
+    const holds = (who: string) => world.store.holds(who, { role: 'read' });
+    expect([holds('rita@example.test'), holds('adam@example.test')]).toEqual([false, true]);
+    const { logs } = await admin.listLogs();
+    const types = logs.map(({ type }) => type).filter((type) => type.startsWith('restore.'));
+    expect([types.at(0), types.at(-1), types.length]).toEqual(['restore.ended', 'restore.begun', 6]);
+    expect(types.filter((type) => type === 'restore.revoked')).toHaveLength(2);
+  });
+
+  it('skips a provider by its name', async () => {
+    await admin.beginRestore({ reason });
+    await expect(admin.skipProvider({ provider: 'nowhere', reason })).rejects.toMatchObject({ code: 'not_found' });
+    for (const { provider } of (await admin.getRestore()).providers) await admin.skipProvider({ provider, reason });
+    expect(await admin.openRestore()).toMatchObject({ status: 'ok' });
+  });
+
+  it('is read by an auditor, who may not act, and by no other person', async () => {
+    const auditor = await adminOf('bystander');
+    expect(await auditor.getRestore()).toMatchObject({ closed_since: null });
+    const requester = await adminOf('requester');
+    await expect(requester.getRestore()).rejects.toMatchObject({ code: 'forbidden' });
+    for (const client of [auditor, requester]) {
+      for (const act of [
+        () => client.beginRestore({ reason }),
+        () => client.openRestore(),
+        () => client.skipProvider({ provider: 'store', reason }),
+        () => client.answerLeftover({ id: '00000000-0000-4000-8000-000000000000', answer: 'keep', reason }),
+      ]) {
+        await expect(act()).rejects.toMatchObject({ code: 'forbidden' });
+      }
+    }
+    await expect(admin.beginRestore({ reason: ' ' })).rejects.toMatchObject({ code: 'invalid' });
+    expect(await admin.getRestore()).toMatchObject({ closed_since: null });
+  });
+});
