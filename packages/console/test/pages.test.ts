@@ -9,6 +9,7 @@ import { type ExecutionSummary, executionsPage } from '../src/pages/executions.j
 import { renderPage } from '../src/pages/page.js';
 import { readable } from '../src/pages/readable.js';
 import { referencePage } from '../src/pages/reference.js';
+import { searchPage } from '../src/pages/search.js';
 import { suggestionPage } from '../src/pages/suggest.js';
 import type { View } from '../src/pages/view.js';
 import * as words from '../src/pages/words.js';
@@ -52,6 +53,37 @@ describe('words', () => {
 });
 
 const approve = (stage: object) => ({ call: 'access.approve', with: { stages: [stage] } });
+
+describe('the search', () => {
+  const execution = {
+    workflow_id: 'e-1',
+    role: 'reader',
+    reason: 'a ticket',
+    state: 'active',
+    user: 'rita@example.test',
+  };
+  const shown = (q: string, more: object = {}, state = 'active') => {
+    const executions = [{ ...execution, ...more, state }] as unknown as ExecutionSummary[];
+    const page = renderPage(
+      searchPage({ roles: {}, executions, people: [] }, { ...view, waiting: 2, input: { q } }),
+      view,
+    );
+    return [...page.matchAll(/<a href="([^"]*)"[^>]*>(?:(?!<\/a>).)*?<span class="truncate">([^<]*)/g)].map(
+      ([, href, text]) => `${text} ${href}`,
+    );
+  };
+
+  it('finds what can be done now, where it is done', () => {
+    expect(shown('give back')).toEqual(['Give back reader /requests/e-1#give-back']);
+    expect(shown('extend ticket')).toEqual(['Extend reader /requests/e-1#extend-for']);
+    expect(shown('decide')).toEqual(['Decide on what waits for you (2) /inbox#opened-head']);
+  });
+
+  it('offers nothing to do with access of others, or that is not held', () => {
+    expect(shown('give back', { user: 'adam@example.test' })).toEqual([]);
+    expect(shown('give back', {}, 'waiting_for_approval')).toEqual([]);
+  });
+});
 
 describe('the reference', () => {
   it('shows every form that an answer can have', () => {

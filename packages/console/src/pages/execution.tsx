@@ -187,7 +187,11 @@ function Actions({ execution, role, over, view }: ActionsProps): VNode {
         </a>
       )}
       {mayExtend && <ExtendForm execution={execution} role={role} view={view} />}
-      {held.length > 0 && <ReturnForm id={id} role={execution.role} view={view} />}
+      {held.length > 0 && (
+        <div id="give-back">
+          <ReturnForm id={id} role={execution.role} view={view} />
+        </div>
+      )}
       {execution.end_time === null && (
         <>
           <a class="button danger" id="cancel" href={at('requests', id, 'cancel')}>

@@ -29,6 +29,7 @@ const most = 8;
 export function searchPage(found: Searched, view: View): Page {
   const words = typeof view.input.q === 'string' ? view.input.q.trim() : '';
   const groups: [title: string, items: Found[]][] = [
+    [texts.search.actions, actionsOf(found, view)],
     [texts.search.pages, pagesOf(view)],
     [texts.search.roles, rolesOf(found)],
     [texts.search.requests, requestsOf(found)],
@@ -90,6 +91,30 @@ function pagesOf(view: View): Found[] {
       .filter(({ when }) => when === undefined || when(view))
       .map(({ href, icon, text }) => ({ href, text, sign: signOf(icon) })),
   );
+}
+
+/** What the viewer can do now, each a link to where it is done: a search changes nothing by itself. */
+function actionsOf({ executions }: Searched, view: View): Found[] {
+  const held = executions.filter(({ state, user }) => state === 'active' && user === view.viewer?.email);
+  return [
+    ...(view.waiting > 0
+      ? [{ href: `${at('inbox')}#opened-head`, text: texts.search.decide(view.waiting), sign: signOf('list-checks') }]
+      : []),
+    ...held.flatMap(({ workflow_id, role, reason }) => [
+      {
+        href: `${at('requests', workflow_id)}#give-back`,
+        text: texts.search.giveBack(role),
+        sub: reason,
+        sign: signOf('undo-2'),
+      },
+      {
+        href: `${at('requests', workflow_id)}#extend-for`,
+        text: texts.search.extend(role),
+        sub: reason,
+        sign: signOf('clock'),
+      },
+    ]),
+  ];
 }
 
 function rolesOf({ roles }: Searched): Found[] {
