@@ -93,9 +93,13 @@ function swap(old, next) {
   old.replaceWith(next);
   for (const id of open) document.getElementById(id)?.setAttribute('open', '');
   if (focused === null) return;
-  const twin = focused.id === '' ? null : document.getElementById(focused.id);
-  if (twin === null) next.tabIndex = -1;
-  (twin ?? next).focus({ preventScroll: true });
+  const alike = [...next.querySelectorAll(focused.tagName)].find(
+    ({ textContent }) => textContent === focused.textContent,
+  );
+  const twin = focused.id === '' ? alike : document.getElementById(focused.id);
+  if (!twin) next.tabIndex = -1;
+  const target = /** @type {HTMLElement} */ (twin ?? next);
+  target.focus({ preventScroll: true });
 }
 
 /** Markup without what only the passing of time changes. @param {Element} element */
@@ -112,12 +116,20 @@ function comparable(element) {
     bar.removeAttribute('value');
     bar.className = '';
   }
+  // A key that makes a form count once is another one each time.
+  for (const hidden of copy.querySelectorAll('input[type=hidden]')) hidden.removeAttribute('value');
   for (const folded of copy.querySelectorAll('details')) folded.removeAttribute('open');
   return copy.outerHTML;
 }
 
-/** A region in which the viewer is typing is not replaced. @param {Element} region */
+/** A region in which the viewer is typing or has chosen something is not replaced. @param {Element} region */
 function isInUse(region) {
+  const chosen = [...region.querySelectorAll('select')].some(({ options, selectedIndex }) => {
+    // Without a mark the first one is the default.
+    const usual = [...options].findIndex(({ defaultSelected }) => defaultSelected);
+    return selectedIndex !== Math.max(0, usual);
+  });
+  if (chosen) return true;
   const fields = [...region.querySelectorAll('textarea, input:not([type=hidden])')];
   return fields.some(
     (field) =>

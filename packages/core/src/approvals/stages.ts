@@ -17,7 +17,7 @@ export function readStages(request: unknown): (typeof approveWith)['_output'] {
 }
 
 /** Returns who decides at a stage, counted from 0. */
-export function ruleOf({ stages }: ReturnType<typeof readStages>, index: number): ApprovalRule {
+function ruleOf({ stages }: ReturnType<typeof readStages>, index: number): ApprovalRule {
   const stage = stages[index];
   if (stage === undefined) throw new Error(`access.approve has no stage ${index + 1}`);
   const { approvers, count, refusals, distinct } = stage;
