@@ -1,5 +1,6 @@
 import { isNamed } from '@belay/contract/audience';
 import { notFound } from '@belay/contract/errors';
+import type { Audience } from '@belay/contract/roles';
 import { approvals, decisions, executions, users } from '@belay/db';
 import { and, eq } from 'drizzle-orm';
 import type { Actor, Store } from './context.js';
@@ -15,8 +16,9 @@ export function isId(text: string): boolean {
 export type Sight = 'owner' | 'approver' | 'overseer' | 'operator';
 
 /**
- * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers (by name, or because they decided), an
- * administrator or auditor, or a person who is told of an emergency (who see it and have no right to it), or an operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
+ * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers (by name, or
+ * because they decided), an administrator, an auditor or a person who is told of an emergency (who see it and have no right
+ * to it), or an operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
  */
 export async function findExecution(ctx: Store, actor: Actor, id: string) {
   const [row] = isId(id)
@@ -42,7 +44,7 @@ async function sightOf(
   const asked = await ctx.db.select({ rule: approvals.rule }).from(approvals).where(eq(approvals.executionId, id));
   if (asked.some((approval) => isNamed(actor, approval.rule)) || (await hasDecided(ctx, actor.id, id)))
     return 'approver';
-  const { break_glass: told } = input as { break_glass?: Parameters<typeof isNamed>[1] };
+  const { break_glass: told } = input as { break_glass?: Audience };
   return seesEveryRequest(ctx, actor) || (told && isNamed(actor, told)) ? 'overseer' : null;
 }
 

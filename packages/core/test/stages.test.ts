@@ -1,4 +1,5 @@
 import { getExecution, listApprovers, listInbox, requestElevation } from '@belay/core';
+import { storeOutcome } from '@belay/engine';
 import { approvalCatalog } from '@belay/testkit/house';
 import { sweep } from '@belay/testkit/sweep';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -211,6 +212,20 @@ describe('an approval of several stages', () => {
     // It still ends at the time of the second stage.
     await house.pass(2 * hour);
     expect((await getExecution(ada, { id })).approvals.map(({ status }) => status)).toEqual(['approved', 'expired']);
+  });
+
+  it('is not granted when a process of the version before took the first stage for the whole', async () => {
+    const { house, ada } = await open();
+    const id = await ask(house, ada);
+    const [row] = await house.database.sql`
+      update approvals set status = 'approved', closed_at = app_now() where execution_id = ${id} returning step_key`;
+    const outcome = { ok: true as const, value: { approved: true, decisions: [] } };
+    await house.ctx.db.transaction(async (tx) => {
+      await storeOutcome(tx, { executionId: id, key: row?.step_key as string, outcome });
+    });
+    await house.pass(minute);
+    expect(holds()).toBe(false);
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'faulted', grants: [] });
   });
 
   it('lets the first stage count for as long as the last one', async () => {

@@ -93,13 +93,22 @@ function swap(old, next) {
   old.replaceWith(next);
   for (const id of open) document.getElementById(id)?.setAttribute('open', '');
   if (focused === null) return;
-  const alike = [...next.querySelectorAll(focused.tagName)].find(
-    ({ textContent }) => textContent === focused.textContent,
+  const twin = /** @type {HTMLElement | null} */ (
+    focused.id === '' ? twinOf(focused, old, next) : document.getElementById(focused.id)
   );
-  const twin = focused.id === '' ? alike : document.getElementById(focused.id);
-  if (!twin) next.tabIndex = -1;
-  const target = /** @type {HTMLElement} */ (twin ?? next);
-  target.focus({ preventScroll: true });
+  if (twin === null) next.tabIndex = -1;
+  (twin ?? next).focus({ preventScroll: true });
+}
+
+/**
+ * What says the same in the new part. Where two say the same, neither is taken: the key would press the button of another.
+ * @param {Element} focused @param {Element} old @param {Element} next
+ */
+function twinOf(focused, old, next) {
+  const alike = (/** @type {Element} */ part) =>
+    [...part.querySelectorAll(focused.tagName)].filter(({ textContent }) => textContent === focused.textContent);
+  const [twin = null, ...more] = alike(next);
+  return alike(old).length === 1 && more.length === 0 ? twin : null;
 }
 
 /** Markup without what only the passing of time changes. @param {Element} element */

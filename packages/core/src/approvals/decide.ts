@@ -155,7 +155,10 @@ async function refuseSelf(
   const own = and(eq(decisions.approvalId, approvals.id), inArray(decisions.approverId, ids));
   const asked = await tx
     .select({
-      ...{ id: approvals.id, renews: approvals.renews, rule: approvals.rule, stepKey: approvals.stepKey },
+      id: approvals.id,
+      renews: approvals.renews,
+      rule: approvals.rule,
+      stepKey: approvals.stepKey,
       verdict: decisions.verdict,
     })
     .from(approvals)

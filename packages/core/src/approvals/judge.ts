@@ -5,6 +5,7 @@ import { NOT_APPROVED } from '../faults.js';
 import type { Plan } from '../plans/plan.js';
 import { type CurrentApproval, readCurrentApprovals } from './current.js';
 import type { ApprovalSubject } from './inbox.js';
+import { stageOf } from './subject.js';
 
 /** What the approvals of an execution mean for a plan. */
 export type Judgement =
@@ -16,7 +17,9 @@ export type Judgement =
  * an approval of the execution is denied, expired or open, not on one that has lapsed, and only for what was approved.
  */
 export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan): Judgement {
-  if (current.some(({ status }) => status !== 'approved')) return notApproved('The request was not approved');
+  if (current.some(({ status }) => status !== 'approved') || !hasEveryStage(current)) {
+    return notApproved('The request was not approved');
+  }
   const lapsed = current.filter((approval) => approval.lapsed);
   if (lapsed.length > 0) return { lapsed };
   if (current.some((approval) => !covers(approval, plan))) {
@@ -29,6 +32,17 @@ export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan):
   }
   const ends = current.flatMap(({ until }) => (until ? [until.getTime()] : []));
   return { until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
+}
+
+/**
+ * Returns whether each stage has the one after it. A process of a version without stages, in a rolling upgrade, takes the first
+ * one for the whole approval.
+ */
+function hasEveryStage(current: readonly CurrentApproval[]): boolean {
+  const places = current.map(({ rule }) => stageOf(rule));
+  const count = (stage: number, stages: number) =>
+    places.filter((one) => one.stage === stage && one.stages === stages).length;
+  return places.every(({ stage, stages }) => stage === stages || count(stage, stages) === count(stage + 1, stages));
 }
 
 /** Returns the function that judges the approvals of an execution again, in the transaction of the intent. */

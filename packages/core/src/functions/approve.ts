@@ -36,8 +36,15 @@ export const approve = {
         plan === null
           ? opened
           : await openStage(ctx, tx, {
-              ...{ executionId, key, ownerId, request, index: 0, now: locked.now },
-              ...{ excluded: excludedFrom(plan, call.input.user.email), subject: subjectOf(plan), digest: plan.digest },
+              executionId,
+              key,
+              ownerId,
+              request,
+              index: 0,
+              excluded: excludedFrom(plan, call.input.user.email),
+              subject: subjectOf(plan),
+              digest: plan.digest,
+              now: locked.now,
             });
       if (waits === undefined) throw new AccessError('conflict', 'The approval is no longer there');
       const { id: approvalId, rule } = waits;

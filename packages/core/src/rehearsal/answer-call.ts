@@ -140,7 +140,6 @@ function approve(step: Step, stage: Stage): Opened {
   const answers = answersOf(task, stages.length, stage.answers[task]);
   const begun = played.approvers.length;
   const decisions: { approver: string; verdict: 'approve'; comment: null; at: string; stage: number }[] = [];
-  let after = 0;
   for (const [index, asked] of stages.entries()) {
     const { users, groups } = asked.approvers;
     const rule = { task, users, groups, count: asked.count, ...(stages.length > 1 ? { stage: index + 1 } : {}) };
@@ -155,8 +154,8 @@ function approve(step: Step, stage: Stage): Opened {
     );
     if (answer === 'approved') continue;
     // What is not approved ends the step: the stages after it are not opened.
-    if (answer === 'expired')
-      after = asked.timeout === undefined ? patience : requireDuration(asked.timeout, 'timeout');
+    const timeout = asked.timeout === undefined ? patience : requireDuration(asked.timeout, 'timeout');
+    const after = answer === 'expired' ? timeout : 0;
     return { at: () => now + after, answer: () => done({ approved: false, decisions }) };
   }
   return {
