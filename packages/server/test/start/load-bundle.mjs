@@ -1,0 +1,25 @@
+// Loads every file of the bundles that it is given but the program itself, and writes as JSON which cannot be loaded, and which have
+// nothing but a default although they are libraries.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const failed = [];
+const hollow = [];
+const names = {};
+for (const folder of process.argv.slice(2)) {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.js') && file !== 'main.js');
+  for (const file of files) {
+    try {
+      const exported = Object.keys(await import(pathToFileURL(join(folder, file)).href));
+      if (exported.join() === 'default') hollow.push(file);
+      names[file] = exported;
+    } catch (error) {
+      failed.push(`${file}: ${error.message}`);
+    }
+  }
+}
+process.stdout.write(
+  JSON.stringify({ failed, hollow, undici: Object.entries(names).filter(([file]) => /^undici-/.test(file)) }),
+);
+process.exit(0);
