@@ -36,6 +36,7 @@ export {
 } from './front/front.js';
 export { type Effect, type Entry, findHeld, type Held } from './front/journal.js';
 export type { ActiveDirectoryTarget, DirectoryTarget } from './targets/directories.js';
+export type { KeycloakTarget } from './targets/keycloak.js';
 export type { KubernetesTarget } from './targets/kubernetes.js';
 export { programs } from './targets/names.js';
 export type { HttpTarget, MariadbTarget } from './targets/servers.js';

@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cache, isInstalled, programs, type TargetName, versions } from './names.js';
 import { run } from './run.js';
@@ -17,6 +17,7 @@ export async function installTarget(name: TargetName, say: (line: string) => voi
   say(`installing ${name}`);
   if (name === 'kubernetes') await buildKubernetes();
   else if (name === 'helm') await buildHelm();
+  else if (name === 'keycloak') await buildKeycloak();
   else if (name === 'moto') await installPython(dirname(dirname(programs.moto)), `moto[server]==${versions.moto}`);
   else if (name === 'scim2-tester') {
     await installPython(dirname(dirname(programs.scim2)), `scim2-tester[httpx2]==${versions['scim2-tester']}`);
@@ -56,4 +57,25 @@ async function buildHelm(): Promise<void> {
   const folder = dirname(programs.helm);
   await mkdir(folder, { recursive: true });
   await run('env', [`GOBIN=${folder}`, 'go', 'install', '-trimpath', `helm.sh/helm/v3/cmd/helm@v${versions.helm}`]);
+}
+
+/** Unpacks Keycloak and builds it for a database in memory: ten seconds, once for each version and machine. */
+async function buildKeycloak(): Promise<void> {
+  await run('mvn', ['-v']).catch(() => installDebian(['maven', 'default-jre-headless']));
+  const folder = dirname(dirname(programs.keycloak));
+  const part = `${folder}.part`;
+  await rm(part, { recursive: true, force: true });
+  await mkdir(part, { recursive: true });
+  const unpack = [
+    ...['-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack'],
+    `-Dartifact=org.keycloak:keycloak-quarkus-dist:${versions.keycloak}:zip`,
+    `-DoutputDirectory=${part}`,
+  ];
+  // It leaves its marks in the folder that it runs in.
+  await run('mvn', unpack, { cwd: part });
+  const unpacked = join(part, basename(folder));
+  await run(join(unpacked, 'bin', 'kc.sh'), ['build', '--db=dev-mem']);
+  // Whole or not there: what was cut off half-way is unpacked again.
+  await rename(unpacked, folder);
+  await rm(part, { recursive: true });
 }

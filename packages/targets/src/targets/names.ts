@@ -2,13 +2,28 @@ import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-export const targetNames = ['kubernetes', 'slapd', 'samba', 'mariadb', 'moto', 'scim2-tester', 'helm'] as const;
+export const targetNames = [
+  'kubernetes',
+  'slapd',
+  'samba',
+  'mariadb',
+  'moto',
+  'scim2-tester',
+  'helm',
+  'keycloak',
+] as const;
 /** A system that has to be installed before tests can run on it. The emulators of npm are always there. */
 export type TargetName = (typeof targetNames)[number];
 
 /** Where builds and environments are kept, outside any checkout, so that every clone shares them. */
 export const cache = join(homedir(), '.cache', 'belay-targets');
-export const versions = { kubernetes: '1.36.3', moto: '5.2.5', 'scim2-tester': '0.5.2', helm: '3.16.4' };
+export const versions = {
+  kubernetes: '1.36.3',
+  moto: '5.2.5',
+  'scim2-tester': '0.5.2',
+  helm: '3.16.4',
+  keycloak: '26.5.6',
+};
 
 export const programs = {
   apiserver: join(cache, `kubernetes-${versions.kubernetes}`, 'kube-apiserver'),
@@ -16,6 +31,7 @@ export const programs = {
   moto: join(cache, `moto-${versions.moto}`, 'bin', 'moto_server'),
   scim2: join(cache, `scim2-tester-httpx2-${versions['scim2-tester']}`, 'bin', 'python3'),
   helm: join(cache, `helm-${versions.helm}`, 'helm'),
+  keycloak: join(cache, `keycloak-${versions.keycloak}`, 'bin', 'kc.sh'),
   slapd: '/usr/sbin/slapd',
   slapadd: '/usr/sbin/slapadd',
   samba: '/usr/sbin/samba',
@@ -33,6 +49,7 @@ const needed: Record<TargetName, string[]> = {
   moto: [programs.moto],
   'scim2-tester': [programs.scim2],
   helm: [programs.helm],
+  keycloak: [programs.keycloak],
 };
 
 /** Returns whether a target can be started on this machine. */

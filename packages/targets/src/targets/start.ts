@@ -1,4 +1,5 @@
 import { type ActiveDirectoryTarget, type DirectoryTarget, startSamba, startSlapd } from './directories.js';
+import { type KeycloakTarget, startKeycloak } from './keycloak.js';
 import { type KubernetesTarget, startKubernetes } from './kubernetes.js';
 import { isInstalled, type TargetName } from './names.js';
 import { type HttpTarget, type MariadbTarget, startMariadb, startMoto } from './servers.js';
@@ -10,6 +11,7 @@ export interface Targets {
   samba: ActiveDirectoryTarget;
   mariadb: MariadbTarget;
   moto: HttpTarget;
+  keycloak: KeycloakTarget;
 }
 
 /** What a target can be started with. */
@@ -26,6 +28,7 @@ const starts: { [Name in keyof Targets]: (options?: OptionsOf<Name>) => Promise<
   samba: startSamba,
   mariadb: startMariadb,
   moto: startMoto,
+  keycloak: startKeycloak,
 };
 
 /** Starts a target of its own on loopback, in a scratch folder. Throws when it is not installed: `npm run targets -- install`. */
