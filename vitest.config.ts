@@ -76,7 +76,7 @@ const long = [
   'packages/server/test/attacks/half-sent.test.ts',
   'packages/server/test/cluster/{cluster,rolling}.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
-  'packages/server/test/start/{lost-connections,sdk-story,warnings.series}.test.ts',
+  'packages/server/test/start/{lost-connections,restore.drill,sdk-story,warnings.series}.test.ts',
   'packages/sdk/test/packed.test.ts',
   'packages/worker/test/{bulkheads,healing,silence}.test.ts',
   'packages/workflow/test/{fuzz,property}.test.ts',

@@ -19,20 +19,27 @@ export function hasFifteen(): boolean {
   return false;
 }
 
-/** Starts an empty PostgreSQL 15 in a folder that goes away with it. */
-export async function startFifteen(): Promise<{ url: string; stop(): Promise<void> }> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'belay-fifteen-'));
-  const data = path.join(folder, 'data');
-  const account = serverAccount();
-  if ('uid' in account) chownSync(folder, account.uid, account.gid);
-  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--no-instructions'];
-  execFileSync(path.join(programs, 'initdb'), initdb, { ...account, stdio: 'ignore' });
+export interface Fifteen {
+  /** Of the database `postgres`. */
+  url: string;
+  /** Stops it as `pg_ctl stop` does, and deletes its folder unless that was given. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a PostgreSQL 15, empty in a folder that goes away with it, or with what is in `data`; `settings` are those of
+ * postgresql.conf, as `name=value`.
+ */
+export async function startFifteen(given: { data?: string; settings?: readonly string[] } = {}): Promise<Fifteen> {
+  const folder = given.data === undefined ? makeFifteenFolder() : undefined;
+  const data = given.data ?? path.join(String(folder), 'data');
+  if (!existsSync(data)) initializeFifteen(data);
   const port = await findFreePort('127.0.0.1');
   const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=60'];
   const server = spawn(
     path.join(programs, 'postgres'),
-    ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
-    { ...account, stdio: 'ignore' },
+    ['-D', data, '-p', String(port), ...[...settings, ...(given.settings ?? [])].flatMap((setting) => ['-c', setting])],
+    { ...serverAccount(), stdio: 'ignore' },
   );
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   await untilReady(url, server);
@@ -42,9 +49,26 @@ export async function startFifteen(): Promise<{ url: string; stop(): Promise<voi
       const ended = new Promise((done) => server.once('exit', done));
       server.kill('SIGINT');
       await ended;
-      rmSync(folder, { recursive: true, force: true });
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Makes a folder that belongs to the account which PostgreSQL 15 runs as here. */
+export function makeFifteenFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'belay-fifteen-'));
+  const account = serverAccount();
+  if ('uid' in account) chownSync(folder, account.uid, account.gid);
+  return folder;
+}
+
+function initializeFifteen(data: string): void {
+  runFifteen('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--no-instructions']);
+}
+
+/** Runs a program of PostgreSQL 15 to its end, as the account that the server has. Throws with what it wrote when it fails. */
+export function runFifteen(program: 'initdb' | 'pg_basebackup' | 'pg_dump' | 'pg_restore', args: string[]): void {
+  execFileSync(path.join(programs, program), args, { ...serverAccount(), stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the account that its package made. */
