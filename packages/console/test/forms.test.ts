@@ -51,6 +51,13 @@ function choices(name: string, of: RoleDetails, enabled: Workflows) {
 }
 
 describe('the form of a role', () => {
+  it('says of a role for emergencies that its use is told', () => {
+    const form = (of: RoleDetails) =>
+      renderPage(rolePage(of, { workflows: workflows('asks'), starred: false }, view), view);
+    expect(form({ ...role, break_glass: true })).toContain('are told at once');
+    expect(form(role)).not.toContain('are told at once');
+  });
+
   it('selects no system by default when there are several', () => {
     const several = { ...role, providers: ['zebra', 'alpha', 'mid'] };
     expect(choices('providers', several, workflows('asks', 'automatic'))).toEqual({

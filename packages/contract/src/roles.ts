@@ -24,6 +24,10 @@ export const role = z.object({
   grants: z.array(
     z.object({ provider: z.string(), access: z.unknown().describe("The access, in the provider's own terms") }),
   ),
+  break_glass: z
+    .boolean()
+    .optional()
+    .describe('Whether the role is one for emergencies, whose use is told at once; absent: it is not'),
 });
 /** A role with its bounds and with what it grants. */
 export type Role = z.infer<typeof role>;
@@ -45,6 +49,7 @@ export const roleBody = z.strictObject({
   reason: z.strictObject({ required: z.boolean(), pattern: z.string().optional() }).optional(),
   inherits: names.optional(),
   grants: z.array(z.unknown()).optional(),
+  break_glass: z.boolean().optional(),
 });
 
 export const roleList = z.object({

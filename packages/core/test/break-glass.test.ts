@@ -1,4 +1,5 @@
-import { getExecution, listAllAccess, listExecutions, requestElevation } from '@belay/core';
+import { roleBody } from '@belay/contract/roles';
+import { getExecution, getRole, listAllAccess, listExecutions, requestElevation, searchRoles } from '@belay/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ask, type Cast, catalogWith, hour, minute, openCast, type Person } from './support/stories.js';
 
@@ -48,6 +49,17 @@ describe('a role for emergencies', () => {
     });
     for (let later = 0; later < 4; later += 1) await house.pass(hour);
     expect(told()).toHaveLength(3);
+  });
+
+  it('says that it is one before it is requested, in a form that can be sent back; no other role does', async () => {
+    const { ada } = await open();
+    const { roles } = await searchRoles(ada, {});
+    expect(Object.values(roles).flatMap(({ role }) => (role.break_glass === undefined ? [] : [role.name]))).toEqual([
+      'reader',
+    ]);
+    const role = getRole(ada, { role: 'reader' });
+    expect(role.break_glass).toBe(true);
+    expect(roleBody.parse(role).name).toBe('reader');
   });
 
   it('is told in quiet hours, and when the role is no longer one', async () => {

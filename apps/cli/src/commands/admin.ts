@@ -252,7 +252,9 @@ export function addAdminActs(parent: Parent): void {
         done = await client.admin.revokeAccess({ ...which, reason }, { signal });
         revoked.push(...done.revoked);
       }
-      const open = done.open.map((id) => `  belay executions show ${id}`);
+      // Workflows of what was just revoked end by themselves.
+      const others = done.open.filter((id) => !revoked.includes(id));
+      const open = others.map((id) => `  belay executions show ${id}`);
       output.result({ ...done, revoked }, () => [done.message, ...open].map(printable).join('\n'));
       return undefined;
     },

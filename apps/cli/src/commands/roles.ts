@@ -40,7 +40,7 @@ export function addRoles(parent: Parent): void {
         const role = await client.roles.get(name, { signal });
         output.result(role, () =>
           output.fields({
-            name: role.name,
+            name: role.break_glass === true ? `${role.name} (emergency)` : role.name,
             description: role.description,
             providers: role.providers.join(', '),
             workflows: role.workflows.join(', '),
@@ -57,7 +57,7 @@ export function addRoles(parent: Parent): void {
         output.table(
           ['Role', 'Providers', 'At most', 'Description'],
           roles.map((role) => [
-            role.name,
+            role.break_glass === true ? `${role.name} (emergency)` : role.name,
             role.providers.join(', '),
             output.duration(role.max_duration),
             role.description,

@@ -137,6 +137,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
     <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()}>
       <Refused view={view} labels={labels} />
       <input type="hidden" name="role" value={role.name} />
+      {role.break_glass === true && <p class="hint">{texts.role.emergencyTold}</p>}
       <Field
         view={view}
         name="reason"

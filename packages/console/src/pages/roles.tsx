@@ -192,6 +192,7 @@ function RoleRow(props: { role: RoleDetails; system?: string | undefined; around
       sub={role.description}
       sign={pick !== undefined && <Select role={role.name} provider={pick} />}
     >
+      {role.break_glass === true && <span class="badge warn">{texts.roles.emergency}</span>}
       {held !== undefined ? (
         <>
           {held.expires_at !== null && <TimeLeft until={held.expires_at} view={view} />}

@@ -15,6 +15,7 @@ export const role = {
   rules:
     'You cannot approve your own request, and neither can the person who would get the access. The duration starts when the access is granted. You can give it back early.',
   requestAccess: 'Request access',
+  emergencyTold: 'This role is for emergencies: when you get the access, those who watch over it are told at once.',
   reason: 'Reason',
   duration: 'Duration',
   systems: 'Systems',
@@ -45,6 +46,7 @@ export const roles = {
   systems: 'Systems',
   found: 'Best matches',
   requested: 'Requested',
+  emergency: 'Emergency',
   select: (role: Inserted, system: Inserted) => `Select ${role} at ${system}`,
   requestSelected: 'Request selected roles',
   upTo: (duration: Inserted) => `up to ${duration}`,

@@ -93,7 +93,9 @@ function describe({
 }): Revoked {
   const done = revoked.size === 0 ? 'No access is held' : `The access of ${revoked.size} request(s) is being revoked`;
   const left = more ? '; more is left, revoke again' : '';
-  const waiting = open.length === 0 ? '' : `; ${open.length} open request(s) can still be granted access`;
+  // The workflow of a request whose access was just revoked ends within seconds, by itself.
+  const others = open.filter((id) => !revoked.has(id));
+  const waiting = others.length === 0 ? '' : `; ${others.length} open request(s) can still be granted access`;
   return {
     status: 'ok',
     message: `${done}${left}${waiting}`,

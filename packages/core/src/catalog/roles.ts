@@ -86,6 +86,7 @@ export function describeRole(role: CompiledRole): Role {
     reason: { required: role.reason.required, ...(role.reason.pattern ? { pattern: role.reason.pattern.source } : {}) },
     inherits: role.definition.inherits,
     grants: [...role.accesses].flatMap(([provider, accesses]) => accesses.map((access) => ({ provider, access }))),
+    ...(role.breakGlass === undefined ? {} : { break_glass: true }),
   };
   described.set(role, details);
   return details;
