@@ -31,6 +31,8 @@ export function watchOutage(log: Logger, what: string, onChange: () => void = ()
 }
 
 function codeOf(error: unknown): string {
+  // Redis begins its errors with their code, such as READONLY or OOM.
+  if (error instanceof Error && error.name === 'ReplyError') return /^[A-Z]+/.exec(error.message)?.[0] ?? error.name;
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string')
     return error.code;
   return error instanceof Error ? error.name : 'unknown';

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { pauseAfter } from '@belay/contract/back-off';
 import type { Logger } from '@belay/core';
 import { Queue, Worker } from 'bullmq';
@@ -9,6 +10,9 @@ import { type Outage, watchOutage, workerTrouble } from './outage.js';
 import type { QueueName } from './queues.js';
 
 type Client = Redis | Cluster;
+
+/** How long after a failed look for the queue the next one follows, in milliseconds. */
+const lookAgain = 500;
 
 /** How long BullMQ asks for a job at a time, in seconds. */
 const drainDelay = 2;
@@ -31,7 +35,11 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     if (!/^rediss?:\/\//.test(url)) throw new Error('the URL of Redis must start with redis:// or rediss://');
   }
   const deadLetters = countDeadLetters(log);
-  const outage = watchOutage(log, 'redis');
+  let closed = false;
+  const outage = watchOutage(log, 'redis', () => {
+    backend.local?.sweepSoon();
+    if (outage.reason() !== null) void lookUntilBack();
+  });
   // A job that cannot be sent now is dropped, so that no queue grows in memory while Redis is not reachable.
   const producer = connect(urls, {
     ...common,
@@ -50,21 +58,33 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     for (const change of ['close', 'ready']) client.on(change, () => backend.local?.sweepSoon());
   }
 
+  const isReady = () => producer.status === 'ready' && consumer.status === 'ready';
+  /**
+   * Rejects when nothing can be written to the queue. By a key of its slot, because the other nodes of a cluster say nothing
+   * about it; a write, because a server that is full, or a replica, can be read.
+   */
+  const reach = () => producer.set(`${prefix}:reach`, '', 'PX', 1_000);
+  /** In a cluster no event says that one node is back. */
+  async function lookUntilBack(): Promise<void> {
+    while (!closed && outage.reason() !== null) {
+      await wait(lookAgain, undefined, { ref: false });
+      if (isReady()) await reach().then(outage.up, outage.down);
+    }
+  }
+
   const backend: QueueBackend = {
     kind: 'redis',
     deadLetters,
     local: null,
-    isAway: () => producer.status !== 'ready' || consumer.status !== 'ready',
+    isAway: () => !isReady() || outage.reason() !== null,
     async check() {
       if (producer.status !== 'ready') return `redis is not reachable (${outage.reason() ?? producer.status})`;
-      try {
-        await producer.ping();
-        return 'healthy';
-      } catch {
-        return 'redis does not respond';
-      }
+      await reach().catch(outage.down);
+      const reason = outage.reason();
+      return reason === null ? 'healthy' : `redis is not reachable (${reason})`;
     },
     async close() {
+      closed = true;
       for (const client of [producer, consumer]) {
         // Commands that fail during the close are not an outage; without a listener an error would end the process.
         client.off('error', outage.down);
@@ -128,7 +148,12 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
         queue = null;
         throw error;
       }
-      await queue.addBulk(payloads.map(bullJob));
+      try {
+        await queue.addBulk(payloads.map(bullJob));
+      } catch (error) {
+        outage.down(error);
+        throw error;
+      }
     },
     async close() {
       await queue?.close();

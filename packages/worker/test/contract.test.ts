@@ -42,7 +42,7 @@ describe.each(transports)('jobs over $kind', ({ kind, start }) => {
   async function open(): Promise<QueueBackend> {
     const backend = await transport.open(log);
     cleanups.push(() => backend.close());
-    if (kind === 'redis') await healthy(backend);
+    if (kind !== 'postgres') await healthy(backend);
     return backend;
   }
 

@@ -5,6 +5,7 @@ import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
 import type { QueueBackend } from '../../src/backend.js';
 import { openQueueBackend } from '../../src/open-backend.js';
 import { startProxy } from './proxy.js';
+import { startRedisCluster } from './redis-cluster.js';
 
 /** A real server that jobs can travel over, and that a test may take down. */
 export interface Transport {
@@ -14,13 +15,14 @@ export interface Transport {
   stop(): Promise<void>;
 }
 
-export const transports: { kind: 'redis' | 'postgres'; start(): Promise<Transport> }[] = [
+export const transports: { kind: 'redis' | 'redis cluster' | 'postgres'; start(): Promise<Transport> }[] = [
   { kind: 'postgres', start: startPostgresTransport },
 ];
 
 const redisUrl = process.env.BELAY_TEST_REDIS_URL;
 if (redisUrl !== undefined || hasRedis()) transports.push({ kind: 'redis', start: startRedisTransport });
 else console.warn('queues over Redis are not tested: no redis-server on the PATH and no BELAY_TEST_REDIS_URL');
+if (hasRedis()) transports.push({ kind: 'redis cluster', start: startClusterTransport });
 
 /** A new empty database of the test server; `drop` removes it with whoever is still connected. */
 export async function createDatabase(): Promise<{ url: URL; drop(): Promise<void> }> {
@@ -60,16 +62,29 @@ async function startPostgresTransport(): Promise<Transport> {
   };
 }
 
-async function startRedisTransport(): Promise<Transport> {
+function openRedis(url: string): Transport['open'] {
   const prefix = `{belay-${randomBytes(4).toString('hex')}}`;
-  const open = (url: string) => (log: Logger) => openQueueBackend({ redisUrl: url, databaseUrl: '', prefix, log });
+  return (log) => openQueueBackend({ redisUrl: url, databaseUrl: '', prefix, log });
+}
+
+async function startClusterTransport(): Promise<Transport> {
+  const { url, kill, start, stop } = await startRedisCluster();
+  return { open: openRedis(url), down: () => kill(), up: () => start(), stop };
+}
+
+async function startRedisTransport(): Promise<Transport> {
   if (redisUrl !== undefined) {
     const url = new URL(redisUrl);
     const proxy = await startProxy(url.hostname, Number(url.port || 6379));
     url.hostname = '127.0.0.1';
     url.port = String(proxy.port);
-    return { open: open(url.href), down: proxy.down, up: proxy.up, stop: proxy.down };
+    return { open: openRedis(url.href), down: proxy.down, up: proxy.up, stop: proxy.down };
   }
   const server = await startRedis();
-  return { open: open(`redis://127.0.0.1:${server.port}`), down: server.kill, up: server.start, stop: server.stop };
+  return {
+    open: openRedis(`redis://127.0.0.1:${server.port}`),
+    down: server.kill,
+    up: server.start,
+    stop: server.stop,
+  };
 }
