@@ -74,7 +74,7 @@ const long = [
   'packages/embedded-postgres/test/{accounts,crash}.test.ts',
   'packages/providers/test/postgres/lost-connections.test.ts',
   'packages/server/test/attacks/half-sent.test.ts',
-  'packages/server/test/cluster/{cluster,rolling}.test.ts',
+  'packages/server/test/cluster/{cluster,failover,rolling}.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
   'packages/server/test/start/{lost-connections,restore.drill,sdk-story,warnings.series}.test.ts',
   'packages/sdk/test/packed.test.ts',

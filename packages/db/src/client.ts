@@ -54,21 +54,44 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     // Seconds until the next attempt to connect. The driver's own pause grows to 20, which delays work after the database is back.
     backoff: (retries) => pauseAfter({ first: 30, last: 1_000 }, retries + 1) / 1_000,
     ...(options.onStatement ? { debug: options.onStatement } : {}),
-    connection: {
-      application_name: options.applicationName ?? 'belay',
-      // A transaction never spans a network call (docs/architecture.md, section 4), so an idle transaction has lost its
-      // client, and its locks block others.
-      idle_in_transaction_session_timeout: statement,
-      lock_timeout: Math.ceil(statement * 0.8),
-      statement_timeout: statement,
-      // Names are resolved in our own schema; nothing else on the search path can shadow them.
-      search_path: 'public',
-    },
+    connection: { application_name: options.applicationName ?? 'belay', ...limitsOf(statement) },
   });
   return {
     db: drizzle(preparing(client), { schema }),
     close: (timeoutMilliseconds = 5_000) => client.end({ timeout: timeoutMilliseconds / 1000 }),
   };
+}
+
+/** The settings that each connection asks for when it opens. */
+function limitsOf(statement: number) {
+  return {
+    // A transaction never spans a network call (docs/architecture.md, section 4), so an idle transaction has lost its
+    // client, and its locks block others.
+    idle_in_transaction_session_timeout: statement,
+    lock_timeout: Math.ceil(statement * 0.8),
+    statement_timeout: statement,
+    // Names are resolved in our own schema; nothing else on the search path can shadow them.
+    search_path: 'public',
+  };
+}
+
+/**
+ * Returns what a connection to a database of Belay asks for and does not get, as `name=value`: a pooler between them may drop
+ * what it does not know. Without these limits, locks of a lost client are held for ever.
+ */
+export async function findIgnoredSettings(url: string): Promise<string[]> {
+  const asked = limitsOf(defaultStatement);
+  const client = createClient(url, { max: 1, silence: defaultStatement + onTheWay, connection: asked });
+  try {
+    const rows = await client<{ name: string; setting: string }[]>`
+      select name, setting from pg_settings where name = any (string_to_array(${Object.keys(asked).join()}, ','))`;
+    const found = new Map(rows.map(({ name, setting }) => [name, setting]));
+    return Object.entries(asked).flatMap(([name, value]) =>
+      found.get(name) === String(value) ? [] : [`${name}=${value}`],
+    );
+  } finally {
+    await client.end({ timeout: 0 });
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-export { type Database, type DatabaseClient, openDatabase, type Transaction } from './client.js';
+export { type Database, type DatabaseClient, findIgnoredSettings, openDatabase, type Transaction } from './client.js';
 export { isClosed } from './close-database.js';
 export { commitWith } from './commit-with.js';
 export { createClient } from './connect.js';

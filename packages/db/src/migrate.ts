@@ -18,9 +18,11 @@ export async function migrateDatabase(url: string): Promise<{ closed: boolean }>
   const client = createClient(url, {
     max: 1,
     silence: longestStatement + 2_000,
-    connection: { statement_timeout: longestStatement },
   });
   try {
+    // Not when the connection opens: behind a pooler the limits of the database user are in force then.
+    await client`select set_config(name, ${String(longestStatement)}, false) from pg_settings
+      where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`;
     const closed = await closeDatabase(client);
     await migrate(drizzle(client), {
       migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),

@@ -1,5 +1,5 @@
 import type { Logger } from '@belay/core';
-import { createClient, takeTurn, tryTurn } from '@belay/db';
+import { createClient, findIgnoredSettings, takeTurn, tryTurn } from '@belay/db';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '@belay/embedded-postgres';
 import { oneLine, StartError } from '@belay/program';
 import { explainOutage, whileReachable } from './while-reachable.js';
@@ -94,6 +94,12 @@ export async function checkDatabase(url: string): Promise<void> {
   if (version < oldestVersion) {
     throw new StartError(
       `DATABASE_URL points to PostgreSQL ${Math.floor(version / 10_000)}; Belay needs 15 or newer: upgrade it, or use another server`,
+    );
+  }
+  const ignored = await findIgnoredSettings(url);
+  if (ignored.length > 0) {
+    throw new StartError(
+      `DATABASE_URL: what is at ${new URL(url).host} drops ${ignored.join(' and ')}, as a pooler does; set them on the database user (docs/guides/scale.md)`,
     );
   }
 }

@@ -17,6 +17,9 @@ const few = 4;
 /** How long a worker waits for a notification before it reads by itself, in seconds. */
 const drainDelay = 10;
 
+/** BullMQ's tables are where the search path leads. */
+const inOwnSchema = 'set search_path = bullmq';
+
 /** How long one statement of the queue may run, in milliseconds. */
 const statementMilliseconds = 5_000;
 
@@ -36,8 +39,9 @@ export async function openPostgresBackend(options: {
   const pool = new Pool({
     connectionString: url,
     application_name: 'belay-queue',
-    // A job may be lost at any time, so its commits need not wait for the disk; rows of Belay's own use another pool.
-    options: '-c search_path=bullmq -c synchronous_commit=off',
+    // As a statement, because poolers drop settings of a new connection that they do not know. A job may be lost at any
+    // time, so its commits need not wait for the disk; rows of Belay's own use another pool.
+    onConnect: (client) => client.query(`${inOwnSchema}; set synchronous_commit = off`),
     max: workers + 4,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
@@ -84,7 +88,6 @@ async function migrate(url: string): Promise<void> {
   const client = new Client({
     connectionString: url,
     application_name: 'belay-queue',
-    options: '-c search_path=bullmq',
     connectionTimeoutMillis: 10_000,
     query_timeout: 60_000,
   });
@@ -95,6 +98,7 @@ async function migrate(url: string): Promise<void> {
   });
   try {
     await client.connect();
+    await client.query(inOwnSchema);
     await runMigrations(client);
   } catch (error) {
     // pg sets no code for a connection that was lost, or that did not open in time.

@@ -24,6 +24,8 @@ export interface Fifteen {
   url: string;
   /** Stops it as `pg_ctl stop` does, and deletes its folder unless that was given. */
   stop(): Promise<void>;
+  /** kill -9, as when its machine is lost. */
+  crash(): Promise<void>;
 }
 
 /**
@@ -43,12 +45,17 @@ export async function startFifteen(given: { data?: string; settings?: readonly s
   );
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   await untilReady(url, server);
+  const end = async (signal: 'SIGINT' | 'SIGKILL') => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = new Promise((done) => server.once('exit', done));
+    server.kill(signal);
+    await ended;
+  };
   return {
     url,
+    crash: () => end('SIGKILL'),
     async stop() {
-      const ended = new Promise((done) => server.once('exit', done));
-      server.kill('SIGINT');
-      await ended;
+      await end('SIGINT');
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     },
   };

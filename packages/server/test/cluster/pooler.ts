@@ -1,0 +1,86 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFreePort } from '@belay/host';
+
+const program = '/usr/sbin/pgbouncer';
+
+/** Returns whether PgBouncer can be started here; CI brings it, and there its absence is a failure. */
+export function hasPooler(): boolean {
+  if (process.env.CI || existsSync(program)) return true;
+  console.warn('not tested, since not installed: pgbouncer (apt-get install pgbouncer)');
+  return false;
+}
+
+export interface Pooler {
+  /** The address of the pooler's only database. */
+  url: string;
+  /** Sends new connections to another server, and ends those to the one before. */
+  turnTo(serverUrl: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a PgBouncer in session mode before a server. It drops the settings that it does not know. */
+export async function startPooler(serverUrl: string): Promise<Pooler> {
+  const folder = mkdtempSync(join(tmpdir(), 'belay-pgbouncer-'));
+  const port = await findFreePort('127.0.0.1');
+  const file = join(folder, 'pgbouncer.ini');
+  const write = (url: string) => {
+    const { port: to, username, password, pathname } = new URL(url);
+    const user = `user=${username}${password === '' ? '' : ` password=${decodeURIComponent(password)}`}`;
+    writeFileSync(
+      file,
+      `[databases]
+belay = host=127.0.0.1 port=${to} dbname=${pathname.slice(1)} ${user}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = session
+default_pool_size = 100
+max_client_conn = 200
+admin_users = admin
+ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout, search_path, extra_float_digits
+`,
+    );
+  };
+  write(serverUrl);
+  const account = ownAccount();
+  if (account !== undefined) for (const path of [folder, file]) chownSync(path, account.uid, account.gid);
+  const child = spawn(program, [file], { ...account, stdio: ['ignore', 'ignore', 'pipe'] });
+  await untilUp(child);
+  return {
+    url: `postgres://belay@127.0.0.1:${port}/belay`,
+    async turnTo(url) {
+      write(url);
+      // Reads its configuration again; connections to the old server end, since that server is gone.
+      child.kill('SIGHUP');
+    },
+    async stop() {
+      const ended = new Promise((done) => child.once('exit', done));
+      child.kill('SIGTERM');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** PgBouncer does not run as root. */
+function ownAccount(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (which: string) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+async function untilUp(child: ChildProcess): Promise<void> {
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on('data', (data) => {
+      said += String(data);
+      if (said.includes('process up')) resolve();
+    });
+    child.once('exit', () => reject(new Error(`pgbouncer ended: ${said}`)));
+  });
+}
