@@ -28,10 +28,15 @@ export async function* readPages(
 
 /** The page that the `Link` header names as the next one (RFC 8288). The client refuses one at another origin. */
 export function nextByLink({ headers }: HttpAnswer, call: HttpCall): HttpCall | undefined {
-  const links = (headers.link ?? '').split(/,\s*(?=<)/);
-  const next = links.find((link) => /;\s*rel="?next"?\s*(;|$)/i.test(link))?.match(/^\s*<([^>]*)>/)?.[1];
+  const next = nextLink(headers.link ?? '');
   const { query: _, ...rest } = call;
   return next === undefined ? undefined : { ...rest, path: next };
+}
+
+/** Returns the address of the next page in a `Link` header, as it is written there. */
+export function nextLink(header: string): string | undefined {
+  const links = header.split(/,\s*(?=<)/);
+  return links.find((link) => /;\s*rel="?next"?\s*(;|$)/i.test(link))?.match(/^\s*<([^>]*)>/)?.[1];
 }
 
 /** The page after a cursor that the body has, sent in the query under `name`. */

@@ -4,7 +4,7 @@ import type { Authenticator, ToldPerson } from '../port.js';
 import { readPerson } from './claims.js';
 import type { OAuth2Config } from './config.js';
 import { toPortError, toRenewalError } from './faults.js';
-import { askAs, requestTokens } from './requests.js';
+import { askAllAs, askAs, requestTokens } from './requests.js';
 
 const guarded = guardBy(toPortError);
 
@@ -72,11 +72,12 @@ export function createAuthenticator(config: OAuth2Config): Authenticator {
 /** Reads the person from every endpoint. */
 async function readAll(config: OAuth2Config, accessToken: string, signal: AbortSignal): Promise<ToldPerson> {
   const tell = (url: string | undefined) => url && askAs(accessToken, url, signal);
+  const list = (url: string | undefined) => url && askAllAs(accessToken, url, signal);
   const [userInfo, emails, groups, organizations] = await Promise.all([
     tell(config.userinfo_endpoint),
-    tell(config.emails_endpoint),
-    tell(config.groups_endpoint),
-    tell(config.organizations_endpoint),
+    list(config.emails_endpoint),
+    list(config.groups_endpoint),
+    list(config.organizations_endpoint),
   ]);
   return readPerson(config, { userInfo, emails, groups, organizations });
 }

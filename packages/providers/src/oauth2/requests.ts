@@ -1,4 +1,5 @@
 import { Retryable, Terminal } from '../errors.js';
+import { nextLink } from '../http/pages.js';
 import { boundedFetch } from '../llm/bounded-fetch.js';
 import type { ProviderTokens } from '../port.js';
 import { within } from '../within.js';
@@ -6,6 +7,7 @@ import type { OAuth2Config } from './config.js';
 import { refusal } from './faults.js';
 
 const requestMilliseconds = 10_000;
+const mostPages = 20;
 const ask = boundedFetch(1024 * 1024, 'manual');
 // GitHub rejects requests without a User-Agent.
 const headers = { accept: 'application/json', 'user-agent': 'belay' };
@@ -25,12 +27,35 @@ export async function requestTokens(
   if (!basic) body.set('client_id', id);
   if (!basic && secret !== undefined) body.set('client_secret', secret);
   const credentials: Record<string, string> = basic ? { authorization: `Basic ${basicCredentials(id, secret)}` } : {};
-  return readTokens(await askJson(config.token_endpoint, { method: 'POST', body, headers: credentials }, signal));
+  const answer = await askJson(config.token_endpoint, { method: 'POST', body, headers: credentials }, signal);
+  return readTokens(answer.body);
 }
 
 /** Reads an endpoint with the access token. */
-export function askAs(accessToken: string, url: string, signal: AbortSignal): Promise<unknown> {
-  return askJson(url, { headers: { authorization: `Bearer ${accessToken}` } }, signal);
+export async function askAs(accessToken: string, url: string, signal: AbortSignal): Promise<unknown> {
+  return (await askJson(url, asBearer(accessToken), signal)).body;
+}
+
+const asBearer = (accessToken: string) => ({ headers: { authorization: `Bearer ${accessToken}` } });
+
+/**
+ * Reads an endpoint that lists things with the access token, and the pages after the first that its `Link` headers name (RFC 8288).
+ * Throws `Terminal` when a page is at another origin, which must not get the token, and when there is no end.
+ */
+export async function askAllAs(accessToken: string, url: string, signal: AbortSignal): Promise<unknown> {
+  const all: unknown[] = [];
+  const seen = new Set<string>();
+  for (let page: string | undefined = url; page !== undefined; ) {
+    if (seen.has(page) || seen.size === mostPages || new URL(page).origin !== new URL(url).origin) {
+      throw new Terminal("The identity provider's response failed validation");
+    }
+    seen.add(page);
+    const { body, next }: Answer = await askJson(page, asBearer(accessToken), signal);
+    if (!Array.isArray(body)) return body;
+    all.push(...(body as unknown[]));
+    page = next && new URL(next, page).href;
+  }
+  return all;
 }
 
 /** Checks that a server responds at an address. Throws `Retryable` when none does. */
@@ -39,11 +64,17 @@ export async function knock(url: string, signal: AbortSignal): Promise<void> {
   if (status >= 500) throw new Retryable('The identity provider cannot be reached');
 }
 
+interface Answer {
+  body: unknown;
+  /** The address of the next page of a list, which may be relative. */
+  next: string | undefined;
+}
+
 async function askJson(
   url: string,
   init: { method?: string; body?: URLSearchParams; headers: Record<string, string> },
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<Answer> {
   const response = await ask(url, {
     ...init,
     headers: { ...headers, ...init.headers },
@@ -53,7 +84,7 @@ async function askJson(
   const refused = refusal(response.status, body);
   if (refused) throw refused;
   if (body === undefined) throw new Terminal("The identity provider's response failed validation");
-  return body;
+  return { body, next: nextLink(response.headers.get('link') ?? '') };
 }
 
 async function readTokens(body: unknown): Promise<ProviderTokens & { accessToken: string }> {

@@ -88,6 +88,44 @@ describe('the exchange', () => {
   });
 });
 
+describe('a list of the provider', () => {
+  const pages = (link: string): Record<string, Said> => ({
+    '/teams': { body: [{ name: 'a' }], headers: { link: '</teams?page=2>; rel="next", </teams?page=9>; rel="last"' } },
+    '/teams?page=2': { body: [{ name: 'b' }], headers: { link } },
+    '/teams?page=3': { body: [{ name: 'c' }] },
+  });
+  const groupsOf = async (said: Record<string, Said>) => {
+    const provider = await open(said);
+    const client = provider.open({ groups_endpoint: `${provider.url}/teams` });
+    return { provider, work: client.exchange(callback(), flow, calm()) };
+  };
+
+  it('is read to its last page', async () => {
+    const { work } = await groupsOf(pages('</teams?page=3>; rel=next'));
+    expect((await work).groups).toEqual(['a', 'b', 'c']);
+  });
+
+  it.each([
+    ['at another origin, which does not get the token', 'http://127.0.0.1:9/teams'],
+    ['that was read already', '/teams'],
+  ])('is rejected when its next page is one %s', async (_what, next) => {
+    const { work } = await groupsOf(pages(`<${next}>; rel="next"`));
+    expect(await failure(work)).toBeInstanceOf(Terminal);
+  });
+
+  it('is rejected when it has no end', async () => {
+    const endless = Object.fromEntries(
+      Array.from({ length: 40 }, (_, page) => [
+        page === 0 ? '/teams' : `/teams?page=${page}`,
+        { body: [{ name: `t${page}` }], headers: { link: `</teams?page=${page + 1}>; rel="next"` } },
+      ]),
+    );
+    const { provider, work } = await groupsOf(endless);
+    expect(await failure(work)).toBeInstanceOf(Terminal);
+    expect(provider.asked.filter(({ path }) => path.startsWith('/teams'))).toHaveLength(20);
+  });
+});
+
 describe('a response of the provider', () => {
   it.each<[string, Record<string, Said>]>([
     [
