@@ -196,6 +196,8 @@ export interface Authenticated {
   emailVerified: boolean;
   name: string;
   groups: string[];
+  /** True where the provider says that there are groups or organizations which it left out: then the lists count for nothing. */
+  groupsLeftOut?: boolean;
   /** The organizations that the person belongs to, where the provider has them apart from groups; else its groups are meant. */
   organizations?: string[];
   tokens: ProviderTokens;

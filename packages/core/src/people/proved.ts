@@ -10,7 +10,8 @@ const longest = { subject: 1_000, name: 200 };
 /**
  * Returns the person that a provider proved, when their data can be stored and compared. Roles and approvals name
  * people by their address, so an address that can be read as another one (a letter that lower case or a font changes,
- * an invisible character) is rejected. Throws `forbidden`.
+ * an invisible character) is rejected. So is a person whose groups the provider left out: that must mean neither "in none"
+ * nor "as before". Throws `forbidden`.
  */
 export function requireReadable(proved: Authenticated): Authenticated {
   const { subject, email, name, groups, organizations = [] } = proved;
@@ -19,6 +20,9 @@ export function requireReadable(proved: Authenticated): Authenticated {
   }
   if (foldAddress(email) === undefined) {
     throw new AccessError('forbidden', 'The provider returned an e-mail address that can be confused with another one');
+  }
+  if (proved.groupsLeftOut === true) {
+    throw new AccessError('forbidden', 'The provider left out your groups, because you are in too many of them');
   }
   if (subject.length > longest.subject || [subject, ...groups, ...organizations].some((text) => !isStorable(text))) {
     throw new AccessError('forbidden', 'The provider returned a user whose data cannot be stored');

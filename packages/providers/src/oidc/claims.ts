@@ -32,6 +32,8 @@ export function readClaims(
       throw new Terminal('The identity provider returned the groups of the person in an unsupported form');
     return [...new Set(names.data)];
   };
+  const claims = [config.groups_claim, config.organizations_claim ?? config.groups_claim];
+  const leftOut = claims.some((claim) => userInfo[claim] === undefined && isLeftOut(claim, idToken));
   return {
     subject,
     email,
@@ -41,7 +43,19 @@ export function readClaims(
     name: name.find((one) => one !== undefined) ?? email,
     groups: listed(config.groups_claim),
     ...(config.organizations_claim === undefined ? {} : { organizations: listed(config.organizations_claim) }),
+    ...(leftOut ? { groupsLeftOut: true } : {}),
   };
+}
+
+/**
+ * Returns whether an ID token says that a claim is to be fetched elsewhere (OpenID Connect Core, 5.6.2), as Microsoft Entra ID
+ * does for a person in more than 200 groups; `hasgroups` is its other way to say so.
+ */
+function isLeftOut(claim: string, idToken: Claims): boolean {
+  if (idToken[claim] !== undefined) return false;
+  const { _claim_names: elsewhere, hasgroups } = idToken;
+  const named = typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, claim);
+  return named || (claim === 'groups' && String(hasgroups) === 'true');
 }
 
 /** Returns whether an issuer states that it has not verified an address, which the operator's list does not override. */

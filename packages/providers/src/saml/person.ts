@@ -7,6 +7,8 @@ import type { SamlConfig } from './config.js';
 const format = (version: string, name: string) => `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`;
 const transient = format('2.0', 'transient');
 const emailAddress = format('1.1', 'emailAddress');
+/** What Microsoft Entra ID sends in place of the groups of a person who is in more than 150 of them. */
+const groupsLink = 'http://schemas.microsoft.com/claims/groups.link';
 
 /** Returns the person that an assertion is about. Throws `Terminal` when it does not contain enough. */
 export function readPerson(
@@ -28,6 +30,7 @@ export function readPerson(
     emailVerified: isInDomains(email, config.email_domains),
     name: first(config.attributes.name)[0] ?? email,
     groups: [...new Set(first(config.attributes.groups))],
+    ...(attributes.has(groupsLink) ? { groupsLeftOut: true } : {}),
     ...(organizations === undefined ? {} : { organizations: [...new Set(first(organizations))] }),
   };
 }

@@ -86,6 +86,28 @@ describe('the identity of a person', () => {
     }
   });
 
+  it('lists no groups, and says so, where the issuer names another place for them or has too many', () => {
+    const { groups: _, ...without } = idToken;
+    const elsewhere = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'https://x.test' } } };
+    const read = (claims: object, userInfo: object = {}, config: Parameters<typeof readClaims>[2] = settings) =>
+      readClaims({ ...without, ...claims }, { ...userInfo }, config);
+    expect(read(elsewhere)).toMatchObject({ groups: [], groupsLeftOut: true });
+    expect(read({ hasgroups: true })).toMatchObject({ groups: [], groupsLeftOut: true });
+    const organized = { ...settings, organizations_claim: 'org' };
+    expect(read({ groups: ['a'], _claim_names: { org: 'src1' } }, {}, organized)).toMatchObject({
+      groupsLeftOut: true,
+    });
+    for (const whole of [
+      read({}),
+      read({ ...elsewhere, groups: ['a'] }),
+      read(elsewhere, { groups: ['a'] }),
+      read({ _claim_names: { address: 'src1' } }),
+      read({ hasgroups: false }),
+      read({ _claim_names: 'groups' }),
+    ])
+      expect(whole).not.toHaveProperty('groupsLeftOut');
+  });
+
   it('is rejected without a subject or an e-mail address', () => {
     expect(() => readClaims({ ...idToken, sub: '' }, {}, settings)).toThrow(Terminal);
     expect(() => readClaims({ sub: 's' }, { sub: 's' }, settings)).toThrow(Terminal);

@@ -20,6 +20,16 @@ describe('a sign-in by SAML', () => {
     expect(endsAt?.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000);
   });
 
+  it('says so when Microsoft Entra ID sends a link in place of the groups', async () => {
+    const corp = await openCorp();
+    const { groups: _, ...attributes } = rita.attributes;
+    const link = {
+      'http://schemas.microsoft.com/claims/groups.link': ['https://graph.windows.net/t/users/1/getMemberObjects'],
+    };
+    const posted = await corp.answer({}, flowOf(1), { ...rita, attributes: { ...attributes, ...link } });
+    expect(await corp.exchange(posted)).toMatchObject({ groups: [], groupsLeftOut: true });
+  });
+
   it('sends the state as relay state, an identifier derived from the flow, and nothing else of the flow', async () => {
     const corp = await openCorp();
     const url = await corp.authenticator.authorizationUrl(flowOf(7), calm());
