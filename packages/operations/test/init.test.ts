@@ -47,6 +47,15 @@ it.each(choices)('writes files that validate without a warning: %o', async (choi
   for (const name of ['BELAY_BASE_URL', 'DATABASE_URL', 'BELAY_SECRET']) expect(example).toContain(`\n# ${name}=`);
 });
 
+const recipes = new URL('../../../examples/sign-in/', import.meta.url);
+it.each(await readdir(recipes))('writes the sign-in of examples/sign-in/%s', async (file) => {
+  const folder = join(root, `recipe-${file}`);
+  const identityProvider = file.replace('.yaml', '');
+  await initConfiguration(folder, { identityProvider, system: 'postgres', domain: 'example.com' });
+  const written: unknown = parse(await readFile(join(folder, 'sign-in.yaml'), 'utf8'));
+  expect(written).toEqual(parse(await readFile(new URL(file, recipes), 'utf8')));
+});
+
 it('knows every type of provider that is registered', () => {
   const signIn = [...connectors.values()].filter(({ capabilities }) => capabilities.includes('authenticator'));
   expect(signIn.map(({ type }) => type).sort()).toEqual(['oauth2', 'oidc', 'saml']);

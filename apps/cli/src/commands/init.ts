@@ -22,7 +22,7 @@ export function addInit(parent: Parent): void {
       command
         .option(
           '--idp <name>',
-          'the identity provider, such as okta, entra, google, keycloak, github, authentik or oidc',
+          'the identity provider, such as okta, entra, entra-oidc, google, keycloak, github, authentik or oidc',
         )
         .option('--system <type>', 'the first system where access is held, such as postgres or kubernetes')
         .option('--domain <domain>', "the domain of people's e-mail addresses")

@@ -24,6 +24,7 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
         refuseUnusable(request.redirectUri);
         const scopes = new Set(['openid', ...(request.scopes ?? config.scopes)]);
         return client.buildAuthorizationUrl(await issuer.configuration(), {
+          ...config.authorization_parameters,
           redirect_uri: request.redirectUri,
           scope: [...scopes].join(' '),
           state: request.state,

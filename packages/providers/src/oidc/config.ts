@@ -1,6 +1,21 @@
 import { z } from 'zod';
 import { emailDomain, isLoopback } from '../endpoint.js';
 
+/** What Belay sets itself, and what would change how the issuer answers or have it read the request from elsewhere. */
+const ownParameters = [
+  'client_id',
+  'code_challenge',
+  'code_challenge_method',
+  'nonce',
+  'redirect_uri',
+  'request',
+  'request_uri',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+];
+
 const scope = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'is not a valid scope');
 
 /** The configuration of a provider of type `oidc`. */
@@ -17,6 +32,16 @@ export const oidcConfig = z
     scopes: z.array(scope).default(['openid', 'profile', 'email']),
     /** Further scopes that a session may request (authorizeSession), for example `offline_access`. */
     session_scopes: z.array(scope).optional(),
+    /** Further parameters of the authorization request, for example `access_type: offline`, which Google requires for refresh tokens. */
+    authorization_parameters: z
+      .record(
+        z
+          .string()
+          .regex(/^[a-z][a-z0-9_]*$/, 'is not a valid name of a parameter')
+          .refine((name) => !ownParameters.includes(name), 'is a parameter that Belay sets'),
+        z.string().min(1),
+      )
+      .optional(),
     /** The claim that lists the groups of a person. */
     groups_claim: z.string().min(1).default('groups'),
     /** The claim that lists the organizations of a person; when absent, the groups count as organizations. */

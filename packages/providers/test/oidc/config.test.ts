@@ -47,6 +47,24 @@ describe('the configuration of an oidc provider', () => {
     expect(accepts({ issuer, secret: 'x' })).toBe(false);
   });
 
+  it('takes further parameters of the authorization request, and none that Belay sets', () => {
+    const issuer = 'https://id.example.com';
+    expect(accepts({ issuer, authorization_parameters: { access_type: 'offline', prompt: 'consent' } })).toBe(true);
+    for (const name of [
+      'state',
+      'redirect_uri',
+      'client_id',
+      'scope',
+      'nonce',
+      'response_mode',
+      'request',
+      'code_challenge',
+    ])
+      expect([name, accepts({ issuer, authorization_parameters: { [name]: 'x' } })]).toEqual([name, false]);
+    for (const wrong of [{ 'a b': 'x' }, { Prompt: 'x' }, { prompt: '' }, { prompt: 1 }, ['prompt']])
+      expect(accepts({ issuer, authorization_parameters: wrong })).toBe(false);
+  });
+
   it('takes domains whose addresses the issuer vouches for, and no pattern', () => {
     const issuer = 'https://id.example.com';
     const config = { issuer, client_id: 'belay', email_domains: ['Example.com'] };
