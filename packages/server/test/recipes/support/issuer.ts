@@ -26,13 +26,16 @@ export interface Forgery {
 
 const issued = /^(access|refresh)_token$/;
 const signing = { alg: 'RS256', kid: 'front' };
+/** Made once for all files of a process: an RSA key takes a while. */
+const ownKeys = generateKeyPair('RS256', { modulusLength: 2048 });
+const foreignKeys = generateKeyPair('RS256', { modulusLength: 2048 });
 
 /**
  * Starts a vendor's emulator with a proxy before it, which signs ID tokens anew: so they can have the claims that the vendor documents
  * and the emulator lacks, and a test can forge one.
  */
 export async function startIssuer(vendor: Vendor) {
-  const { privateKey, publicKey } = await generateKeyPair('RS256', { modulusLength: 2048 });
+  const { privateKey, publicKey } = await ownKeys;
   const keys = { keys: [{ ...(await exportJWK(publicKey)), ...signing, use: 'sig' }] };
   /** Authorization requests by their code challenge. */
   const requests = new Map<string, URLSearchParams>();
@@ -115,7 +118,7 @@ export async function startIssuer(vendor: Vendor) {
 
 /** Returns ID tokens that are not for us, not from the issuer, or not of now. */
 export async function forgeries(): Promise<[string, Forgery][]> {
-  const { privateKey: key } = await generateKeyPair('RS256', { modulusLength: 2048 });
+  const { privateKey: key } = await foreignKeys;
   const now = Math.floor(Date.now() / 1000);
   return [
     ['for another client', { claims: { aud: 'another' } }],
