@@ -103,7 +103,7 @@ describe('an extension', () => {
     // Revoked for a reason that the restored rows do not know.
     house.provider.remove('ada@example.com', access);
     await beginRestore(house.operator(), { reason: 'a drill' });
-    await house.database.advance(second);
+    await house.database.advance(minute);
     const { output } = await extendElevation(ada, { id, duration: 'PT2H' });
     await house.work();
     await compareRestored(house.ctx, AbortSignal.timeout(5_000));

@@ -10,9 +10,20 @@ import {
   skipProvider,
 } from '@belay/core';
 import { performStep } from '@belay/engine';
+import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withPlaces } from './support/places.js';
-import { access, approve, ask, type Cast, minute, openCast, request, statusOf } from './support/stories.js';
+import {
+  access,
+  approve,
+  ask,
+  type Cast,
+  minute,
+  openCast,
+  type Person,
+  request,
+  statusOf,
+} from './support/stories.js';
 
 const ada = 'ada@example.com';
 const alan = 'alan@example.com';
@@ -26,7 +37,11 @@ describe('after a restore', () => {
   });
   afterEach(() => cast[Symbol.asyncDispose]());
 
-  const begin = () => beginRestore(cast.house.operator(), { reason: 'a drill' });
+  const begin = async () => {
+    await beginRestore(cast.house.operator(), { reason: 'a drill' });
+    // Calls from before have ended by then.
+    await cast.house.database.advance(minute);
+  };
   const compare = async () => {
     await compareRestored(cast.house.ctx, AbortSignal.timeout(5_000));
     return readRestore(cast.house.operator());
@@ -181,6 +196,32 @@ describe('after a restore', () => {
     await begin();
     const done = await Promise.all([1, 2, 3].map(() => compareRestored(cast.house.ctx, AbortSignal.timeout(5_000))));
     expect(done.sort()).toEqual([0, 0, 1]);
+  });
+
+  it('lets no administrator keep access of their own, whatever the provider calls them, and any revoke it', async () => {
+    const { house, grace } = cast;
+    Object.assign(house.provider.options, { people: [{ id: 'a-17', name: 'ada', email: ada }] });
+    await house.applyCatalog({
+      ...approvalCatalog(),
+      access: { administrators: { users: [ada, 'grace@example.com'] } },
+    });
+    for (const identity of [ada, 'a-17']) house.provider.put(identity, access, 'the mark of another Belay');
+    await begin();
+    const { leftovers } = await compare();
+    const decide = (person: Person, identity: string, answer: 'keep' | 'revoke') => {
+      const id = leftovers.find((one) => one.identity === identity)?.id ?? '';
+      return answerLeftover(person, { id, answer, reason: 'looked at' });
+    };
+    for (const identity of [ada, 'a-17']) {
+      await expect(decide(cast.ada, identity, 'keep')).rejects.toMatchObject({
+        code: 'forbidden',
+        message: /your own/,
+      });
+    }
+    await decide(cast.ada, ada, 'revoke');
+    await decide(grace, 'a-17', 'keep');
+    await house.work();
+    expect([holds(ada), holds('a-17')]).toEqual([false, true]);
   });
 
   it('is for administrators and operators, with a reason', async () => {

@@ -19,7 +19,7 @@ export function addRestore(parent: Parent): void {
     run: async ({ options: { reason }, output, shell }) => {
       const done = await shell.operator.beginRestore({ reason });
       output.result(done, () => 'grants wait; revocations go on');
-      output.note('a running server compares the providers now: belay restore status');
+      output.note('a running server compares the providers in 40 seconds: belay restore status');
       return undefined;
     },
   });

@@ -21,7 +21,7 @@ const mostTold = 10_000;
 export async function wouldBeElevated(
   ctx: Store,
   faces: readonly Person[],
-  { grants }: Pick<ApprovalSubject, 'grants'>,
+  { grants }: { grants: readonly Pick<ApprovalSubject['grants'][number], 'provider' | 'identity'>[] },
 ): Promise<boolean> {
   const providers = [...new Set(grants.map(({ provider }) => provider))];
   const found = await Promise.all(

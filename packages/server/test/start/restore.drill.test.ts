@@ -137,7 +137,9 @@ describe.runIf(hasFifteen())('a restore', { timeout: 300_000 }, () => {
     await start(backup);
     const status = async () => JSON.parse(await operate(backup, 'restore', 'status', '--json'));
     const later = await request('mary');
-    await expect.poll(async () => (await status()).providers).toMatchObject([{ status: 'compared' }]);
+    // Calls from before have 40 seconds to end.
+    const compared = expect.poll(async () => (await status()).providers, { timeout: 120_000, interval: 1_000 });
+    await compared.toMatchObject([{ status: 'compared' }]);
     const kept = openBackup === openDump ? [] : ['grace'];
     const { leftovers } = (await status()) as { leftovers: { id: string; identity: string }[] };
     expect(leftovers.map(({ identity }) => identity).sort()).toEqual(kept.length === 0 ? ['alan', 'grace'] : ['alan']);

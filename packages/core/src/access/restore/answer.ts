@@ -2,17 +2,21 @@ import { AccessError, notFound } from '@belay/contract/errors';
 import { comparisons, entitlements, leftovers, type Transaction } from '@belay/db';
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
+import { wouldBeElevated } from '../../approvals/elevated.js';
+import { foldName, isExcluded } from '../../approvals/exclusion.js';
 import type { Actor, ActorStore, Store } from '../../context.js';
 import { isId } from '../../find-execution.js';
 import { appendLedger } from '../../ledger/append.js';
 import { requireAdministrator } from '../../people/oversight.js';
+import { listSelves } from '../../people/selves.js';
 import { requireReason } from '../revoke.js';
 import { lockGate, reopen } from './gate.js';
 import { providersToCompare } from './status.js';
 
 /**
  * Decides about access that a comparison found: `revoke` makes a revocation due, `keep` leaves it, in later restores
- * too. Throws `forbidden`, `invalid`, and `not_found` when no such access waits for a decision.
+ * too. Throws `forbidden`, also for a person who would keep access of their own, `invalid`, and `not_found` when no such access
+ * waits for a decision.
  */
 export async function answerLeftover(
   ctx: ActorStore,
@@ -22,6 +26,7 @@ export async function answerLeftover(
   const reason = requireReason(input.reason);
   const { id, answer } = input;
   if (!isId(id)) throw notFound('The access');
+  if (answer === 'keep') await refuseOwn(ctx, id);
   return ctx.db.transaction(async (tx) => {
     const { epoch } = await lockGate(tx);
     const [found] = await tx
@@ -45,6 +50,20 @@ export async function answerLeftover(
     ]);
     return { message: `The access of ${identity} at ${provider} is ${answer === 'revoke' ? 'being revoked' : 'kept'}` };
   });
+}
+
+/** Throws `forbidden` for a person who would give themselves access without an end: overseeing is no right to be granted anything. */
+async function refuseOwn(ctx: ActorStore, id: string): Promise<void> {
+  const { actor } = ctx;
+  if (actor.kind !== 'user') return;
+  const [found] = await ctx.db.select().from(leftovers).where(eq(leftovers.id, id));
+  if (!found) return;
+  const selves = [actor, ...(await listSelves(ctx.db, actor.id))];
+  if (
+    isExcluded(selves, { excluded: [foldName(found.identity)] }) ||
+    (await wouldBeElevated(ctx, selves, { grants: [found] }))
+  )
+    throw new AccessError('forbidden', 'You cannot keep your own access: another administrator decides about it');
 }
 
 /**
@@ -161,7 +180,7 @@ async function opening(
   if (open.length > 0) {
     throw new AccessError('conflict', `${open.length} found access waits for a decision; revoke or keep each`);
   }
-  await reopen(tx);
+  await reopen(ctx, tx);
   const { actor, message } = entry;
   await appendLedger(tx, [{ type: 'restore.ended', level: 'warning', message, actor, data: { epoch } }]);
 }

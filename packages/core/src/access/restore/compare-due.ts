@@ -29,8 +29,8 @@ const actor = { kind: 'system', name: 'restore' } as const;
  */
 export async function compareRestored(ctx: Store, signal: AbortSignal): Promise<number> {
   const gate = await readGate(ctx);
-  // The processes of before were not stopped: what they had begun lands before the comparison, or within its lease.
-  if (!gate || (gate.noticed && !gate.settled)) return 0;
+  // What a process of before has begun, also one that was killed, lands within its lease: before the comparison.
+  if (!gate?.settled) return 0;
   let compared = 0;
   for (const provider of providersToCompare(ctx)) {
     if (signal.aborted || !(await take(ctx, provider, gate))) continue;

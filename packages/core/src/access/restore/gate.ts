@@ -1,6 +1,6 @@
 import { AccessError } from '@belay/contract/errors';
-import { entitlements, restores, type SqlText, sqlText, type Transaction } from '@belay/db';
-import { getTableColumns, isNotNull, sql } from 'drizzle-orm';
+import { driftAudits, entitlements, restores, type SqlText, sqlText, type Transaction } from '@belay/db';
+import { getTableColumns, gt, isNotNull, sql } from 'drizzle-orm';
 import type { Store } from '../../context.js';
 
 /** Matches while no grant may be claimed, because the database was restored and the providers are not compared. */
@@ -11,8 +11,9 @@ export interface Gate {
   epoch: number;
   closedAt: Date;
   reason: string;
-  /** Whether Belay closed it by itself (`noticeRestore`), and whether calls from before that can still be on their way. */
+  /** Whether Belay closed it by itself (`noticeRestore`). */
   noticed: boolean;
+  /** Whether calls that were claimed before it was closed have ended. */
   settled: boolean;
 }
 
@@ -56,9 +57,14 @@ export async function lockGate(tx: Transaction): Promise<{ epoch: number; notice
   return row;
 }
 
-/** Permits grants, and makes those that waited due now. The caller holds the lock of the restore. */
-export async function reopen(tx: Transaction): Promise<void> {
+/**
+ * Permits grants, and makes those that waited due now. The caller holds the lock of the restore. The next drift audit comes when
+ * calls from before can no longer land (R5), because no row says that one was made.
+ */
+export async function reopen(ctx: Store, tx: Transaction): Promise<void> {
   await tx.update(restores).set({ closedAt: null });
+  const quiet = sql`app_now() + ${`${ctx.timing.quarantine} milliseconds`}::interval`;
+  await tx.update(driftAudits).set({ dueAt: quiet }).where(gt(driftAudits.dueAt, quiet));
   await tx
     .update(entitlements)
     .set({ dueAt: sql`app_now()` })
