@@ -3,6 +3,7 @@ import { storeOutcome } from '@belay/engine';
 import { approvalCatalog } from '@belay/testkit/house';
 import { sweep } from '@belay/testkit/sweep';
 import { afterEach, describe, expect, it } from 'vitest';
+import { someoneWaits } from './support/gate.js';
 import {
   access,
   approve,
@@ -268,6 +269,23 @@ describe('an approval of several stages', () => {
     expect(holds()).toBe(true);
   });
 
+  it('sends the message of the workflow for each stage that is requested again', async () => {
+    const notify = { provider: 'memory', to: 'room', message: 'Look' };
+    const { house, ada, grace, sam } = await open(catalogOf([managers, security], { notify }));
+    const id = await ask(house, ada);
+    await approve(grace, id);
+    await house.work();
+    await approve(sam, id);
+    house.provider.down = true;
+    for (let passed = 0; passed < 2 * hour; passed += 10 * minute) await house.pass(10 * minute);
+    house.provider.down = false;
+    await house.pass(minute);
+    const again = await house.database.sql`
+      select approvals.stage from messages join approvals on approvals.id = approval_id
+      where renews is not null order by 1`;
+    expect(again).toMatchObject([{ stage: 0 }, { stage: 1 }]);
+  });
+
   it('tells the approvers of a stage when it begins, and the requester when the last was approved', async () => {
     const kinds = ['request.waiting', 'request.decided'];
     const { house, ada, grace, sam } = await open(
@@ -300,6 +318,35 @@ describe('an approval of several stages', () => {
     await house.work();
     const questions = house.provider.messages.filter(({ to }) => to === 'room');
     expect(new Set(questions.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
+  });
+
+  it('asks the third stage when a worker was at the second as it was approved', async () => {
+    const engineers = { approvers: { groups: ['engineers'] }, timeout: 'PT10M' };
+    const notify = { provider: 'memory', to: 'room', message: 'Look' };
+    const { house, ada, grace, alan, sam } = await open(catalogOf([managers, security, engineers], { notify }));
+    const id = await ask(house, ada);
+    await approve(grace, id);
+    // The decision and the worker wait for the execution, in this order, and the worker has read the second stage.
+    const holder = await house.database.sql.reserve();
+    await holder`begin`;
+    await holder`select 1 from executions where id = ${id} for update`;
+    const deciding = approve(sam, id);
+    await someoneWaits(house);
+    const working = house.work();
+    await someoneWaits(house, 2);
+    await holder`commit`;
+    holder.release();
+    await Promise.all([deciding, working]);
+    await house.work();
+    expect(await waiting(alan)).toEqual([3]);
+    const asked = await house.database.sql`
+      select approvals.stage from messages join approvals on approvals.id = approval_id order by 1`;
+    expect(asked).toMatchObject([{ stage: 0 }, { stage: 2 }]);
+    await house.pass(11 * minute);
+    expect(await getExecution(ada, { id })).toMatchObject({
+      state: 'denied',
+      approvals: [{}, {}, { status: 'expired' }],
+    });
   });
 
   it('is one decision of the same request under an idempotency key, and of no other stage', async () => {

@@ -1,17 +1,18 @@
 import { formatDuration } from '@belay/contract/durations';
-import { approvals, steps, type Transaction } from '@belay/db';
-import { callWith, type Locked, parkCall } from '@belay/engine';
+import { approvals, messages, type Transaction } from '@belay/db';
+import { type Locked, parkCall } from '@belay/engine';
 import type { Json } from '@belay/workflow';
-import { and, count, eq, exists, isNull } from 'drizzle-orm';
-import { approveWith } from '../configuration/function-checks.js';
+import { and, count, eq, like } from 'drizzle-orm';
+import type { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { keyOfStep } from '../messages/queue.js';
 import type { ElevationCall } from '../plans/input.js';
 import type { Plan } from '../plans/plan.js';
 import type { CurrentApproval } from './current.js';
 import { describeRule, excludedFrom, subjectOf } from './subject.js';
 
-/** Whom to notify of a request for a new approval, by the step that requested the first one. */
+/** Whom to notify of a request for a new approval. */
 type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
 
 /**
@@ -71,36 +72,28 @@ export async function renewApprovals(
       },
     })),
   );
-  const tell = (await readTelling(tx, call.executionId)).map(({ stepKey, telling }) => {
-    const asked = rows[lapsed.findIndex((approval) => approval.stepKey === stepKey)] ?? first;
-    return { approvalId: asked.id, telling };
-  });
+  const told = await readTelling(tx, call.executionId);
+  const tell = rows.flatMap(({ id }, index) =>
+    told.flatMap(({ stepKey, telling }) => (stepKey === lapsed[index]?.stepKey ? [{ approvalId: id, telling }] : [])),
+  );
   return { dueAt, tell };
 }
 
+/** Returns whom the workflow told, by the step of the approval that they were told of, and in which words. */
 async function readTelling(tx: Transaction, executionId: string): Promise<{ stepKey: string; telling: Telling }[]> {
-  const asked = await tx
-    .select({ stepKey: steps.key, request: steps.request })
-    .from(steps)
-    .where(
-      and(
-        eq(steps.executionId, executionId),
-        exists(
-          tx
-            .select({ id: approvals.id })
-            .from(approvals)
-            .where(
-              and(
-                eq(approvals.executionId, steps.executionId),
-                eq(approvals.stepKey, steps.key),
-                isNull(approvals.renews),
-              ),
-            ),
-        ),
-      ),
-    );
-  return asked.flatMap(({ stepKey, request }) => {
-    const settings = approveWith.safeParse(callWith(request) ?? {});
-    return settings.success && settings.data.notify ? [{ stepKey, telling: settings.data.notify }] : [];
-  });
+  // The step that told them is over, and gone.
+  const told = await tx
+    .selectDistinct({
+      stepKey: approvals.stepKey,
+      provider: messages.provider,
+      to: messages.recipient,
+      text: messages.text,
+    })
+    .from(messages)
+    .innerJoin(approvals, eq(approvals.id, messages.approvalId))
+    .where(and(eq(approvals.executionId, executionId), like(messages.key, `${keyOfStep(executionId, '/')}%`)));
+  return told.map(({ stepKey, provider, to, text }) => ({
+    stepKey,
+    telling: { provider, to, ...(text === null ? {} : { message: text }) },
+  }));
 }

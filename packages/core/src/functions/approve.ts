@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { approvals } from '@belay/db';
+import { approvals, type Database, type Transaction } from '@belay/db';
 import { type CallFunction, lockExecution, type Performed, parkCall, parked } from '@belay/engine';
 import { and, desc, eq } from 'drizzle-orm';
 import { settleApproval } from '../approvals/settle.js';
@@ -19,13 +19,7 @@ export const approve = {
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     const { notify } = readStages(call.with);
-    const [opened] = await ctx.db
-      .select({ id: approvals.id, expiresAt: approvals.expiresAt, rule: approvals.rule })
-      .from(approvals)
-      .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)))
-      .orderBy(desc(approvals.stage))
-      .limit(1);
-    const plan = opened === undefined ? await planElevation(ctx, call, signal) : null;
+    const plan = (await readLast(ctx.db, call)) === undefined ? await planElevation(ctx, call, signal) : null;
     const expiresAt = await ctx.db.transaction(async (tx) => {
       const locked = await lockExecution(tx, call.executionId, call.key);
       if (!locked?.step || locked.step.attempt !== call.attempt) return null;
@@ -34,7 +28,8 @@ export const approve = {
       // The approvers' time starts when they can see the request, not while a provider was down.
       const waits =
         plan === null
-          ? opened
+          ? // Under the lock: a decision may have opened another stage since the look above.
+            await readLast(tx, call)
           : await openStage(ctx, tx, {
               executionId,
               key,
@@ -72,3 +67,14 @@ export const approve = {
   },
   progress: settleApproval,
 } satisfies CallFunction;
+
+/** Returns the approval of the stage that a step has come to. */
+async function readLast(db: Database | Transaction, { executionId, key }: ElevationCall) {
+  const [last] = await db
+    .select({ id: approvals.id, expiresAt: approvals.expiresAt, rule: approvals.rule })
+    .from(approvals)
+    .where(and(eq(approvals.executionId, executionId), eq(approvals.stepKey, key)))
+    .orderBy(desc(approvals.stage))
+    .limit(1);
+  return last;
+}
