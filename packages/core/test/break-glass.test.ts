@@ -43,6 +43,7 @@ describe('a role for emergencies', () => {
     ]);
     expect(house.provider.messages.find(({ to }) => to === 'oncall')).toMatchObject({
       facts: [
+        { name: 'Requester', value: 'ada <ada@example.com>' },
         { name: 'Role', value: 'reader' },
         { name: 'Reason', value: 'a ticket' },
       ],

@@ -40,7 +40,7 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     const [title = '', ...lines] = (row.text ?? '').split('\n');
     return { title, text: lines.join('\n'), action: { label: 'Open audit log', path: '/api/v1/admin/logs' } };
   }
-  const { role, reason, who, systems } = await readRequest(ctx, notice);
+  const { role, reason, who, address, systems } = await readRequest(ctx, notice);
   if (notice.kind === 'request.comment') {
     const path = `/api/v1/execution/${notice.executionId}`;
     const facts = [{ name: 'Role', value: role }];
@@ -54,7 +54,9 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
   if (notice.kind === 'break_glass.used') {
     const title = `Emergency access: ${who} uses ${role}`;
-    return { title, text: `${title} at ${systems}`, facts, action };
+    // People choose their names, so the address says who it is.
+    const requester = { name: 'Requester', value: `${who} <${address}>` };
+    return { title, text: `${title} at ${systems}`, facts: [requester, ...facts], action };
   }
   if (notice.kind === 'request.decided') {
     const outcome = await readOutcome(ctx, notice);
@@ -81,6 +83,7 @@ async function readRequest(ctx: Context, { executionId }: Notice) {
     role: data?.dynamic ? 'a custom request' : (data?.role ?? 'a request'),
     reason: data?.reason ?? '',
     who: data?.user.name ?? 'Someone',
+    address: data?.user.email ?? '',
     systems: data?.providers.join(', ') ?? '',
   };
 }

@@ -81,8 +81,26 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
     return;
   }
   const tellings = await tellingsOf(ctx, tx, notice, surroundings);
+  if (tellings.length === 0 && (await waitsForPerson(tx, notice))) {
+    ctx.log.warn(
+      { execution: notice.executionId },
+      'emergency access is used, and Belay knows none of those who are to be told',
+    );
+    await tx.update(notices).set({ dueAt: later }).where(eq(notices.id, notice.id));
+    return;
+  }
   if (tellings.length > 0) await queueAll(ctx, tx, notice, tellings, surroundings);
   await tx.update(notices).set({ toldAt: sql`app_now()` }).where(eq(notices.id, notice.id));
+}
+
+/** Whether a notice that no person can be told yet is still of use: of an emergency, until its request is deleted (decision 0175). */
+async function waitsForPerson(tx: Transaction, { kind, executionId }: Notice): Promise<boolean> {
+  if (kind !== 'break_glass.used') return false;
+  const [request] = await tx
+    .select({ id: executions.id })
+    .from(executions)
+    .where(eq(executions.id, executionId ?? ''));
+  return request !== undefined;
 }
 
 /** Whether a request is not yet as the notice says: others of its grants still wait, or are still held. */
