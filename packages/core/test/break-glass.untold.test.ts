@@ -1,5 +1,19 @@
+import { cancelExecution, getExecution } from '@belay/core';
+import { performStep } from '@belay/engine';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ask, type Cast, catalogWith, hour, minute, openCast } from './support/stories.js';
+import { gateOf } from './support/gate.js';
+import {
+  access,
+  ask,
+  beginOnly,
+  type Cast,
+  catalogWith,
+  hour,
+  minute,
+  openCast,
+  type Person,
+  request,
+} from './support/stories.js';
 
 /** Ways to use a role for emergencies without a word to those who are to be told. */
 
@@ -15,6 +29,19 @@ describe('the use of a role for emergencies', () => {
     cast = undefined;
   });
   const told = () => (cast as Cast).house.provider.messages.map(({ to }) => to);
+  const titles = () => (cast as Cast).house.provider.messages.map(({ title }) => title);
+  const holds = () => (cast as Cast).house.provider.holds('ada@example.com', access);
+  /** A request whose access is held at the provider, and a worker that has not heard of that yet. */
+  async function grantedAndNotRecorded(person: Person) {
+    const { house } = cast as Cast;
+    const id = await request(person, { workflow: 'automatic', duration: 'PT30M' });
+    await beginOnly(house, id);
+    const [step] = await house.database.sql`select key from steps where execution_id = ${id} and status = 'open'`;
+    const gate = gateOf(house, 'ensurePresent', 'after');
+    const done = performStep(gate.ctx, { executionId: id, key: step?.key as string });
+    await gate.reached;
+    return { id, done, goOn: gate.open };
+  }
 
   it('is told to the first of a group whom Belay knows, when it knew none of them', async () => {
     cast = await openCast({ catalog: watched({ groups: ['watch'] }) });
@@ -27,5 +54,39 @@ describe('the use of a role for emergencies', () => {
     expect(told()).toEqual(['walt@example.com']);
     await house.pass(hour);
     expect(told()).toHaveLength(1);
+  });
+
+  it('is told when the provider holds the access and cannot say so', async () => {
+    cast = await openCast({ catalog: watched({ users: ['wilma@example.com'] }) });
+    const { house, ada } = cast;
+    const granted = await grantedAndNotRecorded(ada);
+    house.provider.inject('holds', { kind: 'unknown' }, 1_000);
+    granted.goOn();
+    await granted.done;
+    await house.pass(minute);
+    expect([holds(), (await getExecution(ada, { id: granted.id })).state]).toEqual([true, 'granting']);
+    expect(titles()).toEqual(['Emergency access: ada may have used reader']);
+  });
+
+  it('is told when the request is cancelled before the access is seen there', async () => {
+    cast = await openCast({ catalog: watched({ users: ['wilma@example.com'] }) });
+    const { house, ada } = cast;
+    const granted = await grantedAndNotRecorded(ada);
+    expect(holds()).toBe(true);
+    await cancelExecution(ada, { id: granted.id });
+    granted.goOn();
+    await granted.done;
+    await house.pass(minute);
+    expect([holds(), titles()]).toEqual([false, ['Emergency access: ada may have used reader']]);
+  });
+
+  it('is not told when it ends before the provider was called', async () => {
+    cast = await openCast({ catalog: watched({ users: ['wilma@example.com'] }) });
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'automatic', duration: 'PT30M' });
+    await beginOnly(house, id);
+    await cancelExecution(ada, { id });
+    await house.pass(hour);
+    expect([house.provider.count('ensurePresent'), titles()]).toEqual([0, []]);
   });
 });

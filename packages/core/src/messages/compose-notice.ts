@@ -1,6 +1,6 @@
-import { approvals, entitlements, executions, type messages, type notices } from '@belay/db';
+import { approvals, entitlements, executions, grants, type messages, type notices } from '@belay/db';
 import type { Fact, Message } from '@belay/providers';
-import { eq } from 'drizzle-orm';
+import { and, eq, isNotNull } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { elevationInputSchema } from '../plans/input.js';
@@ -53,7 +53,8 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
   const action = { label: 'Open request', path: `/api/v1/execution/${notice.executionId}` };
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
   if (notice.kind === 'break_glass.used') {
-    const title = `Emergency access: ${who} uses ${role}`;
+    // Of access that the provider may have held and that was never seen there, no grant became active.
+    const title = `Emergency access: ${who} ${(await wasActive(ctx, notice)) ? 'uses' : 'may have used'} ${role}`;
     // People choose their names, so the address says who it is.
     const requester = { name: 'Requester', value: `${who} <${address}>` };
     return { title, text: `${title} at ${systems}`, facts: [requester, ...facts], action };
@@ -86,6 +87,15 @@ async function readRequest(ctx: Context, { executionId }: Notice) {
     address: data?.user.email ?? '',
     systems: data?.providers.join(', ') ?? '',
   };
+}
+
+async function wasActive(ctx: Context, { executionId }: Notice): Promise<boolean> {
+  const [active] = await ctx.db
+    .select({ id: grants.id })
+    .from(grants)
+    .where(and(eq(grants.executionId, executionId ?? ''), isNotNull(grants.activatedAt)))
+    .limit(1);
+  return active !== undefined;
 }
 
 async function readOutcome(ctx: Context, { approvalId }: Notice): Promise<string> {
