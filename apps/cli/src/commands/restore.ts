@@ -19,6 +19,9 @@ export function addRestore(parent: Parent): void {
     run: async ({ options: { reason }, output, shell }) => {
       const done = await shell.operator.beginRestore({ reason });
       output.result(done, () => 'grants wait; revocations go on');
+      output.note(
+        'everyone signs in again; tokens that were revoked since the backup are valid again: belay token list',
+      );
       output.note('a running server compares the providers in 40 seconds: belay restore status');
       return undefined;
     },

@@ -1,7 +1,9 @@
-import { compareRestored, timing } from '@belay/core';
+import { compareRestored, createLogin, timing, upsertUser } from '@belay/core';
+import { newId } from '@belay/program';
 import { createClient } from '@belay/sdk';
-import { createWorld, type World } from '@belay/testkit/world';
+import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callRest } from './support/caller.js';
 
 const reason = 'restored to 09:00';
 let world: World;
@@ -55,6 +57,30 @@ describe('a restore, by REST and the SDK', () => {
     const types = logs.map(({ type }) => type).filter((type) => type.startsWith('restore.'));
     expect([types.at(0), types.at(-1), types.length]).toEqual(['restore.ended', 'restore.begun', 8]);
     expect(types.filter((type) => type === 'restore.revoked')).toHaveLength(4);
+  });
+
+  it('ends what people were signed in with at the backup, but the login of who begins it, and no token', async () => {
+    const user = await upsertUser(world.database.db, {
+      ...{ id: newId(), provider: 'demo', ...people.bystander },
+      groups: [...people.bystander.groups],
+    });
+    const signedIn = [
+      await world.token('requester', 'browser'),
+      await world.token('bystander', 'device'),
+      (await createLogin(world.context, { user, kind: 'token' })).token,
+    ];
+    const statuses = async () => {
+      const answers = await Promise.all(signedIn.map((token) => callRest(world.url, 'GET', '/auth/whoami', { token })));
+      return answers.map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([200, 200, 200]);
+    await admin.beginRestore({ reason });
+    expect(await statuses()).toEqual([401, 401, 200]);
+    expect(await admin.getRestore()).toMatchObject({ closed_since: expect.any(String) });
+    const [begun] = (await admin.listLogs()).logs;
+    expect(begun).toMatchObject({ type: 'restore.begun', data: { logins: expect.any(Number) } });
+    for (const { provider } of (await admin.getRestore()).providers) await admin.skipProvider({ provider, reason });
+    await admin.openRestore();
   });
 
   it('skips a provider by its name', async () => {
