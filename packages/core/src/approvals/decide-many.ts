@@ -6,6 +6,7 @@ import { limits } from '@belay/contract/limits';
 import { isOutage, outageMessage } from '@belay/contract/outage';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { ActorStore, UserActor } from '../context.js';
+import { sharePatience } from '../share-patience.js';
 import { type Decide, decideApproval, findApproval } from './decide.js';
 import type { FoundApproval } from './find.js';
 import type { ApprovalSubject } from './inbox.js';
@@ -31,11 +32,12 @@ export async function decideApprovals(
   const named = await findNamed(ctx, user, ids);
   requireAlike(ctx, [...named.values()]);
   const results: Result[] = [];
+  const inTurn = sharePatience(ctx);
   for (const id of ids) {
     // A digest stands for all that is granted, to whom and why: what was shown under it is what is decided.
     const digest = named.get(id)?.requestDigest ?? '';
     const request_digest = digests.includes(digest) ? digest : 'not shown';
-    results.push(await decideOne(ctx, { ...decisionOf(input), id, request_digest }));
+    results.push(await inTurn((one) => decideOne(one, { ...decisionOf(input), id, request_digest })));
   }
   const decided = results.filter(({ error }) => error === null).length;
   return { results, decided, rejected: results.length - decided };

@@ -6,6 +6,7 @@ import { and, gt, inArray, sql } from 'drizzle-orm';
 import { addressOf } from '../catalog/targets.js';
 import type { Person, Store } from '../context.js';
 import { soughtBy } from '../people/logins.js';
+import { endAfter } from '../share-patience.js';
 import type { ApprovalSubject } from './inbox.js';
 
 /** Recent responses to this process, by the client that sent them: the client of another configuration starts empty. */
@@ -84,7 +85,7 @@ async function askFor(ctx: Store, identities: Identities | undefined, key: strin
   const last = lately.get(key);
   if (last && Math.abs(now - last.at) < ctx.timing.identity.fresh) return { identity: last.identity };
   try {
-    const found = await identities.find(sought, AbortSignal.timeout(ctx.timing.earlyCheck));
+    const found = await identities.find(sought, endAfter(ctx.timing.earlyCheck));
     const identity = found?.id ?? null;
     if (lately.size >= mostTold) lately.clear();
     lately.set(key, { identity, at: now });

@@ -5,6 +5,7 @@ import { isOutage, outageMessage } from '@belay/contract/outage';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { Catalog } from '../configuration/catalog.js';
 import type { ActorContext } from '../context.js';
+import { sharePatience } from '../share-patience.js';
 import { requestElevation } from './request.js';
 
 type Result = ManyRequested['results'][number];
@@ -25,6 +26,7 @@ export async function requestManyElevations(
     throw invalid('roles', 'must not name a role twice');
   }
   const results: Result[] = [];
+  const inTurn = sharePatience(ctx);
   for (const { item, role, providers } of wanted) {
     const terms = {
       role,
@@ -33,7 +35,7 @@ export async function requestManyElevations(
       ...(duration === undefined ? {} : { duration }),
       ...(key === undefined ? {} : { idempotencyKey: digestOf({ key, item }) }),
     };
-    results.push({ role, ...(await requestOne(ctx, terms)) });
+    results.push({ role, ...(await inTurn((one) => requestOne(one, terms))) });
   }
   const requested = results.filter(({ error }) => error === null).length;
   return { results, requested, rejected: results.length - requested };

@@ -25,6 +25,7 @@ import type { ActorContext, UserActor } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type PlannedGrant, planElevation } from '../plans/plan.js';
 import type { PresentedSession } from '../sessions/verify.js';
+import { endAfter } from '../share-patience.js';
 import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
 import { checkAuthenticator } from './authenticators.js';
@@ -81,7 +82,7 @@ async function refuseEarly(
   check?: (planned: readonly PlannedGrant[]) => void,
 ): Promise<void> {
   try {
-    const signal = AbortSignal.timeout(ctx.timing.earlyCheck);
+    const signal = endAfter(ctx.timing.earlyCheck);
     const { grants } = await untilStopped(planElevation(ctx, request, signal), signal);
     check?.(grants);
     await untilStopped(refuseObstacles(ctx, grants, signal), signal);
