@@ -1,4 +1,9 @@
-import type { Store } from './context.js';
+import type { Timing } from './timing.js';
+
+interface Patient {
+  timing: Timing;
+  clock(): Date;
+}
 
 /** All of them together wait for silent providers as long as so many of them alone. */
 const most = 3;
@@ -8,7 +13,7 @@ const most = 3;
  * have used up the time of all, so that a call does not take minutes beside a silent provider. What is not asked is decided as while a
  * provider is down.
  */
-export function sharePatience<Ctx extends Store>(ctx: Ctx): <R>(work: (ctx: Ctx) => Promise<R>) => Promise<R> {
+export function sharePatience<Ctx extends Patient>(ctx: Ctx): <R>(work: (ctx: Ctx) => Promise<R>) => Promise<R> {
   const { earlyCheck } = ctx.timing;
   let left = most * earlyCheck;
   return async (work) => {

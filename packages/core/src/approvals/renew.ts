@@ -6,7 +6,6 @@ import { and, count, eq, like } from 'drizzle-orm';
 import type { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { keyOfStep } from '../messages/queue.js';
 import type { ElevationCall } from '../plans/input.js';
 import type { Plan } from '../plans/plan.js';
 import type { CurrentApproval } from './current.js';
@@ -81,7 +80,7 @@ export async function renewApprovals(
 
 /** Returns whom the workflow told, by the step of the approval that they were told of, and in which words. */
 async function readTelling(tx: Transaction, executionId: string): Promise<{ stepKey: string; telling: Telling }[]> {
-  // The step that told them is over, and gone.
+  // By the keys of its messages: the step that told them is over, and gone.
   const told = await tx
     .selectDistinct({
       stepKey: approvals.stepKey,
@@ -91,7 +90,7 @@ async function readTelling(tx: Transaction, executionId: string): Promise<{ step
     })
     .from(messages)
     .innerJoin(approvals, eq(approvals.id, messages.approvalId))
-    .where(and(eq(approvals.executionId, executionId), like(messages.key, `${keyOfStep(executionId, '/')}%`)));
+    .where(and(eq(approvals.executionId, executionId), like(messages.key, `${executionId}/%`)));
   return told.map(({ stepKey, provider, to, text }) => ({
     stepKey,
     telling: { provider, to, ...(text === null ? {} : { message: text }) },
