@@ -224,6 +224,17 @@ describe('after a restore', () => {
     expect([holds(ada), holds('a-17')]).toEqual([false, true]);
   });
 
+  it('ends the logins of thousands, each once', async () => {
+    const { sql } = cast.house.database;
+    await sql`
+      insert into logins (secret_hash, id, user_id, kind, provider, subject, expires_at)
+      select 'hash ' || n, gen_random_uuid(), ${cast.ada.actor.id}, 'browser', 'login', 'ada', '2999-01-01' from generate_series(1, 2300) n`;
+    await begin();
+    const left = await sql`select distinct kind from logins`;
+    const told = await sql`select (data->>'logins')::int as ended from ledger where type = 'login.ended' order by seq`;
+    expect([left, told]).toMatchObject([[{ kind: 'token' }], [{ ended: 1_000 }, { ended: 1_000 }, { ended: 300 }]]);
+  });
+
   it('is for administrators and operators, with a reason', async () => {
     await expect(beginRestore(cast.ada, { reason: 'a drill' })).rejects.toMatchObject({ code: 'forbidden' });
     await expect(beginRestore(cast.house.operator(), { reason: ' ' })).rejects.toMatchObject({ code: 'invalid' });

@@ -77,8 +77,11 @@ describe('a restore, by REST and the SDK', () => {
     await admin.beginRestore({ reason });
     expect(await statuses()).toEqual([401, 401, 200]);
     expect(await admin.getRestore()).toMatchObject({ closed_since: expect.any(String) });
-    const [begun] = (await admin.listLogs()).logs;
-    expect(begun).toMatchObject({ type: 'restore.begun', data: { logins: expect.any(Number) } });
+    const [ended, begun] = (await admin.listLogs()).logs;
+    expect([ended, begun]).toMatchObject([
+      { type: 'login.ended', data: { logins: expect.any(Number) } },
+      { type: 'restore.begun' },
+    ]);
     for (const { provider } of (await admin.getRestore()).providers) await admin.skipProvider({ provider, reason });
     await admin.openRestore();
   });

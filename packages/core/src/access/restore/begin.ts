@@ -1,7 +1,8 @@
-import { loginCodes, logins, type Transaction } from '@belay/db';
-import { and, ne } from 'drizzle-orm';
+import { loginCodes, logins } from '@belay/db';
+import { retryDeadlock } from '@belay/engine';
+import { and, inArray, ne } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
-import type { Actor, ActorStore } from '../../context.js';
+import type { ActorStore } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 import { requireAdministrator } from '../../people/oversight.js';
 import { requireReason } from '../revoke.js';
@@ -17,33 +18,50 @@ export async function beginRestore(ctx: ActorStore, input: { reason: string }): 
   requireAdministrator(ctx);
   const reason = requireReason(input.reason);
   const cluster = await readCluster(ctx);
-  return ctx.db.transaction(async (tx) => {
+  const epoch = await ctx.db.transaction(async (tx) => {
     if (cluster) await noteCluster(tx, cluster);
-    const epoch = await closeGate(tx, { reason, noticed: false });
-    const ended = await endLogins(tx, ctx.actor);
+    const closed = await closeGate(tx, { reason, noticed: false });
     await appendLedger(tx, [
       {
         type: 'restore.begun',
         level: 'warning',
-        message: `${nameOf(ctx.actor)} stopped all grants after a restore, and ended ${ended} logins: ${reason}`,
+        message: `${nameOf(ctx.actor)} stopped all grants after a restore: ${reason}`,
         actor: ctx.actor,
-        data: { reason, epoch, logins: ended },
+        data: { reason, epoch: closed },
       },
     ]);
-    return { epoch };
+    return closed;
   });
+  // After the gate is closed, and no statement of it takes long: a repeat ends those that are left.
+  while ((await endLogins(ctx)) === slice);
+  return { epoch };
 }
+
+/** How many logins one transaction ends. */
+const slice = 1_000;
 
 /**
  * Ends logins, because those that were ended since the backup are back: of people who signed out, were stopped or have left. Tokens stay,
  * because programs cannot get new ones by themselves. Returns how many ended.
  */
-async function endLogins(tx: Transaction, actor: Actor): Promise<number> {
+async function endLogins(ctx: ActorStore): Promise<number> {
+  const { actor } = ctx;
   const own = actor.kind === 'user' && actor.loginId !== '' ? ne(logins.id, actor.loginId) : undefined;
-  await tx.delete(loginCodes);
-  const gone = await tx
-    .delete(logins)
-    .where(and(ne(logins.kind, 'token'), own))
-    .returning({ id: logins.id });
-  return gone.length;
+  return retryDeadlock(() =>
+    ctx.db.transaction(async (tx) => {
+      await tx.delete(loginCodes);
+      const some = tx
+        .select({ id: logins.id })
+        .from(logins)
+        .where(and(ne(logins.kind, 'token'), own))
+        .orderBy(logins.id)
+        .limit(slice)
+        .for('update');
+      const { length } = await tx.delete(logins).where(inArray(logins.id, some)).returning({ id: logins.id });
+      const message = `${nameOf(actor)} ended ${length} logins after a restore`;
+      if (length > 0)
+        await appendLedger(tx, [{ type: 'login.ended', level: 'warning', message, actor, data: { logins: length } }]);
+      return length;
+    }),
+  );
 }
