@@ -1,5 +1,6 @@
 import {
   answerLeftover,
+  applyCatalog,
   beginRestore,
   compareRestored,
   openRestore,
@@ -7,6 +8,7 @@ import {
   returnAccess,
   revokeAccess,
 } from '@belay/core';
+import { approvalCatalog, withLogin } from '@belay/testkit/house';
 import { expect, it } from 'vitest';
 import { backUp } from './support/back-up.js';
 import { access, ask, hour, minute, openCast, request } from './support/stories.js';
@@ -59,4 +61,21 @@ it('is drilled: what was granted after the backup is gone, and nothing is grante
   expect(holding()).toEqual(['grace', 'joan']);
   await house.pass(12 * hour);
   expect(holding()).toEqual(['grace']);
+});
+
+it('has a process that was not stopped read the configuration again, when another one has the version of the lost one', async () => {
+  await using cast = await openCast();
+  const { house, ada } = cast;
+  const restore = await backUp(house.database);
+  await house.applyCatalog(approvalCatalog({ role: { description: 'Of the time that is lost' } }));
+  const lost = house.catalog.current().version;
+  await restore();
+  // By another process: this one looks only afterwards.
+  const closed = withLogin(approvalCatalog({ role: { workflows: ['approved'] } }));
+  const options = { connectors: house.connectors, resolve: () => undefined };
+  expect(await applyCatalog(house.database.db, { document: closed, source: 'test' }, options)).toMatchObject({
+    version: lost,
+  });
+  await house.catalog.refresh();
+  await expect(request(ada, { workflow: 'automatic' })).rejects.toMatchObject({ code: 'invalid' });
 });

@@ -38,6 +38,8 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
   const clients = new Map<string, { fingerprint: string; client: ProviderClient }>();
   const ended = new AbortController();
   let current: Catalog | undefined;
+  /** As the row says it: after a restore another configuration can have the same version. */
+  let digest: string | undefined;
   let following: Promise<void> = Promise.resolve();
   let refreshing: Promise<void> = Promise.resolve();
 
@@ -50,11 +52,11 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
 
   async function readNewest({ reread = false }: { reread?: boolean }): Promise<void> {
     const [latest] = await db
-      .select({ version: catalogs.version })
+      .select({ version: catalogs.version, digest: catalogs.digest })
       .from(catalogs)
       .orderBy(desc(catalogs.version))
       .limit(1);
-    if (!latest || (latest.version === current?.version && !reread)) return;
+    if (!latest || (latest.version === current?.version && latest.digest === digest && !reread)) return;
     const { version } = latest;
     const document = await readStoredDocument(db, version, options.breathe ?? inOnePiece);
     const resolve = (await options.prepare?.(document)) ?? options.resolve;
@@ -73,6 +75,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
       );
     }
     current = { ...result.catalog, version };
+    digest = latest.digest;
     await openClients(current);
   }
 
