@@ -67,6 +67,8 @@ export type EventType =
   | 'restore.noticed'
   | 'restore.revoked'
   | 'restore.skipped'
+  | 'review.closed'
+  | 'review.opened'
   | 'revocation.retried'
   | 'run.ended'
   | 'run.lapsed'

@@ -13,6 +13,8 @@ export const noticeKinds = [
   'revocation.overdue',
   'access.drifted',
   'break_glass.used',
+  'review.opened',
+  'review.overdue',
   'requests.digest',
 ] as const;
 export const noticeKind = z.enum(noticeKinds);

@@ -53,6 +53,7 @@ export const metrics = z.object({
     .number()
     .int()
     .describe('Differences between what providers hold and what Belay granted, by the latest drift audit'),
+  overdue_reviews: z.number().int().describe('Reviews of emergency access that were not closed in time'),
   dropped_jobs: z
     .number()
     .int()

@@ -17,8 +17,8 @@ export type Sight = 'owner' | 'approver' | 'overseer' | 'operator';
 
 /**
  * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers (by name, or
- * because they decided), an administrator, an auditor or a person who is told of an emergency (who see it and have no right
- * to it), or an operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
+ * because they decided), an administrator, an auditor or a person who is told of an emergency or reviews it (who see it and
+ * have no right to it), or an operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
  */
 export async function findExecution(ctx: Store, actor: Actor, id: string) {
   const [row] = isId(id)
@@ -44,8 +44,9 @@ async function sightOf(
   const asked = await ctx.db.select({ rule: approvals.rule }).from(approvals).where(eq(approvals.executionId, id));
   if (asked.some((approval) => isNamed(actor, approval.rule)) || (await hasDecided(ctx, actor.id, id)))
     return 'approver';
-  const { break_glass: told } = input as { break_glass?: Audience };
-  return seesEveryRequest(ctx, actor) || (told && isNamed(actor, told)) ? 'overseer' : null;
+  const { break_glass: told } = input as { break_glass?: Audience & { review?: Audience } };
+  const watches = [told, told?.review].some((audience) => audience !== undefined && isNamed(actor, audience));
+  return watches || seesEveryRequest(ctx, actor) ? 'overseer' : null;
 }
 
 /** Returns whether a person decided on an execution: what they did stays theirs to see, also in another group. */

@@ -169,6 +169,8 @@ export {
 export { deleteArchived } from './retention/delete-archived.js';
 export { deleteRequests } from './retention/delete-requests.js';
 export { deleteSettled } from './retention/delete-settled.js';
+export { closeReview } from './reviews/close.js';
+export { listReviews } from './reviews/list.js';
 export { beatRun } from './runs/beat.js';
 export { endLapsedRuns, endRun } from './runs/end.js';
 export { noteReachable } from './runs/reachable.js';

@@ -3,6 +3,12 @@ import { getExecution, getRole, listAllAccess, listExecutions, requestElevation,
 import { afterEach, describe, expect, it } from 'vitest';
 import { ask, type Cast, catalogWith, hour, minute, openCast, type Person } from './support/stories.js';
 
+const review = { by: { groups: ['security'] } };
+const reviewed = (more: object, kinds = ['break_glass.used', 'review.opened']) => ({
+  role: { break_glass: { tell, review: { ...review, ...more } } },
+  messages: { kinds },
+});
+const reviewPath = 'roles.reader.break_glass.review';
 const tell = { users: ['wilma@example.com'], groups: ['watch'] };
 
 function catalogOf({ role = {}, messages = {} }: { role?: object; messages?: object | null } = {}): object {
@@ -119,6 +125,16 @@ describe('a role for emergencies', () => {
       'roles.reader.break_glass',
       /break_glass.used/,
     ],
+    ['whose review names no one', reviewed({ by: {} }), `${reviewPath}.by`, /must name a person or a group/],
+    [
+      'whose review is to be closed in no time',
+      reviewed({ within: 'P0D' }),
+      `${reviewPath}.within`,
+      /longer than zero/,
+    ],
+    ['whose review is due in ages', reviewed({ within: 'P400D' }), `${reviewPath}.within`, /at most P366D/],
+    ['whose review is due some day', reviewed({ within: 'soon' }), `${reviewPath}.within`, /is not a duration/],
+    ['whose review is told to no one', reviewed({}, ['break_glass.used']), reviewPath, /review.opened/],
   ])('%s is rejected', async (_what, given, path, message) => {
     await expect(open(catalogOf(given))).rejects.toMatchObject({
       issues: [{ path, message: expect.stringMatching(message) }],

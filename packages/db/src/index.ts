@@ -57,6 +57,7 @@ export {
   provisioningTokens,
 } from './schema/provisioning.js';
 export { clusters, comparisons, driftAudits, drifts, leftovers, restores } from './schema/restore.js';
+export { reviews } from './schema/reviews.js';
 export { type RunOutcome, reachable, runs } from './schema/runs.js';
 export { sessions } from './schema/sessions.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';

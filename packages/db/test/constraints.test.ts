@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 /** Returns the id that ends in these digits. */
 const id = (digits: number) => `'00000000-0000-4000-8000-${String(digits).padStart(12, '0')}'`;
 const nobody = id(404);
+/** What a review has when it is closed. */
+const closed = { closed_at: 'app_now()', closed_by: id(1), verdict: "'justified'", note: "'n'" };
 
 /** A valid row of each table that has a constraint besides its primary key. */
 const rows: { table: string; values: Record<string, string> }[] = [
@@ -185,6 +187,10 @@ const rows: { table: string; values: Record<string, string> }[] = [
     },
   },
   {
+    table: 'reviews',
+    values: { id: id(60), execution_id: id(4), rule: "'{}'", due_at: 'app_now()' },
+  },
+  {
     table: 'comments',
     values: { id: id(13), execution_id: id(4), author_id: id(1), kind: "'comment'", text: "'t'" },
   },
@@ -318,6 +324,12 @@ const violations: Record<string, { table: string; change?: Record<string, string
   run_has_a_lease: { table: 'runs', change: { lease: '0' } },
   run_outcome_is_known: { table: 'runs', change: { ended_at: 'app_now()', outcome: "'lost'" } },
   run_settles_after_its_end: { table: 'runs', change: { settled_at: 'app_now()' } },
+  review_has_a_note: { table: 'reviews', change: { ...closed, note: "''" } },
+  review_is_closed_whole: { table: 'reviews', change: { closed_at: 'app_now()' } },
+  review_verdict_is_known: { table: 'reviews', change: { ...closed, verdict: "'fine'" } },
+  reviews_are_open_once: { table: 'reviews', add: { id: id(63) } },
+  reviews_closed_by_fk: { table: 'reviews', change: { ...closed, closed_by: nobody } },
+  reviews_execution_fk: { table: 'reviews', change: { execution_id: nobody } },
   runs_execution_id_executions_id_fk: { table: 'runs', change: { execution_id: nobody } },
   runs_user_id_users_id_fk: { table: 'runs', change: { user_id: nobody } },
   session_version_counts_from_one: { table: 'sessions', change: { version: '0' } },

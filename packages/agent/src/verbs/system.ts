@@ -108,6 +108,7 @@ export function localMetrics(ctx: LocalContext, input: { uptimeMilliseconds: num
     grants_waiting_for_restore: 0,
     archive_overdue_seconds: 0,
     drifted_access: 0,
+    overdue_reviews: 0,
     dropped_jobs: 0,
   };
 }

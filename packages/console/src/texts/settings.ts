@@ -16,6 +16,8 @@ export const settings = {
     'revocation.overdue': 'a revocation is overdue',
     'access.drifted': 'access differs from what was granted',
     'break_glass.used': 'emergency access is used',
+    'review.opened': 'I have to review emergency access',
+    'review.overdue': 'such a review is overdue',
     'requests.digest': 'requests wait, once each morning',
   },
   quietHint: 'In quiet hours only urgent notifications are sent. Leave both times empty for no quiet hours.',

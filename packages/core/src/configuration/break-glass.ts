@@ -1,9 +1,16 @@
 import { foldAddress } from '@belay/contract/address';
 import type { ErrorIssue } from '@belay/contract/errors';
+import { readDuration } from '../duration.js';
 import type { CompiledRole } from './catalog.js';
-import type { CatalogDocument, RoleDefinition } from './schema.js';
+import type { CatalogDocument, MessagesDefinition, RoleDefinition } from './schema.js';
 
-/** Returns who is told of the use of a role for emergencies. One that would tell no person is an issue, and so is one without a reason. */
+/** A review that is due in the distant future is forgotten, and a date that cannot be stored would stop the access. */
+const longest = 366 * 24 * 60 * 60_000;
+
+/**
+ * Returns who is told of the use of a role for emergencies, and who reviews it. One that would tell no person, or would wait for the review of
+ * none, is an issue, and so is one without a reason.
+ */
 export function readBreakGlass(
   { messages }: CatalogDocument,
   { break_glass: given, reason }: RoleDefinition,
@@ -11,15 +18,23 @@ export function readBreakGlass(
   issues: ErrorIssue[],
 ): CompiledRole['breakGlass'] {
   if (given === undefined) return undefined;
-  const { users = [], groups = [] } = given.tell;
   const problem = (at: string, message: string) => issues.push({ path: `${path}.${at}`, message });
-  if (users.length + groups.length === 0) problem('break_glass.tell', 'must name a person or a group');
+  const read = ({ users = [], groups = [] }: typeof given.tell, at: string) => {
+    if (users.length + groups.length === 0) problem(at, 'must name a person or a group');
+    return { users: users.map((user) => foldAddress(user) ?? user), groups };
+  };
+  const requireKind = (kind: MessagesDefinition['kinds'][number], at: string) => {
+    if (messages?.kinds.includes(kind)) return;
+    problem(at, `needs "messages" with channels, and with ${kind} among its kinds where these are named`);
+  };
+  const tell = read(given.tell, 'break_glass.tell');
   if (reason?.required === false) problem('reason.required', 'must be true for a role with break_glass');
-  if (messages?.kinds.includes('break_glass.used') !== true) {
-    problem(
-      'break_glass',
-      'needs "messages" with channels, and with break_glass.used among its kinds where these are named',
-    );
-  }
-  return { users: users.map((user) => foldAddress(user) ?? user), groups };
+  requireKind('break_glass.used', 'break_glass');
+  const { review } = given;
+  if (review === undefined) return tell;
+  const by = read(review.by, 'break_glass.review.by');
+  if (messages !== undefined) requireKind('review.opened', 'break_glass.review');
+  const within = readDuration(review.within, `${path}.break_glass.review.within`, issues) ?? 0;
+  if (within > longest) problem('break_glass.review.within', 'must be at most P366D');
+  return { ...tell, review: { ...by, within } };
 }

@@ -36,8 +36,11 @@ export interface CompiledRole {
   /** Milliseconds from the decision; then approval must be requested again. */
   approvalLifetime: number;
   reason: { required: boolean; pattern: Pattern | undefined };
-  /** Who is told of each use of a role for emergencies; addresses are folded. */
-  breakGlass?: { users: string[]; groups: string[] };
+  /**
+   * Who is told of each use of a role for emergencies; addresses are folded. `review`: who reviews it, and within how many
+   * milliseconds after the end of the access.
+   */
+  breakGlass?: { users: string[]; groups: string[]; review?: { users: string[]; groups: string[]; within: number } };
 }
 
 export interface CompiledWorkflow {

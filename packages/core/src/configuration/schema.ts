@@ -128,7 +128,13 @@ export const roleSchema = z.strictObject({
   /** Whether approvers are told of a request in their quiet hours too. */
   urgent: z.boolean().optional(),
   /** For emergencies: each use is told at once, also in quiet hours, to these people and to the operators. */
-  break_glass: z.strictObject({ tell: z.strictObject(audience) }).optional(),
+  break_glass: z
+    .strictObject({
+      tell: z.strictObject(audience),
+      /** Each use is to be reviewed by one of these people, within this time after the end of the access. */
+      review: z.strictObject({ by: z.strictObject(audience), within: duration.default('P7D') }).optional(),
+    })
+    .optional(),
   /** Whether people who may not request the role are told that it exists, and which groups may, when they open its address. */
   discoverable: z.boolean().optional(),
 });

@@ -1,10 +1,11 @@
-import { approvals, entitlements, executions, grants, type messages, type notices } from '@belay/db';
+import { approvals, entitlements, executions, grants, type messages, type notices, reviews } from '@belay/db';
 import type { Fact, Message } from '@belay/providers';
 import { and, eq, isNotNull } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { elevationInputSchema } from '../plans/input.js';
 import { outcomes } from './compose.js';
+import { subjectOf } from './queue.js';
 
 type Row = typeof messages.$inferSelect;
 type Notice = typeof notices.$inferSelect;
@@ -41,15 +42,22 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     return { title, text: lines.join('\n'), action: { label: 'Open audit log', path: '/api/v1/admin/logs' } };
   }
   const { role, reason, who, address, systems } = await readRequest(ctx, notice);
-  if (notice.kind === 'request.comment') {
-    const path = `/api/v1/execution/${notice.executionId}`;
-    const facts = [{ name: 'Role', value: role }];
-    return { title: `A comment on ${role}`, text: row.text ?? '', facts, action: { label: 'Open request', path } };
-  }
   const facts = [
     { name: 'Role', value: role },
     { name: 'Reason', value: reason },
   ];
+  if (notice.kind === 'review.opened' || notice.kind === 'review.overdue') {
+    const due = await readDue(ctx, notice);
+    const title = `${notice.kind === 'review.opened' ? 'To review' : 'Review overdue'}: emergency access of ${who} to ${role}`;
+    const by = { name: 'Review by', value: due?.toISOString() ?? '' };
+    const action = { label: 'Open reviews', path: '/api/v1/reviews' };
+    return { title, text: `${title} at ${systems}`, facts: [...facts, by], action };
+  }
+  if (notice.kind === 'request.comment') {
+    const path = `/api/v1/execution/${notice.executionId}`;
+    const action = { label: 'Open request', path };
+    return { title: `A comment on ${role}`, text: row.text ?? '', facts: facts.slice(0, 1), action };
+  }
   const action = { label: 'Open request', path: `/api/v1/execution/${notice.executionId}` };
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
   if (notice.kind === 'break_glass.used') {
@@ -96,6 +104,14 @@ async function wasActive(ctx: Context, { executionId }: Notice): Promise<boolean
     .where(and(eq(grants.executionId, executionId ?? ''), isNotNull(grants.activatedAt)))
     .limit(1);
   return active !== undefined;
+}
+
+async function readDue(ctx: Context, { key }: Notice): Promise<Date | undefined> {
+  const [review] = await ctx.db
+    .select({ dueAt: reviews.dueAt })
+    .from(reviews)
+    .where(eq(reviews.id, subjectOf(key)));
+  return review?.dueAt;
 }
 
 async function readOutcome(ctx: Context, { approvalId }: Notice): Promise<string> {

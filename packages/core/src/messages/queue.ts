@@ -61,7 +61,7 @@ export function noticeComment(
     on conflict do nothing`);
 }
 
-/** Returns the id of the comment that a notice is about, from the notice's key. */
-export function commentOf(key: string): string {
+/** Returns the id of the comment or the review that a notice is about, from the notice's key. */
+export function subjectOf(key: string): string {
   return key.split(':')[1] ?? '';
 }

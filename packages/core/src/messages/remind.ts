@@ -1,8 +1,8 @@
-import { entitlements, grants, notices } from '@belay/db';
+import { entitlements, grants, notices, reviews } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 
-/** How many overdue revocations one pass writes notices of. */
+/** How many overdue revocations, and how many overdue reviews, one pass writes notices of. */
 const most = 100;
 const minute = 60_000;
 
@@ -13,7 +13,7 @@ const reminders = [
 ];
 
 /**
- * Writes the notices that follow from the time: access that ends soon, overdue revocations, and the digest of a morning. Each has a key,
+ * Writes the notices that follow from the time: access that ends soon, overdue revocations and reviews, and the digest of a morning. Each has a key,
  * so that every pass of every worker may write it. Reads only what is live or owed, by its index.
  */
 export async function writeReminders(ctx: Store): Promise<void> {
@@ -21,6 +21,7 @@ export async function writeReminders(ctx: Store): Promise<void> {
   if (!told) return;
   if (told.kinds.includes('access.ending')) for (const one of reminders) await remindOfEnd(ctx, one);
   if (told.kinds.includes('revocation.overdue') && told.operators.length > 0) await tellOverdue(ctx);
+  if (told.kinds.includes('review.overdue')) await remindOfReviews(ctx);
   if (told.kinds.includes('requests.digest')) await writeDigest(ctx, told);
 }
 
@@ -52,6 +53,18 @@ async function tellOverdue(ctx: Store): Promise<void> {
       and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.ended_at is null
         and coalesce(o.expires_at, o.activate_by) > app_now())
       and not exists (select from ${notices} n where n.key = 'revocation.overdue:' || g.id)
+    limit ${most}
+    on conflict do nothing`);
+}
+
+/** Once when a review is overdue, and again every week until it is closed. */
+async function remindOfReviews(ctx: Store): Promise<void> {
+  const weeks = sql`floor(extract(epoch from app_now() - r.due_at) / extract(epoch from interval '7 days'))`;
+  const key = sql`'review.overdue:' || r.id || ':' || ${weeks}`;
+  await ctx.db.execute(sql`
+    insert into ${notices} (key, kind, execution_id)
+    select ${key}, 'review.overdue', r.execution_id from ${reviews} r
+    where r.closed_at is null and r.due_at < app_now() and not exists (select from ${notices} n where n.key = ${key})
     limit ${most}
     on conflict do nothing`);
 }

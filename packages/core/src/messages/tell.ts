@@ -12,15 +12,18 @@ import {
   users,
 } from '@belay/db';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { foldName, namesOf } from '../approvals/exclusion.js';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import { hasMore } from '../approvals/subject.js';
 import type { MessagesDefinition } from '../configuration/schema.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
+import { listSelves } from '../people/selves.js';
 import { elevationInputSchema } from '../plans/input.js';
+import { readReviews } from '../reviews/read.js';
 import { type Addressee, readApprovers } from './approvers.js';
-import { commentOf } from './queue.js';
+import { subjectOf } from './queue.js';
 import { untilQuietEnds } from './quiet-hours.js';
 
 /** How many notices one pass turns into messages. */
@@ -143,6 +146,7 @@ async function tellingsOf(ctx: Store, tx: Transaction, notice: Notice, { told, n
     if (approval?.status === 'approved' && hasMore(approval.rule)) return [];
   }
   if (kind === 'break_glass.used') return tellBreakGlass(ctx, tx, notice, told);
+  if (kind === 'review.opened' || kind === 'review.overdue') return tellReview(ctx, tx, notice, told);
   if (kind === 'request.comment') return tellComment(ctx, tx, notice);
   // A reminder is of no use after the end.
   if (endsAt && endsAt <= now) return [];
@@ -181,7 +185,7 @@ async function tellComment(ctx: Store, tx: Transaction, { key, userId, execution
     .select({ kind: comments.kind, text: comments.text, name: users.name })
     .from(comments)
     .innerJoin(users, eq(users.id, comments.authorId))
-    .where(eq(comments.id, commentOf(key)));
+    .where(eq(comments.id, subjectOf(key)));
   const [reader] = await tx
     .select({ address: users.email })
     .from(users)
@@ -206,6 +210,22 @@ async function tellBreakGlass(
   const asked = { rule: { ...(data?.break_glass ?? { users: [], groups: [] }), count: 1, refusals: 1 }, excluded: [] };
   const people = (await readApprovers(ctx, tx, [asked]))(asked);
   return [...people, ...operators].map((to) => ({ to, urgent }));
+}
+
+/** Who is told of a review that is open: its reviewers, without those whom it is about; and the operators of one that is overdue. */
+async function tellReview(
+  ctx: Store,
+  tx: Transaction,
+  { key, kind, urgent }: Notice,
+  { operators }: MessagesDefinition,
+): Promise<Telling[]> {
+  const [found] = await readReviews(tx, { which: sql`r.id = ${subjectOf(key)}::uuid`, order: sql`r.id`, limit: 1 });
+  if (!found || found.closedAt !== null) return [];
+  const names = namesOf(await listSelves(tx, found.ownerId));
+  const excluded = [...names, ...[found.requestedAs, ...found.elevated].map(foldName)];
+  const asked = { rule: { ...found.rule, count: 1, refusals: 1 }, excluded };
+  const people = (await readApprovers(ctx, tx, [asked]))(asked);
+  return [...people, ...(kind === 'review.overdue' ? operators : [])].map((to) => ({ to, urgent }));
 }
 
 /** Whether a person can read a request in Belay: its owner, who decided on it, and its approvers as they are now. */

@@ -1,6 +1,9 @@
 import type { ClaimedCall } from '@belay/engine';
 import { z } from 'zod';
 
+/** Addresses are folded. */
+const audience = { users: z.array(z.string()), groups: z.array(z.string()) };
+
 /**
  * The elevation request as an execution stores it: names and words, never secrets or values that a client may widen.
  */
@@ -32,8 +35,8 @@ export const elevationInputSchema = z.object({
       groups: z.array(z.string()),
     })
     .optional(),
-  /** Only for a role for emergencies: who is told of its use; addresses are folded. */
-  break_glass: z.object({ users: z.array(z.string()), groups: z.array(z.string()) }).optional(),
+  /** Only for a role for emergencies: who is told of its use, and who reviews it (`CompiledRole`). */
+  break_glass: z.object({ ...audience, review: z.object({ ...audience, within: z.number() }).optional() }).optional(),
   /** Never stored: the access that the request extends was given back or revoked since. */
   extended_access_ended: z.boolean().optional(),
 });

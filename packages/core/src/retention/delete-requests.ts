@@ -6,6 +6,7 @@ import {
   executions,
   grants,
   messages,
+  reviews,
   runs,
   type SqlText,
   sqlText,
@@ -26,7 +27,7 @@ const mostSlices = 100;
 
 /**
  * Deletes requests that have been over for the time of `server.retention.requests`, each together with all that extends it; nothing
- * without it, or while a restored database waits to be compared. What people asked, decided, wrote and were granted becomes an entry of
+ * without it, while a restored database waits to be compared, or while the review of an emergency is open. What people asked, decided, wrote and were granted becomes an entry of
  * the ledger in the same transaction, and is archived with it. Returns how many requests were deleted, without their extensions.
  */
 export async function deleteRequests(ctx: Context): Promise<number> {
@@ -55,6 +56,7 @@ async function choose(tx: Transaction, before: SqlText): Promise<string[]> {
     select e.id from ${executions} e
     where e.extends_id is null and e.created_at < ${before} and e.ended_at < ${before} and not ${grantsWait}
       and ${isOver(sqlText`e.id`, before)}
+      and not exists (select from ${reviews} r where r.execution_id = e.id and r.closed_at is null)
       and (select count(*) = 0 from ${familyOf(sqlText`e.id`)} as member (id)
         where exists (select from ${runs} r where r.execution_id = member.id)
           or exists (select from ${messages} m where m.execution_id = member.id)
@@ -80,7 +82,7 @@ async function move(tx: Transaction, roots: readonly string[]): Promise<void> {
   );
   for (const table of [approvals, grants])
     await execute(tx, sqlText`delete from ${table} where execution_id = ${given}`);
-  // Comments go with their execution, and in no other way.
+  // Comments and reviews go with their execution, and in no other way.
   await deleteExecutions(tx, ids);
 }
 
@@ -102,6 +104,9 @@ function entriesOf(chosen: SqlText): SqlText {
           'comments', ${all(sqlText`
             select c.*, u.email from ${comments} c join ${users} u on u.id = c.author_id
             where c.execution_id = e.id order by c.created_at`)},
+          'reviews', ${all(sqlText`
+            select r.*, u.email from ${reviews} r left join ${users} u on u.id = r.closed_by
+            where r.execution_id = e.id order by r.opened_at`)},
           'grants', ${all(sqlText`select * from ${grants} g where g.execution_id = e.id order by g.created_at`)},
           'task_events', ${all(sqlText`
             select t.seq, t.nth, t.at, t.events from ${taskEvents} t where t.execution_id = e.id order by t.seq`)}

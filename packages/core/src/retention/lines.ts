@@ -1,4 +1,4 @@
-import { execute, executions, grants, ledger, type SqlText, sqlText, type Transaction } from '@belay/db';
+import { execute, executions, grants, ledger, reviews, type SqlText, sqlText, type Transaction } from '@belay/db';
 import type { Store } from '../context.js';
 import { familyOf } from '../request-family.js';
 
@@ -34,11 +34,12 @@ export function readLines(ctx: Store, after: Position, before: Position): Promis
   );
 }
 
-/** The ids of requests that are open, hold access or owe a revocation, each with all that extends it and that it extends. */
+/** The ids of requests that are open, hold access, owe a revocation or wait for a review, each with all that extends it and that it extends. */
 const liveFamilies: SqlText = sqlText`
   select member.id from (
     select id from ${executions} where ended_at is null
-    union select execution_id from ${grants} where gone_at is null) live
+    union select execution_id from ${grants} where gone_at is null
+    union select execution_id from ${reviews} where closed_at is null) live
   cross join lateral (select family_id.id from ${familyOf(sqlText`live.id`)} as family_id (id)) member`;
 
 /**

@@ -1,4 +1,4 @@
-import { disabledChannels, entitlements, ledger, messages, steps } from '@belay/db';
+import { disabledChannels, entitlements, ledger, messages, reviews, steps } from '@belay/db';
 import { and, count, countDistinct, eq, gt, ne, sql } from 'drizzle-orm';
 import { overdueOf } from '../access/overdue.js';
 import type { Store } from '../context.js';
@@ -41,6 +41,15 @@ export async function countUndelivered(ctx: Store): Promise<number> {
     .select({ count: count() })
     .from(messages)
     .where(sql`${messages.failedAt} > app_now() - ${`${ctx.timing.messages.patience} milliseconds`}::interval`);
+  return row?.count ?? 0;
+}
+
+/** Returns how many reviews of emergency access are overdue. */
+export async function countOverdueReviews(ctx: Store): Promise<number> {
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(reviews)
+    .where(sql`${reviews.closedAt} is null and ${reviews.dueAt} < app_now()`);
   return row?.count ?? 0;
 }
 

@@ -4,7 +4,14 @@ import { readGate } from '../access/restore/gate.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
-import { countDisabledChannels, countElsewhere, countFailing, countOverdue, countUndelivered } from './alarms.js';
+import {
+  countDisabledChannels,
+  countElsewhere,
+  countFailing,
+  countOverdue,
+  countOverdueReviews,
+  countUndelivered,
+} from './alarms.js';
 import { answerInTime, answerTime } from './answer-in-time.js';
 
 /** Returns the health of every service, within two seconds (GET /health). An overdue revocation makes it degraded. */
@@ -55,7 +62,7 @@ async function schedulerHealth(input: { scheduler: () => Promise<string>; droppe
 
 /** Returns what the engine cannot do: access that should be gone and is not, executions that cannot continue, messages without a reader. */
 async function engineHealth(ctx: Context): Promise<string> {
-  const [gate, overdue, elsewhere, failing, drifted, undelivered, disabled] = await Promise.all([
+  const [gate, overdue, elsewhere, failing, drifted, undelivered, disabled, reviews] = await Promise.all([
     readGate(ctx),
     countOverdue(ctx),
     countElsewhere(ctx),
@@ -63,6 +70,7 @@ async function engineHealth(ctx: Context): Promise<string> {
     countDrifts(ctx),
     countUndelivered(ctx),
     countDisabledChannels(ctx),
+    countOverdueReviews(ctx),
   ]);
   const alarms = [
     ...(gate ? ['nothing is granted until providers are compared after a restore; see "belay restore status"'] : []),
@@ -77,6 +85,7 @@ async function engineHealth(ctx: Context): Promise<string> {
       ? [`${undelivered} messages could not be delivered in the last 24 hours; see the audit log`]
       : []),
     ...(disabled > 0 ? [`${disabled} channels want no more messages; change their configuration`] : []),
+    ...(reviews > 0 ? [`${reviews} reviews of emergency access overdue; see "belay reviews"`] : []),
   ];
   return alarms.length === 0 ? 'healthy' : `degraded: ${alarms.join(', ')}`;
 }

@@ -11,6 +11,7 @@ import {
   countElsewhere,
   countFailing,
   countOverdue,
+  countOverdueReviews,
   countUndelivered,
   readArchiveOverdue,
 } from './alarms.js';
@@ -42,8 +43,9 @@ export async function readMetrics(
       readGate(ctx),
       readArchiveOverdue(ctx),
       countDrifts(ctx),
+      countOverdueReviews(ctx),
     ]);
-  const [[counted], overdue, elsewhere, failing, undelivered, disabled, backlog, gate, archive, drifted] =
+  const [[counted], overdue, elsewhere, failing, undelivered, disabled, backlog, gate, archive, drifted, reviews] =
     await answerInTime(ctx, count, () => {
       throw new AccessError('unavailable', 'The database does not respond');
     });
@@ -66,6 +68,7 @@ export async function readMetrics(
     grants_waiting_for_restore: gate ? 1 : 0,
     archive_overdue_seconds: archive,
     drifted_access: drifted,
+    overdue_reviews: reviews,
     dropped_jobs: input.droppedJobs ?? 0,
   };
 }

@@ -11,5 +11,6 @@ export * from './messages.js';
 export * from './people.js';
 export * from './provisioning.js';
 export * from './restore.js';
+export * from './reviews.js';
 export * from './runs.js';
 export * from './sessions.js';

@@ -16,6 +16,8 @@ export type NoticeKind =
   | 'revocation.overdue'
   | 'access.drifted'
   | 'break_glass.used'
+  | 'review.opened'
+  | 'review.overdue'
   | 'requests.digest';
 
 /** The kinds that the configuration in force tells; none while it names no channel. Triggers write notices of these only. */

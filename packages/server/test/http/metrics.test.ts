@@ -76,6 +76,7 @@ describe('GET /metrics as text', () => {
       belay_overdue_revocations: 'GAUGE',
       belay_failing_executions: 'GAUGE',
       belay_drifted_access: 'GAUGE',
+      belay_overdue_reviews: 'GAUGE',
       belay_failing_providers: 'GAUGE',
       belay_undelivered_messages: 'GAUGE',
       belay_disabled_channels: 'GAUGE',

@@ -1,0 +1,59 @@
+import { AccessError, invalid, notFound } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
+import type { Review, ReviewClosing } from '@belay/contract/reviews';
+import { reviews, type Transaction } from '@belay/db';
+import { retryDeadlock } from '@belay/engine';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { requireFreshGroups, requireUser } from '../actor.js';
+import { requireLive } from '../approvals/decide.js';
+import type { ActorStore, UserActor } from '../context.js';
+import { isId } from '../find-execution.js';
+import { appendLedger } from '../ledger/append.js';
+import { requireText } from '../text.js';
+import { describeReview, readReviewer, readReviews, seesReview, whyNot } from './read.js';
+
+/**
+ * Closes the review of the use of a role for emergencies, once, with a verdict and a note, and with its ledger entry, in one
+ * transaction. Throws `not_found` for callers who may not see it, `forbidden` for the requester, the person who was given the access, and
+ * those who may only see it, `conflict` for one that is closed or whose access has not ended, and `invalid` for the note.
+ */
+export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promise<Review> {
+  const user = requireUser(ctx);
+  requireFreshGroups(user);
+  const note = requireText(input.note.trim(), 'note', limits.remark);
+  if (note === '') throw invalid('note', 'is required');
+  if (!isId(input.id)) throw notFound('The review');
+  return retryDeadlock(() => ctx.db.transaction((tx) => close(ctx, tx, user, { ...input, note })));
+}
+
+async function close(ctx: ActorStore, tx: Transaction, user: UserActor, input: ReviewClosing): Promise<Review> {
+  const { id, verdict, note } = input;
+  await requireLive(ctx, tx, user, 'api');
+  // The lock that access which becomes active under this review needs too: it is seen below, or has a review of its own.
+  await tx.select({ id: reviews.id }).from(reviews).where(eq(reviews.id, id)).for('update');
+  const reviewer = await readReviewer(tx, user);
+  const read = async () => (await readReviews(tx, { which: sql`r.id = ${id}::uuid`, order: sql`r.id`, limit: 1 }))[0];
+  const found = await read();
+  if (!found || !seesReview(ctx, reviewer, found)) throw notFound('The review');
+  const refusal = whyNot(ctx, reviewer, found);
+  if (refusal) throw refusal;
+  const [made] = await tx
+    .update(reviews)
+    .set({ closedAt: sql`app_now()`, closedBy: user.id, verdict, note })
+    .where(and(eq(reviews.id, id), isNull(reviews.closedAt)))
+    .returning({ id: reviews.id });
+  const closed = await read();
+  if (!made || !closed) throw new AccessError('conflict', 'The review has been closed');
+  await appendLedger(tx, [
+    {
+      type: 'review.closed',
+      level: verdict === 'justified' ? 'info' : 'warning',
+      message: `${user.email} reviewed the use of ${found.role} by ${found.owner.email}, and found it ${verdict === 'justified' ? 'justified' : 'not justified'}: ${note}`,
+      actor: user,
+      userId: found.ownerId,
+      executionId: found.executionId,
+      data: { review: id, verdict },
+    },
+  ]);
+  return describeReview(ctx, reviewer, closed);
+}

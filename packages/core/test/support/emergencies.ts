@@ -1,0 +1,68 @@
+import { listReviews } from '@belay/core';
+import { afterEach } from 'vitest';
+import { ask, type Cast, catalogWith, openCast, type Person } from './stories.js';
+
+const review = { by: { groups: ['security'] }, within: 'P2D' };
+
+/** A catalog whose role `reader` is for emergencies, which the group security reviews. */
+export function emergencyCatalog({ role = {}, more = {} }: { role?: object; more?: object } = {}): object {
+  const kinds = ['break_glass.used', 'review.opened', 'review.overdue'];
+  return {
+    ...catalogWith({}, { break_glass: { tell: { users: ['wilma@example.com'] }, review }, ...role }),
+    access: { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } },
+    messages: { channels: ['memory'], kinds, operators: [{ provider: 'memory', to: 'oncall' }] },
+    ...more,
+  };
+}
+
+export const justified = { verdict: 'justified' as const, note: 'The database was down: INC-1' };
+
+export interface Emergency extends Cast {
+  /** Reviews. */
+  sue: Person;
+  /** An administrator. */
+  olga: Person;
+  /** An auditor. */
+  otto: Person;
+}
+
+/** Opens one house in each test of a file, and closes it after it. */
+export function stageEmergencies() {
+  let cast: Cast | undefined;
+  afterEach(async () => {
+    await cast?.[Symbol.asyncDispose]();
+    cast = undefined;
+  });
+  const opened = () => cast as Cast;
+  return {
+    async open(catalog: object = emergencyCatalog()): Promise<Emergency> {
+      cast = await openCast({ catalog });
+      const { house } = cast;
+      return {
+        ...cast,
+        sue: await house.person('sue', ['security']),
+        olga: await house.person('olga', ['platform']),
+        otto: await house.person('otto', ['audit']),
+      };
+    },
+    /** Requests the role, which gives access at once; returns the id of the request. */
+    use: (person = opened().ada) => ask(opened().house, person, { workflow: 'automatic', duration: 'PT1H' }),
+    /** Whom was told what of reviews. */
+    told: () =>
+      opened()
+        .house.provider.messages.filter(({ title }) => title.includes('eview'))
+        .map(({ to, title }) => [to, title])
+        .sort(),
+    entries: (type: string) => opened().house.database.sql`select * from ledger where type = ${type} order by seq`,
+  };
+}
+
+/** The reviews that a person sees. */
+export const shown = async (person: Person, filter: object = {}) => (await listReviews(person, filter)).reviews;
+
+/** The one review that a person sees. */
+export async function only(person: Person, filter: object = {}) {
+  const [one, ...others] = await shown(person, filter);
+  if (!one || others.length > 0) throw new Error(`${others.length + (one ? 1 : 0)} reviews are shown`);
+  return one;
+}

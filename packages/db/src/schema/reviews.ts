@@ -1,0 +1,45 @@
+import { sql } from 'drizzle-orm';
+import { check, foreignKey, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { appNow, instant, json } from './columns.js';
+import { executions } from './executions.js';
+import { users } from './people.js';
+
+/**
+ * That the use of a role for emergencies is to be reviewed. A trigger on `grants` opens it with the row that makes the access active;
+ * another trigger holds that it is closed once, changed no more, and deleted with its request alone.
+ */
+export const reviews = pgTable(
+  'reviews',
+  {
+    id: uuid('id').primaryKey().defaultRandom(),
+    /** The first request: what extends it is under the same review while that is open. */
+    executionId: uuid('execution_id').notNull(),
+    /** Who may close it, as the configuration said when the role was requested; addresses are folded. */
+    rule: json<{ users: string[]; groups: string[] }>('rule').notNull(),
+    openedAt: instant('opened_at').notNull().default(appNow),
+    /** When it is overdue: a time after the end of the access. */
+    dueAt: instant('due_at').notNull(),
+    closedAt: instant('closed_at'),
+    closedBy: uuid('closed_by'),
+    verdict: text('verdict').$type<'justified' | 'not_justified'>(),
+    note: text('note'),
+  },
+  (table) => [
+    foreignKey({
+      name: 'reviews_execution_fk',
+      columns: [table.executionId],
+      foreignColumns: [executions.id],
+    }).onDelete('cascade'),
+    foreignKey({ name: 'reviews_closed_by_fk', columns: [table.closedBy], foreignColumns: [users.id] }),
+    uniqueIndex('reviews_are_open_once').on(table.executionId).where(sql`${table.closedAt} is null`),
+    index('reviews_execution_idx').on(table.executionId),
+    index('reviews_due_idx').on(table.dueAt).where(sql`${table.closedAt} is null`),
+    index('reviews_opened_idx').on(table.openedAt, table.id),
+    check('review_verdict_is_known', sql`${table.verdict} in ('justified', 'not_justified')`),
+    check(
+      'review_is_closed_whole',
+      sql`num_nonnulls(${table.closedAt}, ${table.closedBy}, ${table.verdict}, ${table.note}) in (0, 4)`,
+    ),
+    check('review_has_a_note', sql`${table.note} <> ''`),
+  ],
+);
