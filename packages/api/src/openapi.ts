@@ -16,6 +16,7 @@ const tags: readonly { name: string; description: string }[] = [
   { name: 'executions', description: 'State and history of requests' },
   { name: 'approvals', description: 'Decisions on the requests of other people' },
   { name: 'access', description: 'Access that you hold now' },
+  { name: 'reviews', description: 'Reviews that follow the use of roles for emergencies' },
   { name: 'runs', description: 'Access for as long as a command runs' },
   { name: 'administration', description: 'What administrators and auditors see and do' },
   { name: 'configuration', description: 'Name, version and configuration of this service' },

@@ -13,6 +13,7 @@ import { logsRouter } from './routers/logs.js';
 import { preferencesRouter } from './routers/preferences.js';
 import { programRouter } from './routers/program.js';
 import { providersRouter } from './routers/providers.js';
+import { reviewsRouter } from './routers/reviews.js';
 import { rolesRouter } from './routers/roles.js';
 import { runsRouter } from './routers/runs.js';
 import { sessionsRouter } from './routers/sessions.js';
@@ -37,6 +38,7 @@ export const serverRouter = router({
   preferences: preferencesRouter,
   program: programRouter,
   providers: providersRouter,
+  reviews: reviewsRouter,
   roles: rolesRouter,
   runs: runsRouter,
   sessions: sessionsRouter,

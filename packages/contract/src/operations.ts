@@ -11,6 +11,7 @@ import type { executionOperations } from './executions.js';
 import type { logOperations } from './logs.js';
 import type { preferenceOperations } from './preferences.js';
 import type { providerOperations } from './providers.js';
+import type { reviewOperations } from './reviews.js';
 import type { roleOperations } from './roles.js';
 import type { runOperations } from './runs.js';
 import type { localSessionOperations, sessionOperations } from './sessions.js';
@@ -39,6 +40,7 @@ interface Routers {
   preferences: typeof preferenceOperations;
   program: typeof programOperations;
   providers: typeof providerOperations;
+  reviews: typeof reviewOperations;
   roles: typeof roleOperations;
   runs: typeof runOperations;
   sessions: typeof sessionOperations;

@@ -12,6 +12,7 @@ import * as fields from './fields.js';
 import * as logs from './logs.js';
 import * as preferences from './preferences.js';
 import * as providers from './providers.js';
+import * as reviews from './reviews.js';
 import * as roles from './roles.js';
 import * as runs from './runs.js';
 import * as sessions from './sessions.js';
@@ -33,6 +34,7 @@ const modules = [
   logs,
   preferences,
   providers,
+  reviews,
   roles,
   runs,
   sessions,

@@ -8,6 +8,7 @@ import { createElevation, type ElevationResource } from './resources/elevation.j
 import { createExecutions, type ExecutionsResource } from './resources/executions.js';
 import { createPreferences, type PreferencesResource } from './resources/preferences.js';
 import { createProviders, type ProvidersResource } from './resources/providers.js';
+import { createReviews, type ReviewsResource } from './resources/reviews.js';
 import { createRoles, type RolesResource } from './resources/roles.js';
 import { createRuns, type RunsResource } from './resources/runs.js';
 import { createSessions, type SessionsResource } from './resources/sessions.js';
@@ -47,6 +48,7 @@ export interface ClientOptions {
 export interface BelayClient {
   readonly providers: ProvidersResource;
   readonly roles: RolesResource;
+  readonly reviews: ReviewsResource;
   readonly runs: RunsResource;
   readonly workflows: WorkflowsResource;
   readonly elevation: ElevationResource;
@@ -89,6 +91,7 @@ export function createClient(options: ClientOptions): BelayClient {
   return {
     providers: createProviders(transport),
     roles: createRoles(transport),
+    reviews: createReviews(transport),
     runs: createRuns(transport),
     workflows: createWorkflows(transport),
     elevation: createElevation(transport),

@@ -9,6 +9,7 @@ export type { ElevationResource } from './resources/elevation.js';
 export type { ExecutionPages, ExecutionsResource, Extension } from './resources/executions.js';
 export type { PreferencesResource } from './resources/preferences.js';
 export type { ProvidersResource, SearchOptions } from './resources/providers.js';
+export type { ReviewsResource } from './resources/reviews.js';
 export type { RolesResource } from './resources/roles.js';
 export type { RunsResource } from './resources/runs.js';
 export type { SessionsResource } from './resources/sessions.js';

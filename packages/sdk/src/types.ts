@@ -105,6 +105,7 @@ export type {
   ProviderSummary,
   SessionAuthorization,
 } from '@belay/contract/providers';
+export type { Review, ReviewClosing, ReviewFilter, ReviewList, ReviewVerdict } from '@belay/contract/reviews';
 export type { Role, RoleGrant, RoleList, RoleStar, StarredRoles } from '@belay/contract/roles';
 export type { Beat, Run, RunEnd, RunRequest } from '@belay/contract/runs';
 export type {
