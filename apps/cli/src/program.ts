@@ -37,6 +37,7 @@ import { addPlan } from './commands/plan.js';
 import { addProviders } from './commands/providers.js';
 import { addRequest } from './commands/request.js';
 import { addRestore } from './commands/restore.js';
+import { addReviews } from './commands/reviews.js';
 import { addRoles } from './commands/roles.js';
 import { addRun } from './commands/run.js';
 import { addSchema } from './commands/schema.js';
@@ -92,6 +93,7 @@ function addCommands(root: Parent): void {
   addAccessList(access);
   addAccessReturn(access);
   addAccessRevoke(access);
+  addReviews(addGroup(root, 'reviews', 'reviews of emergency access'));
   addSessions(root);
   addNotifications(root);
   addLogs(root);

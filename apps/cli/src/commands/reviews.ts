@@ -1,0 +1,101 @@
+import type { BelayClient, ReviewFilter, ReviewVerdict } from '@belay/sdk';
+import { Option } from 'commander';
+import { CliError, usage } from '../cli-error.js';
+import { addCommand, type Parent } from '../command.js';
+import { findRequest } from '../find-request.js';
+import { printable } from '../output/printable.js';
+
+interface Listing {
+  status?: NonNullable<ReviewFilter['status']>;
+  execution?: string;
+}
+
+interface Closing {
+  verdict: ReviewVerdict;
+  note: string;
+}
+
+/** How many reviews are shown, and among how many the beginning of an id is looked for. */
+const shown = 100;
+
+/** Declares `belay reviews`, which lists the reviews of emergency access, and `belay reviews close`. */
+export function addReviews(parent: Parent): void {
+  addCommand<Listing>(parent, {
+    name: 'list',
+    description: 'list the reviews of emergency access that name you, or all of them for administrators and auditors',
+    examples: ['reviews', 'reviews --status overdue', 'reviews --execution 0197…'],
+    isDefault: true,
+    items: ({ reviews }) => reviews,
+    values: { execution: 'executions' },
+    options: (command) =>
+      command
+        .addOption(
+          new Option('--status <status>', 'which reviews; default: those that are open').choices([
+            'open',
+            'overdue',
+            'closed',
+            'all',
+          ]),
+        )
+        .option('--execution <id>', 'only those of this request'),
+    run: async ({ options: { status, execution }, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const execution_id = execution && (await findRequest(client, execution, signal));
+      const filter = { ...(status && { status }), ...(execution_id && { execution_id }) };
+      const list = await client.reviews.list(filter, { limit: shown, signal });
+      const ids = output.ids(list.reviews.map(({ id }) => id));
+      output.result(list, () =>
+        output.table(
+          ['Review', 'Used by', 'Role', 'Reason', 'Until', 'Review by', 'State', 'Note'],
+          list.reviews.map((one, index) => [
+            ids[index],
+            one.requester.email,
+            one.role,
+            one.reason,
+            output.time(one.active_until),
+            output.time(one.due_at),
+            one.verdict?.replace('_', ' ') ?? (one.overdue ? 'overdue' : 'open'),
+            one.note,
+          ]),
+          'No reviews',
+        ),
+      );
+      if (list.next !== null) output.note(`Showing the first ${shown} reviews.`);
+      return undefined;
+    },
+  });
+  addCommand<Closing>(parent, {
+    name: 'close <id>',
+    description: 'close a review, by its id or the beginning of it, when the access has ended',
+    examples: ["reviews close 0197… --verdict justified --note 'INC-4711: the database was down'"],
+    options: (command) =>
+      command
+        .addOption(
+          new Option('--verdict <verdict>', 'what you found')
+            .choices(['justified', 'not_justified'])
+            .makeOptionMandatory(),
+        )
+        .requiredOption('--note <text>', 'why, written to the audit log'),
+    run: async ({ args: [given = ''], options: { verdict, note }, output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const id = await findReview(client, given, signal);
+      const closed = await client.reviews.close({ id, verdict, note }, { signal });
+      output.result(closed, () =>
+        printable(`The use of ${closed.role} by ${closed.requester.email}: ${verdict.replace('_', ' ')}`),
+      );
+      return undefined;
+    },
+  });
+}
+
+/** Returns the id of the open review that begins with a text; a whole id as it is, for the server to reject. */
+async function findReview(client: BelayClient, text: string, signal: AbortSignal): Promise<string> {
+  if (text.length >= 36) return text;
+  const { reviews } = await client.reviews.list({}, { limit: shown, signal });
+  const found = reviews.filter(({ id, execution_id }) => [id, execution_id].some((one) => one.startsWith(text)));
+  if (found.length > 1) throw usage(`${text} is ambiguous: ${found.map(({ id }) => id).join(', ')}`);
+  const [one] = found;
+  if (text === '' || one === undefined)
+    throw new CliError('not_found', `no open review begins with ${text}; see: belay reviews`);
+  return one.id;
+}
