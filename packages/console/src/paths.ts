@@ -8,6 +8,7 @@ const places: Readonly<Record<string, { list: string; one: string }>> = {
   audit: { list: '/logs', one: '/logs' },
   inbox: { list: '/approvals', one: '/approvals' },
   requests: { list: '/executions', one: '/execution' },
+  reviews: { list: '/reviews', one: '/reviews' },
   roles: { list: '/roles', one: '/role' },
   settings: { list: '/preferences', one: '/preferences' },
   systems: { list: '/providers', one: '/provider' },
@@ -20,6 +21,7 @@ export type Place =
   | 'audit'
   | 'inbox'
   | 'requests'
+  | 'reviews'
   | 'roles'
   | 'settings'
   | 'systems'

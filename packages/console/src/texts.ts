@@ -12,6 +12,7 @@ import { dialogPart, formPart, listPart, readable, statusPart, timePart, words }
 import { providers } from './texts/providers.js';
 import { reference } from './texts/reference.js';
 import { dynamic, suggest } from './texts/request.js';
+import { reviews } from './texts/reviews.js';
 import { role, roles } from './texts/roles.js';
 import { settings } from './texts/settings.js';
 import { device, program, signIn } from './texts/sign-in.js';
@@ -49,6 +50,7 @@ export const texts = {
   providers,
   readable,
   reference,
+  reviews,
   settings,
   role,
   roles,

@@ -10,9 +10,11 @@ import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js'
 import { Comments } from './parts/comments.js';
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
+import { addressWith } from './parts/list.js';
 import { Person } from './parts/people.js';
 import { Badge } from './parts/status.js';
 import { TimeBar, TimeLeft, When } from './parts/time.js';
+import { type Review, ReviewBadge } from './reviews.js';
 import { AskForm } from './role.js';
 import type { RoleDetails, Workflows } from './roles.js';
 import { Timeline } from './timeline.js';
@@ -26,6 +28,8 @@ export interface Beside {
   comments?: Outputs['comments']['list'] | undefined;
   /** Who can decide on the open approval. */
   approvers?: Outputs['approvals']['approvers'] | undefined;
+  /** The review of this use of a role for emergencies. */
+  review?: Review | undefined;
   /** The role of the viewer's own request as it is now, and its enabled workflows. */
   role?: RoleDetails | undefined;
   workflows?: Workflows;
@@ -99,6 +103,12 @@ export function executionPage(execution: Execution, beside: Beside, view: View):
                 [texts.execution.duration, durationInWords(execution.duration)],
                 [texts.execution.requested, <When at={execution.start_time} view={view} />],
                 execution.break_glass && [texts.execution.emergency, texts.execution.emergencyTold],
+                beside.review !== undefined && [
+                  texts.reviews.review,
+                  <a href={addressWith(at('reviews'), { execution_id: beside.review.execution_id })}>
+                    <ReviewBadge review={beside.review} />
+                  </a>,
+                ],
                 execution.extends !== null && [
                   texts.execution.extends,
                   <a href={at('requests', execution.extends)}>{texts.execution.earlierRequest}</a>,

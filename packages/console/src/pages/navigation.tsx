@@ -36,6 +36,13 @@ export const navigation: readonly Section[] = [
       { href: at('systems'), icon: 'server', text: texts.page.systems, paths: ['providers', 'provider'] },
       { href: at('workflows'), icon: 'workflow', text: texts.page.workflows, paths: ['workflows', 'workflow'] },
       { href: at('audit'), icon: 'scroll-text', text: texts.page.auditLog, paths: ['logs'] },
+      {
+        href: at('reviews'),
+        icon: 'list-checks',
+        text: texts.reviews.title,
+        paths: ['reviews'],
+        when: ({ oversight, reviews }) => oversight !== null || reviews === true,
+      },
       { href: at('settings'), icon: 'bell', text: texts.settings.title, paths: ['preferences'] },
       {
         href: at('admin', 'access'),

@@ -19,6 +19,7 @@ import { logsPage } from './logs.js';
 import { addressWith } from './parts/list.js';
 import { programPage } from './program.js';
 import { providerPage, providersPage } from './providers.js';
+import { reviewsPage } from './reviews.js';
 import { type AroundRole, rolePage } from './role.js';
 import { type AroundRoles, type RoleDetails, rolesPage, type Workflows } from './roles.js';
 import { searchPage } from './search.js';
@@ -113,15 +114,18 @@ const table: Readonly<Record<string, Render>> = {
   'executions.get': async (output: Outputs['executions']['get'], view, ask) => {
     const id = output.workflow_id;
     const open = output.approvals.some(({ status }) => status === 'open');
-    const [inbox, comments, approvers, role] = await Promise.all([
+    const [inbox, comments, approvers, reviewed, role] = await Promise.all([
       ask<Outputs['approvals']['inbox']>('approvals.inbox', { id }),
       ask<Outputs['comments']['list']>('comments.list', { id }),
       open ? ask<Outputs['approvals']['approvers']>('approvals.approvers', { id }) : undefined,
+      output.break_glass ? ask<Outputs['reviews']['list']>('reviews.list', { execution_id: id }) : undefined,
       isOwn(output, view) && !isDynamic(output) ? ask<RoleDetails>('roles.get', { role: output.role }) : undefined,
     ]);
     const item = inbox?.approvals.find(({ execution_id }) => execution_id === id);
     const workflows = await workflowsOf(role === undefined ? [] : [role], ask);
-    return { page: executionPage(output, { item, comments, approvers, role, workflows }, view) };
+    return {
+      page: executionPage(output, { item, comments, approvers, review: reviewed?.reviews[0], role, workflows }, view),
+    };
   },
   'executions.extend': requested,
   'executions.list': async (output: Outputs['executions']['list'], view, ask) => {
@@ -143,6 +147,10 @@ const table: Readonly<Record<string, Render>> = {
     return { page: providerPage(output, roles?.roles, view) };
   },
   'providers.list': (output: Outputs['providers']['list'], view) => ({ page: providersPage(output, view) }),
+  'reviews.close': (output: Outputs['reviews']['close']) => ({
+    redirect: addressWith(at('reviews'), { execution_id: output.execution_id }),
+  }),
+  'reviews.list': (output: Outputs['reviews']['list'], view) => ({ page: reviewsPage(output, view) }),
   'roles.get': async (output: Outputs['roles']['get'], view, ask) => ({
     page: rolePage(output, await aroundRole(output, ask), view),
   }),

@@ -63,6 +63,8 @@ const tellings: Readonly<Record<string, Tell>> = {
   'grant.expired': () => ({ text: texts.timeline.timeOver, tone: 'warn' }),
   'execution.cancel_requested': ({ message }) => ({ text: readable(message), tone: 'warn' }),
   'execution.terminated': ({ message }) => ({ text: readable(message), tone: 'bad' }),
+  'review.opened': ({ message }) => ({ text: readable(message), tone: 'warn' }),
+  'review.closed': asItIs,
   'comment.added': asItIs,
   'comment.question': asItIs,
   'comment.answer': asItIs,

@@ -23,6 +23,8 @@ export interface Frame {
   waiting: number;
   /** Whether the viewer oversees everyone's requests; only an administrator acts. */
   oversight: 'administrator' | 'auditor' | null;
+  /** Whether reviews of emergencies wait that the viewer sees. */
+  reviews?: boolean;
   /** The page of this server whose form was sent, and where to sign in to come back to it; absent for other requests. */
   sentFrom?: { path: string; signIn: string };
   /** Returns the CSRF token of a form that posts to this address, bound to the session and the address. */

@@ -130,12 +130,13 @@ async function createView(
 ): Promise<View> {
   const { router, basePath, context, input } = shown;
   const frame = frameOf(context, basePath);
-  const [inbox, whoami] =
+  const [inbox, whoami, reviews] =
     frame.viewer === null
       ? []
       : await Promise.all([
           ask<{ total: number }>('approvals.inbox', { limit: 1 }),
           ask<{ oversight?: 'administrator' | 'auditor' }>('auth.whoami'),
+          ask<{ reviews: unknown[] }>('reviews.list', { limit: 1 }),
         ]);
   return {
     ...frame,
@@ -144,6 +145,7 @@ async function createView(
     once: () => context.core.newId(),
     waiting: inbox?.total ?? 0,
     oversight: whoami?.oversight ?? null,
+    reviews: (reviews?.reviews.length ?? 0) > 0,
     offers: (procedure) => procedure in router._def.procedures,
   };
 }
