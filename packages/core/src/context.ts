@@ -98,6 +98,8 @@ export interface Context extends Store {
   suggester?: ModelSuggester | undefined;
   /** The health of the service of `services.encryption`; absent with the local keyring. */
   encryption?: { health(): Promise<string> } | undefined;
+  /** How many providers would not grant a role of the configuration; absent where nothing looks. */
+  obstacles?: { count(): number } | undefined;
   /** The vault of `services.vault` that this process has open. */
   vault?: { configured(): boolean; health(): Promise<string> } | undefined;
 }

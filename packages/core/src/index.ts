@@ -184,6 +184,7 @@ export { searchRoles } from './suggestions/search-roles.js';
 export { readApiConfiguration, readSync } from './system/configuration.js';
 export { readHealth } from './system/health.js';
 export { readMetrics } from './system/metrics.js';
+export { listOffered, type Offered, watchObstacles } from './system/obstacles.js';
 export { createReadiness } from './system/readiness.js';
 export { type Timing, timing } from './timing.js';
 export type { KeyWrapping } from './tokens/data-key.js';

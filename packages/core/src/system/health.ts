@@ -87,6 +87,9 @@ async function engineHealth(ctx: Context): Promise<string> {
     ...(disabled > 0 ? [`${disabled} channels want no more messages; change their configuration`] : []),
     ...(reviews > 0 ? [`${reviews} reviews of emergency access overdue; see "belay reviews"`] : []),
   ];
+  const obstructed = ctx.obstacles?.count() ?? 0;
+  if (obstructed > 0)
+    alarms.push(`${obstructed} providers would not grant roles of the configuration; see the log, or "belay doctor"`);
   return alarms.length === 0 ? 'healthy' : `degraded: ${alarms.join(', ')}`;
 }
 

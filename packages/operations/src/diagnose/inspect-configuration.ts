@@ -1,6 +1,6 @@
-import type { Catalog } from '@belay/core';
+import { listOffered, type Offered } from '@belay/core';
 import { clock, oneLine } from '@belay/program';
-import type { Access, ProviderClient, Weakness } from '@belay/providers';
+import type { ProviderClient, Weakness } from '@belay/providers';
 import { compileConfiguration, type Refused } from '../config/compile-configuration.js';
 
 export interface ProviderInspection {
@@ -43,31 +43,6 @@ export function inspectConfiguration(
       }));
     return { ok: true, callbacks, providers: await Promise.all(inspections) };
   });
-}
-
-/** An access that roles of the configuration grant. */
-interface Offered {
-  access: Access;
-  roles: string[];
-}
-
-/** Returns what each provider is to grant, every access once. */
-function listOffered({ roles }: Pick<Catalog, 'roles'>): Map<string, Offered[]> {
-  const offered = new Map<string, Map<string, Offered>>();
-  for (const { name, enabled, accesses } of roles.values()) {
-    if (!enabled) continue;
-    for (const [provider, granted] of accesses) {
-      const there = offered.get(provider) ?? new Map<string, Offered>();
-      offered.set(provider, there);
-      for (const access of granted) {
-        const key = JSON.stringify(access);
-        const known = there.get(key);
-        if (known) known.roles.push(name);
-        else there.set(key, { access, roles: [name] });
-      }
-    }
-  }
-  return new Map([...offered].map(([provider, there]) => [provider, [...there.values()]]));
 }
 
 type Inspectable = Pick<ProviderClient, 'check' | 'weaknesses' | 'obstacles' | 'close'>;

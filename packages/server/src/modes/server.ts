@@ -11,6 +11,7 @@ import {
   openCatalog,
   openChanges,
   timing,
+  watchObstacles,
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { findFreePort } from '@belay/host';
@@ -137,6 +138,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   if (changes) closing.add('The listener for changes', () => changes.close());
   const meters = createMeters();
   closing.add('The meters', async () => meters.close());
+  const obstacles = watchObstacles({ catalog, log, timeout: timing.callTimeout, now });
   const context: Context = {
     db,
     catalog,
@@ -144,6 +146,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     keyring,
     encryption,
     vault: watchVault(references, log),
+    obstacles,
     evaluate: expressions.evaluate,
     timing,
     log,
@@ -169,6 +172,8 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     },
   });
   await serve({ context, backend, environment, databaseUrl: storage.url, address: baseUrl, meters, demo, closing });
+  // Behind the start, which no provider holds up.
+  obstacles.count();
   return {
     baseUrl: baseUrl?.public,
     program: context.program,
