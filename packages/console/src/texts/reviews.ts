@@ -24,7 +24,7 @@ export const reviews = {
   by: (person: Inserted) => `${person}, `,
   note: 'Note',
   noteLabel: 'What you found (kept in the audit log)',
-  close: 'Close review',
+  close: 'Review use',
   closeTitle: 'Was this use justified?',
   review: 'Review',
 } as const;
