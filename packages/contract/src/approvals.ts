@@ -45,6 +45,7 @@ export const inboxEntry = z.object({
   comments: z.number().int().describe('How many comments there are on the request'),
   open_question: z.boolean().describe('Whether the last question about the request has no answer yet'),
   extends: z.string().nullable().describe('The execution whose access this one would extend; null for any other'),
+  break_glass: z.boolean().describe('Whether the role is one for emergencies, whose use is told'),
 });
 /** A request that waits for the decision of its reader. */
 export type InboxEntry = z.infer<typeof inboxEntry>;

@@ -5,7 +5,7 @@ import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js'
 import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { Empty } from './parts/list.js';
-import { Badge } from './parts/status.js';
+import { Badge, EmergencyMark } from './parts/status.js';
 import { TimeBar, TimeLeft, When } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
@@ -52,7 +52,10 @@ function AccessList(props: { access: Held[]; heading: 'h2' | 'h3'; view: View })
             <Heading>
               <a href={at('requests', held.execution_id)}>{held.role}</a>
             </Heading>
-            <Badge status={held.state} />
+            <span class="badges">
+              {held.break_glass && <EmergencyMark />}
+              <Badge status={held.state} />
+            </span>
           </div>
           <Facts
             facts={[

@@ -5,6 +5,7 @@ import { texts } from '../texts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
 import { Icon } from './parts/icon.js';
 import { Empty, Row } from './parts/list.js';
+import { EmergencyMark } from './parts/status.js';
 import { Glyph } from './parts/system.js';
 import type { RoleDetails } from './roles.js';
 import { type Outputs, type Page, to, type View } from './view.js';
@@ -107,7 +108,10 @@ function Pick({ item, provider, role }: Picked): VNode {
         <span class="row-title">{role.name}</span>
         <span class="row-sub">{role.description}</span>
       </label>
-      <span class="row-side">{texts.roles.upTo(durationInWords(role.max_duration))}</span>
+      <span class="row-side">
+        {role.break_glass === true && <EmergencyMark />}
+        {texts.roles.upTo(durationInWords(role.max_duration))}
+      </span>
     </li>
   );
 }

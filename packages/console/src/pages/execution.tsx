@@ -12,7 +12,7 @@ import { Facts } from './parts/facts.js';
 import { PostForm } from './parts/form.js';
 import { addressWith } from './parts/list.js';
 import { Person } from './parts/people.js';
-import { Badge } from './parts/status.js';
+import { Badge, EmergencyMark } from './parts/status.js';
 import { TimeBar, TimeLeft, When } from './parts/time.js';
 import { type Review, ReviewBadge } from './reviews.js';
 import { AskForm } from './role.js';
@@ -44,6 +44,7 @@ export function executionPage(execution: Execution, beside: Beside, view: View):
   return {
     title: texts.execution.for(execution.role, own ? 'you' : execution.user),
     crumbs: [{ href: at('requests'), text: texts.page.requests }],
+    ...(execution.break_glass ? { mark: <EmergencyMark /> } : {}),
     lead: texts.execution.lead(listInWords(execution.providers), durationInWords(execution.duration)),
     ...(state.over ? {} : { live: { watch: id } }),
     content: (

@@ -4,7 +4,7 @@ import { texts } from '../texts.js';
 import { ReturnForm } from './access.js';
 import { Empty, Row, SearchField } from './parts/list.js';
 import { Avatar } from './parts/people.js';
-import { Badge, StateBadge } from './parts/status.js';
+import { Badge, EmergencyMark, StateBadge } from './parts/status.js';
 import { Glyph } from './parts/system.js';
 import { Ago, TimeBar, TimeLeft } from './parts/time.js';
 import type { Outputs, Page, View } from './view.js';
@@ -75,6 +75,7 @@ function Waiting({ inbox, view }: { inbox: Found['inbox']; view: View }): VNode 
             title={`${item.requester.name}${texts.home.requests}${item.role}`}
             sub={item.reason}
           >
+            {item.break_glass && <EmergencyMark />}
             <span>{durationInWords(item.duration)}</span>
             <Ago at={item.created_at} view={view} />
           </Row>
@@ -90,9 +91,10 @@ function Held({ access, view }: { access: Found['access']['access']; view: View 
 }
 
 function HeldRow({ held, view }: { held: Found['access']['access'][number]; view: View }): VNode {
-  const { id, execution_id, role, provider, granted_at, expires_at, state } = held;
+  const { id, execution_id, role, provider, granted_at, expires_at, state, break_glass } = held;
   return (
     <Row key={id} href={at('requests', execution_id)} sign={<Glyph type={provider} />} title={role} sub={provider}>
+      {break_glass && <EmergencyMark />}
       {expires_at !== null && (
         <span class="time-left">
           <TimeLeft until={expires_at} view={view} />
@@ -119,6 +121,7 @@ function Open({ executions, view }: { executions: Found['executions']['execution
           title={execution.role}
           sub={execution.reason === '' ? listInWords(execution.providers) : execution.reason}
         >
+          {execution.break_glass && <EmergencyMark />}
           <Ago at={execution.start_time} view={view} />
           <StateBadge state={execution.state} />
         </Row>

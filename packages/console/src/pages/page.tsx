@@ -91,7 +91,10 @@ function Head({ page }: { page: Page }): VNode {
         </nav>
       )}
       <div class="page-head-row">
-        <h1>{page.title}</h1>
+        <div class="page-title">
+          <h1>{page.title}</h1>
+          {page.mark}
+        </div>
         {page.actions !== undefined && <div class="actions">{page.actions}</div>}
       </div>
       {page.lead !== undefined && <p class="lead">{page.lead}</p>}

@@ -7,6 +7,7 @@ import { whoDecides } from './approvers.js';
 import { type Fact, Facts } from './parts/facts.js';
 import { Field, PostForm, Refused, sent } from './parts/form.js';
 import { Icon } from './parts/icon.js';
+import { EmergencyMark, EmergencyNotice } from './parts/status.js';
 import { held, permitted, type RoleDetails, type Workflows } from './roles.js';
 import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
@@ -26,6 +27,7 @@ export function rolePage(role: RoleDetails, { workflows, starred }: AroundRole, 
     title: role.name,
     lead: role.description,
     crumbs: [{ href: at('roles'), text: texts.roles.title }],
+    ...(role.break_glass === true ? { mark: <EmergencyMark /> } : {}),
     actions: <StarForm role={role.name} starred={starred} view={view} />,
     content: (
       <>
@@ -137,7 +139,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
     <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()}>
       <Refused view={view} labels={labels} />
       <input type="hidden" name="role" value={role.name} />
-      {role.break_glass === true && <p class="hint">{texts.role.emergencyTold}</p>}
+      {role.break_glass === true && <EmergencyNotice text={texts.role.emergencyTold} />}
       <Field
         view={view}
         name="reason"

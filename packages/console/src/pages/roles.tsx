@@ -5,7 +5,7 @@ import { whoDecides } from './approvers.js';
 import { AccessWords, ProviderLink } from './parts/access.js';
 import { Icon } from './parts/icon.js';
 import { Empty, Row, SearchField } from './parts/list.js';
-import { Badge } from './parts/status.js';
+import { Badge, EmergencyMark } from './parts/status.js';
 import { Glyph } from './parts/system.js';
 import { TimeLeft } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
@@ -192,7 +192,7 @@ function RoleRow(props: { role: RoleDetails; system?: string | undefined; around
       sub={role.description}
       sign={pick !== undefined && <Select role={role.name} provider={pick} />}
     >
-      {role.break_glass === true && <span class="badge warn">{texts.roles.emergency}</span>}
+      {role.break_glass === true && <EmergencyMark />}
       {held !== undefined ? (
         <>
           {held.expires_at !== null && <TimeLeft until={held.expires_at} view={view} />}

@@ -46,6 +46,8 @@ export interface View extends Frame {
 
 export interface Page {
   title: string;
+  /** A mark beside the title. */
+  mark?: ComponentChildren;
   /** One or two quiet sentences under the title. */
   lead?: ComponentChildren;
   /** The pages above this one. */

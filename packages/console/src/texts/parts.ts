@@ -9,6 +9,16 @@ export const formPart = {
   checkFields: 'check the fields below.',
 } as const;
 
+export const filtersPart = {
+  notApplied: 'The list was not filtered: ',
+  clear: 'Clear filters',
+  set: ' set',
+  any: 'Any',
+  utc: '(UTC)',
+  localTime: '(your time)',
+  reversed: '“From” is after “Until”, so nothing can match.',
+} as const;
+
 export const listPart = {
   pages: 'Pages',
   previous: 'Previous',
@@ -31,6 +41,7 @@ export const statusPart = {
   approved: 'Approved',
   expired: 'Expired',
   withdrawn: 'Withdrawn',
+  emergency: 'Emergency',
 } as const;
 
 export const timePart = {

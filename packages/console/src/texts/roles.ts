@@ -46,7 +46,6 @@ export const roles = {
   systems: 'Systems',
   found: 'Best matches',
   requested: 'Requested',
-  emergency: 'Emergency',
   select: (role: Inserted, system: Inserted) => `Select ${role} at ${system}`,
   requestSelected: 'Request selected roles',
   upTo: (duration: Inserted) => `up to ${duration}`,

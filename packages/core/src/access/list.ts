@@ -33,6 +33,7 @@ export async function listAccess(ctx: ActorStore): Promise<AccessList> {
       expires_at: expiryOf(grant),
       ...aftermathOf(ctx, entitlement.provider, entitlement.access as Access),
       pending: entitlement.pending,
+      break_glass: (input as ElevationInput).break_glass !== undefined,
     })),
   };
 }

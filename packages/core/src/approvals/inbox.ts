@@ -71,6 +71,7 @@ export async function listInbox(ctx: ActorStore, input: PageOf & InboxFilter = {
         extended: sql<
           string | null
         >`(select ${executions.extendsId} from ${executions} where ${executions.id} = ${approvals.executionId})`,
+        breakGlass: sql<boolean>`(select ${executions.input} ? 'break_glass' from ${executions} where ${executions.id} = ${approvals.executionId})`,
       })
       .from(turns)
       .innerJoin(approvals, eq(approvals.id, turns.id))
@@ -172,9 +173,10 @@ interface Row {
   remarks: number;
   question: boolean;
   extended: string | null;
+  breakGlass: boolean;
 }
 
-function describe(ctx: Store, { approval: row, made, remarks, question, extended }: Row): InboxEntry {
+function describe(ctx: Store, { approval: row, made, remarks, question, extended, breakGlass }: Row): InboxEntry {
   const subject = row.subject as ApprovalSubject;
   return {
     id: row.id,
@@ -205,5 +207,6 @@ function describe(ctx: Store, { approval: row, made, remarks, question, extended
     comments: remarks,
     open_question: question,
     extends: extended,
+    break_glass: breakGlass,
   };
 }

@@ -23,6 +23,7 @@ import info from 'lucide/dist/esm/icons/info.mjs';
 import keyRound from 'lucide/dist/esm/icons/key-round.mjs';
 import layers from 'lucide/dist/esm/icons/layers.mjs';
 import listChecks from 'lucide/dist/esm/icons/list-checks.mjs';
+import listFilter from 'lucide/dist/esm/icons/list-filter.mjs';
 import lock from 'lucide/dist/esm/icons/lock.mjs';
 import logOut from 'lucide/dist/esm/icons/log-out.mjs';
 import mail from 'lucide/dist/esm/icons/mail.mjs';
@@ -35,6 +36,7 @@ import search from 'lucide/dist/esm/icons/search.mjs';
 import server from 'lucide/dist/esm/icons/server.mjs';
 import settings from 'lucide/dist/esm/icons/settings.mjs';
 import shieldCheck from 'lucide/dist/esm/icons/shield-check.mjs';
+import siren from 'lucide/dist/esm/icons/siren.mjs';
 import sparkles from 'lucide/dist/esm/icons/sparkles.mjs';
 import star from 'lucide/dist/esm/icons/star.mjs';
 import timer from 'lucide/dist/esm/icons/timer.mjs';
@@ -73,6 +75,7 @@ const shapes = {
   'key-round': keyRound,
   layers,
   'list-checks': listChecks,
+  'list-filter': listFilter,
   lock,
   'log-out': logOut,
   mail,
@@ -85,6 +88,7 @@ const shapes = {
   server,
   settings,
   'shield-check': shieldCheck,
+  siren,
   sparkles,
   star,
   timer,

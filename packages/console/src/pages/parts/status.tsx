@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { texts } from '../../texts.js';
+import { Icon } from './icon.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain';
 
@@ -39,6 +40,26 @@ const statuses: Words = {
 /** Renders the state of a request as a badge. */
 export function StateBadge({ state }: { state: string }): VNode {
   return <Badge status={state} words={states} />;
+}
+
+/** Renders the mark of a role for emergencies, and of what was requested or is held by one. */
+export function EmergencyMark(): VNode {
+  return (
+    <span class="badge alarm">
+      <Icon name="siren" />
+      {texts.statusPart.emergency}
+    </span>
+  );
+}
+
+/** Renders what the use of a role for emergencies means, where it is requested or decided. */
+export function EmergencyNotice({ text }: { text: string }): VNode {
+  return (
+    <p class="notice alarm">
+      <Icon name="siren" />
+      <span>{text}</span>
+    </p>
+  );
 }
 
 /** Renders a status as a word; the colour adds no information. */
