@@ -25,6 +25,7 @@ const contract = [
   'limits',
   'logs',
   'metadata',
+  'moments',
   'operations',
   'outage',
   'paging',

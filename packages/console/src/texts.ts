@@ -8,7 +8,7 @@ import { cart, home } from './texts/home.js';
 import { inbox } from './texts/inbox.js';
 import { logs } from './texts/logs.js';
 import { draft, error, page, search } from './texts/page.js';
-import { dialogPart, formPart, listPart, readable, statusPart, timePart, words } from './texts/parts.js';
+import { dialogPart, filtersPart, formPart, listPart, readable, statusPart, timePart, words } from './texts/parts.js';
 import { providers } from './texts/providers.js';
 import { reference } from './texts/reference.js';
 import { dynamic, suggest } from './texts/request.js';
@@ -41,6 +41,7 @@ export const texts = {
   execution,
   executionState,
   executions,
+  filtersPart,
   formPart,
   home,
   listPart,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { workflowStatus } from './executions.js';
-import { done, eventName, instant, name, opaque, time } from './fields.js';
+import { done, eventName, instant, moment, name, opaque } from './fields.js';
 import { limits } from './limits.js';
 import { logLevel } from './logs.js';
 import { mutation, query } from './operation.js';
@@ -93,8 +93,8 @@ export const auditFilter = z.strictObject({
   type: name.optional().describe('The event'),
   level: logLevel.optional(),
   execution_id: name.optional(),
-  since: time.optional().describe('Inclusive'),
-  until: time.optional().describe('Inclusive'),
+  since: moment.optional(),
+  until: moment.optional(),
 });
 export type AuditFilter = z.input<typeof auditFilter>;
 

@@ -203,7 +203,9 @@ export const executionPhase = z.enum(['open', 'active', 'past']);
  */
 export type ExecutionPhase = z.infer<typeof executionPhase>;
 
-const timeOrDay = z.union([time, day]);
+const timeOrDay = z.union([time, day], {
+  error: 'must be a day or a time, for example 2026-01-31 or 2026-01-31T09:30:00Z',
+});
 
 const executionFilter = {
   status: z

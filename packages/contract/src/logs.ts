@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventName, instant, name, remark, time } from './fields.js';
+import { eventName, instant, moment, name, remark, time } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
 
@@ -12,8 +12,8 @@ export const logFilter = z.strictObject({
   user: name.optional().describe('E-mail address of who acted, or of whom it concerns'),
   workflow_id: name.optional(),
   type: name.optional(),
-  since: time.optional().describe('Inclusive'),
-  until: time.optional().describe('Inclusive'),
+  since: moment.optional(),
+  until: moment.optional(),
   limit: z.number().int().min(1).max(limits.page).optional(),
 });
 export type LogFilter = z.input<typeof logFilter>;

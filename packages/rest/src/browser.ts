@@ -22,8 +22,8 @@ export interface Exchange<Context extends RestContext> {
 }
 
 /**
- * Returns a form of our own that was rejected comes back as it was filled in, with what is wrong with it. True when it
- * did.
+ * Shows a form of our own that was rejected as it was filled in, with what is wrong with it: one that was posted, or the filters of
+ * a list, which are in its address. Returns whether there is a page for it.
  */
 export async function showAgain<Context extends RestContext>(
   { options, request, response, context }: Exchange<Context>,
@@ -31,9 +31,11 @@ export async function showAgain<Context extends RestContext>(
   input: RequestInput,
   thrown: unknown,
 ): Promise<boolean> {
-  if (!input.ownForm || context.request.accepts !== 'html' || request.method !== 'POST') return false;
+  if (context.request.accepts !== 'html') return false;
   const { status, body } = published(thrown);
-  if (status >= 500 && status !== 503) return false;
+  const isList = request.method === 'GET' && operation.type === 'query' && status === 400;
+  const isForm = request.method === 'POST' && input.ownForm && (status < 500 || status === 503);
+  if (!isList && !isForm) return false;
   const markup = await options.hooks.render.rejected({ operation, context, input: input.fields }, body);
   if (markup === undefined) return false;
   if (status === 503) response.setHeader('Retry-After', '5');

@@ -1,9 +1,11 @@
 import type { VNode } from 'preact';
 import { at } from '../paths.js';
 import { texts } from '../texts.js';
+import { FilterDay, FilterField, SetCount } from './parts/filters.js';
+import { Refused } from './parts/form.js';
 import { addressWith, Empty, Paging, Row, SearchField, type Tab, Tabs } from './parts/list.js';
 import { Person } from './parts/people.js';
-import { StateBadge } from './parts/status.js';
+import { EmergencyMark, StateBadge } from './parts/status.js';
 import { Glyph } from './parts/system.js';
 import { Ago } from './parts/time.js';
 import { readable } from './readable.js';
@@ -43,15 +45,15 @@ export function executionsPage(
   return {
     title: texts.executions.title,
     lead: texts.executions.lead,
-    ...(filter.status === undefined || filter.status === 'open' || filter.status === 'active'
+    ...(view.refused === undefined && ['open', 'active'].includes(filter.status ?? 'open')
       ? { live: { every: 5 } }
       : {}),
     content: (
       <>
         <Tabs label={texts.executions.tabs} tabs={tabsOf(filter, oversees)} />
-        <Filters filter={filter} />
+        <Filters filter={filter} view={view} />
         <div id="requests" data-region>
-          <ExecutionRows executions={executions} view={view} more={next !== null} />
+          {view.refused === undefined && <ExecutionRows executions={executions} view={view} more={next !== null} />}
         </div>
         <Paging older={next === null ? undefined : listAt(filter, next)} />
       </>
@@ -75,24 +77,26 @@ function tabsOf(filter: Filter, oversees: boolean): Tab[] {
   ];
 }
 
+const labels = {
+  role: texts.executions.role,
+  provider: texts.executions.system,
+  person: texts.executions.person,
+  from: texts.executions.from,
+  to: texts.executions.to,
+};
+
 /** Renders the search and the filters; a submitted form goes to an address with all of them. */
-function Filters({ filter }: { filter: Filter }): VNode {
+function Filters({ filter, view }: { filter: Filter; view: View }): VNode {
   const { status, decided_by, q, role, provider, person, from, to } = filter;
-  const text = (name: string, label: string, value: string | undefined) => (
-    <div>
-      <label for={`filter-${name}`}>{label}</label>
-      <input id={`filter-${name}`} name={name} value={value ?? ''} autocomplete="off" />
-    </div>
-  );
-  const day = (name: string, label: string, value: string | undefined) => (
-    <div>
-      <label for={`filter-${name}`}>{label}</label>
-      <input id={`filter-${name}`} name={name} type="date" value={value?.slice(0, 10) ?? ''} />
-    </div>
-  );
-  const more = [role, provider, person, from, to].some((value) => value !== undefined && value !== 'anyone');
+  const set = [role, provider, person === 'anyone' ? undefined : person, from, to].filter(Boolean).length;
+  const unfiltered = listAt({
+    ...(status === undefined ? {} : { status }),
+    ...(decided_by === undefined ? {} : { decided_by }),
+    ...(person === 'anyone' ? { person } : {}),
+  });
   return (
     <form class="request-filters" action={at('requests')}>
+      <Refused view={view} labels={labels} lead={texts.filtersPart.notApplied} />
       {decided_by !== undefined && <input type="hidden" name="decided_by" value={decided_by} />}
       <input type="hidden" name="limit" value={pageSize} />
       <div class="toolbar">
@@ -111,14 +115,23 @@ function Filters({ filter }: { filter: Filter }): VNode {
           {texts.executions.submit}
         </button>
       </div>
-      <details id="filters" open={more}>
-        <summary>{texts.executions.moreFilters}</summary>
+      <details id="filters" open={view.refused !== undefined}>
+        <summary>
+          {texts.executions.moreFilters} <SetCount set={set} />
+        </summary>
         <div class="filters">
-          {text('role', texts.executions.role, role)}
-          {text('provider', texts.executions.system, provider)}
-          {text('person', texts.executions.person, person)}
-          {day('from', texts.executions.from, from)}
-          {day('to', texts.executions.to, to)}
+          <FilterField view={view} name="role" label={labels.role} />
+          <FilterField view={view} name="provider" label={labels.provider} />
+          <FilterField view={view} name="person" label={labels.person} />
+          <FilterDay view={view} name="from" label={labels.from} />
+          <FilterDay view={view} name="to" label={labels.to} />
+          {set > 0 && (
+            <div class="filter-actions">
+              <a class="button bare" href={unfiltered}>
+                {texts.filtersPart.clear}
+              </a>
+            </div>
+          )}
         </div>
       </details>
     </form>
@@ -154,12 +167,11 @@ function ExecutionRows(props: { executions: ExecutionSummary[]; more: boolean; v
           key={execution.workflow_id}
           href={at('requests', execution.workflow_id)}
           sign={<Glyph type={execution.providers[0] ?? ''} />}
-          title={texts.executions.roleAt(
-            execution.break_glass ? texts.executions.emergency(execution.role) : execution.role,
-            listInWords(execution.providers),
-          )}
+          title={texts.executions.roleAt(execution.role, listInWords(execution.providers))}
           sub={subOf(execution)}
+          hint={subOf(execution)}
         >
+          {execution.break_glass && <EmergencyMark />}
           {execution.user !== view.viewer?.email && <Person name={execution.user} />}
           <StateBadge state={execution.state} />
           <Ago at={execution.ended_at ?? execution.requested_at} view={view} />

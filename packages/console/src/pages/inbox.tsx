@@ -4,10 +4,12 @@ import { texts } from '../texts.js';
 import { DecideForm, type InboxItem, Request, titleOf } from './approvals.js';
 import { Approvers } from './parts/approvers.js';
 import { Comments } from './parts/comments.js';
+import { Filters } from './parts/filters.js';
 import { PostForm } from './parts/form.js';
 import { Icon } from './parts/icon.js';
 import { addressWith, Empty, Paging, Row } from './parts/list.js';
 import { Avatar } from './parts/people.js';
+import { EmergencyMark } from './parts/status.js';
 import { Ago } from './parts/time.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { durationInWords } from './words.js';
@@ -81,13 +83,31 @@ export function inboxPage(list: Inbox, opened: Opened, view: View): Page {
   };
 }
 
+const usualOrder = 'oldest';
+
 function Toolbar({ list, view }: { list: Inbox; view: View }): VNode {
-  const { sort = 'oldest', requester = '' } = kept(view);
+  const { sort = usualOrder, requester = '' } = kept(view);
   return (
-    <form class="toolbar" method="get" action={at('inbox')}>
-      <div>
+    <Filters
+      view={view}
+      action={at('inbox')}
+      label={texts.inbox.filters}
+      submit={texts.inbox.show}
+      set={(requester === '' ? 0 : 1) + (sort === usualOrder ? 0 : 1)}
+      labels={{}}
+    >
+      <div class="filter">
         <label for="inbox-requester">{texts.inbox.requester}</label>
-        <input id="inbox-requester" name="requester" type="email" list="requesters" value={requester} data-search />
+        <input
+          id="inbox-requester"
+          name="requester"
+          type="email"
+          list="requesters"
+          value={requester}
+          placeholder={texts.inbox.anyone}
+          autocomplete="off"
+          data-search
+        />
         <datalist id="requesters">
           {list.requesters.map(({ email, name }) => (
             <option key={email} value={email}>
@@ -96,20 +116,17 @@ function Toolbar({ list, view }: { list: Inbox; view: View }): VNode {
           ))}
         </datalist>
       </div>
-      <div>
+      <div class="filter">
         <label for="inbox-sort">{texts.inbox.sort}</label>
         <select id="inbox-sort" name="sort">
-          {(['oldest', 'ending'] as const).map((order) => (
+          {([usualOrder, 'ending'] as const).map((order) => (
             <option key={order} value={order} selected={order === sort}>
               {texts.inbox.orders[order]}
             </option>
           ))}
         </select>
       </div>
-      <button type="submit" class="second">
-        {texts.inbox.show}
-      </button>
-    </form>
+    </Filters>
   );
 }
 
@@ -119,6 +136,10 @@ function groupByRequester(approvals: readonly InboxItem[]): InboxItem[][] {
     groups.set(item.requester.email, [...(groups.get(item.requester.email) ?? []), item]);
   }
   return [...groups.values()];
+}
+
+function reasonOf({ reason }: InboxItem): string {
+  return reason === '' ? texts.approvals.noReasonWasGiven : reason;
 }
 
 /** How many requests of one person are shown unfolded, so that they do not hide other people's. */
@@ -139,12 +160,18 @@ function Group(props: { items: InboxItem[]; open: string | undefined; list: Inbo
           id={`row-${item.id}`}
           href={openAddress(view, item.id)}
           title={item.role}
-          sub={item.reason === '' ? texts.approvals.noReasonWasGiven : item.reason}
+          sub={reasonOf(item)}
+          hint={`${item.role}: ${reasonOf(item)}`}
           current={item.id === open}
         >
-          {item.open_question && <span class="badge warn">{texts.inbox.asked}</span>}
-          {!item.open_question && item.comments > 0 && <span class="quiet">{texts.inbox.remarks(item.comments)}</span>}
           <Ago at={item.created_at} view={view} />
+          <span class="row-marks">
+            {item.break_glass && <EmergencyMark />}
+            {item.open_question && <span class="badge warn">{texts.inbox.asked}</span>}
+            {!item.open_question && item.comments > 0 && (
+              <span class="quiet">{texts.inbox.remarks(item.comments)}</span>
+            )}
+          </span>
         </Row>
       ))}
     </ul>
@@ -176,7 +203,10 @@ function Detail({ opened, list, view }: { opened: Opened & { item: InboxItem }; 
   const alike = alikeOf(item, list.approvals);
   return (
     <article class="card" data-approval={item.id} aria-labelledby="opened-head">
-      <h2 id="opened-head">{titleOf(item)}</h2>
+      <div class="card-head">
+        <h2 id="opened-head">{titleOf(item)}</h2>
+        {item.break_glass && <EmergencyMark />}
+      </div>
       <Request item={item} view={view} />
       <DecideForm item={item} view={view} next={nextOf(item, list.approvals)} />
       {alike.length > 1 && <Bulk items={alike} view={view} />}
@@ -223,7 +253,7 @@ function Bulk({ items, view }: { items: InboxItem[]; view: View }): VNode {
                     {texts.inbox.for}
                     <code>{item.grants.map(({ identity }) => identity).join(', ')}</code>
                     <br />
-                    <span class="quiet">{item.reason === '' ? texts.approvals.noReasonWasGiven : item.reason}</span>
+                    <span class="quiet">{reasonOf(item)}</span>
                   </span>
                 </label>
                 <input type="hidden" name="request_digests" value={item.request_digest} />

@@ -241,11 +241,21 @@ export async function renderOutput(
   return table[procedure]?.(output as never, view, ask);
 }
 
+/** The lists whose filters were rejected, which show them again with nothing below. */
+const lists: Readonly<Record<string, (view: View) => Page | undefined>> = {
+  'admin.logs': (view) => (view.oversight === null ? undefined : adminLogsPage({ logs: [], next: null }, view)),
+  'executions.list': (view) =>
+    executionsPage({ executions: [], next: null }, { oversees: view.oversight !== null }, view),
+  'logs.list': (view) => logsPage({ logs: [] }, view),
+};
+
 /**
  * Renders the page of a rejected form with its submitted values; resolves to undefined when there is none or the caller cannot see it.
  * Only forms with text written by hand are shown again; other errors get the error page.
  */
 export async function renderRefused(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
+  const list = lists[procedure];
+  if (list !== undefined) return list(view);
   if (procedure === 'elevation.suggest') return describePage(view);
   if (procedure === 'elevation.requestMany') return renderCart(view, ask);
   if (procedure === 'preferences.choose') {

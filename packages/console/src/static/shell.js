@@ -64,6 +64,8 @@ document.addEventListener('keydown', (event) => {
     const field = /** @type {HTMLInputElement | null} */ (document.querySelector('main [data-search]'));
     if (field === null) return;
     event.preventDefault();
+    // It can be among filters that are folded on a small screen.
+    field.closest('details')?.setAttribute('open', '');
     field.focus();
     field.select();
   }
@@ -81,6 +83,34 @@ for (const link of document.querySelectorAll('[data-palette]')) {
 if (/Mac|iP(hone|ad|od)/.test(navigator.userAgent)) {
   for (const hint of document.querySelectorAll('[data-command-key]')) hint.textContent = '⌘K';
 }
+// Fields for moments are in UTC in the markup. Here they are in the reader's time, and the address has UTC.
+for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[data-utc]'))) {
+  const at = new Date(`${field.value}Z`);
+  if (!Number.isNaN(at.getTime())) field.value = localText(at).slice(0, field.value.length);
+  const name = field.labels?.[0]?.querySelector('[data-zone]');
+  if (name instanceof HTMLElement) name.textContent = name.dataset.zone ?? '';
+}
+
+/** Returns a moment in the reader's time as a field takes it. @param {Date} at */
+function localText(at) {
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+document.addEventListener('formdata', (event) => {
+  const { formData, target } = /** @type {FormDataEvent} */ (event);
+  if (!(target instanceof HTMLFormElement) || target.method !== 'get') return;
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (target.querySelectorAll('input[data-utc]'))) {
+    const at = new Date(field.value);
+    if (Number.isNaN(at.getTime())) continue;
+    // A time without seconds ends with its minute.
+    const whole = field.value.length > 16 ? 0 : field.dataset.utc === 'end' ? 59_999 : 0;
+    formData.set(field.name, new Date(at.getTime() + whole).toISOString().replace('.000', ''));
+  }
+  // What is not filled in is left out, so that the address stays short.
+  for (const name of new Set(formData.keys()))
+    if (formData.getAll(name).every((value) => value === '')) formData.delete(name);
+});
+
 const zone = document.getElementById('zone');
 if (zone?.dataset.local !== undefined) zone.textContent = zone.dataset.local;
 // What another script shows anew is in UTC again.

@@ -14,7 +14,9 @@ export const logs = {
   request: 'Request',
   hiddenRequest: 'Request ',
   belay: 'Belay',
+  filters: 'Filters',
   filter: 'Filter events',
-  any: 'Any',
+  from: 'From',
+  until: 'Until',
   system: 'System',
 } as const;

@@ -1,6 +1,7 @@
 import type { AuditEntry, AuditFilter, AuditPage } from '@belay/contract/admin';
 import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
+import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import type { PageOf } from '@belay/contract/paging';
 import { executions, ledger, users } from '@belay/db';
 import { and, type Column, desc, eq, getTableColumns, gte, inArray, lte, or, type SQL, sql } from 'drizzle-orm';
@@ -79,8 +80,8 @@ async function readPage(
   if (people?.length === 0 || (id !== undefined && !isId(id))) return { logs: [], next: null };
   const bounds = and(
     before && sql`${place} < ${rowOf(before)}`,
-    filter.since === undefined ? undefined : gte(ledger.at, new Date(filter.since)),
-    filter.until === undefined ? undefined : lte(ledger.at, new Date(filter.until)),
+    filter.since === undefined ? undefined : gte(ledger.at, startOfMoment(filter.since)),
+    filter.until === undefined ? undefined : lte(ledger.at, endOfMoment(filter.until)),
     // What one request wrote is found by an index of its own; what others match is searched for, so far and no further.
     id === undefined ? undefined : eq(ledger.executionId, id),
   );

@@ -1,5 +1,5 @@
-import { invalid } from '@belay/contract/errors';
 import type { LogEntry, LogFilter } from '@belay/contract/logs';
+import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import { actorOf, isAboutOthers, type LedgerLevel, ledger, taskEvents, users } from '@belay/db';
 import { describeTaskEvent, kindOf } from '@belay/engine';
 import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
@@ -25,8 +25,8 @@ export async function readLedger(
   page: { before?: number | undefined; limit: number },
 ): Promise<{ seq: number; entry: LogEntry }[]> {
   if (filter.workflow_id !== undefined && !isId(filter.workflow_id)) return [];
-  const since = readTime(filter.since, 'since');
-  const until = readTime(filter.until, 'until');
+  const since = filter.since === undefined ? undefined : startOfMoment(filter.since);
+  const until = filter.until === undefined ? undefined : endOfMoment(filter.until);
   const shared: (SQL | undefined)[] = [
     page.before === undefined ? undefined : lt(ledger.seq, page.before),
     filter.level === undefined ? undefined : eq(ledger.level, filter.level),
@@ -105,13 +105,6 @@ function whoActed(actor: Partial<Actor>): string {
   if (actor.kind === 'agent') return `agent ${actor.name ?? ''}`.trim();
   // An operator is identified by an account of the server's machine, which not everyone may read.
   return actor.kind === 'operator' ? 'operator' : '';
-}
-
-function readTime(text: string | undefined, path: string): Date | undefined {
-  if (text === undefined) return undefined;
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw invalid(path, 'is not a time');
-  return time;
 }
 
 /** Returns the newest task events of a person's own requests, before a position, in the form of ledger entries. */

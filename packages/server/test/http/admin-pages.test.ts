@@ -74,6 +74,33 @@ describe('the pages of administration', () => {
     expect((await visit('plain', '/')).body).not.toContain('/admin/');
   });
 
+  it('filter the audit log by times of a browser, in UTC, and name the field that is not a time', async () => {
+    const { body, status } = await visit(
+      'auditor',
+      '/admin/logs?user=&since=2026-01-31T09%3A30&until=2026-01-31T09%3A31%3A15Z',
+    );
+    expect(status).toBe(200);
+    expect(body).toMatch(/<label for="since">From <span[^>]*>\(UTC\)/);
+    expect(body).toMatch(/<input[^>]*name="since"[^>]*value="2026-01-31T09:30"/);
+    expect(body).toMatch(/<input[^>]*name="until"[^>]*value="2026-01-31T09:31:15"/);
+    expect(body).toMatch(/<summary>.*Filters<span class="count">2<span class="hidden-text"> set/);
+    expect(body).toContain('No events match');
+
+    const wrong = await visit('auditor', '/admin/logs?since=yesterday&role=%3Cb%3E');
+    expect(wrong.status).toBe(400);
+    expect(wrong.body).toMatch(
+      /role="alert".*<a href="#since">From<\/a>: must be a time, for example 2026-01-31T09:30/s,
+    );
+    expect(wrong.body).toMatch(/<input id="since" name="since" aria-describedby="since-fault" aria-invalid="true"/);
+    expect(wrong.body).toMatch(/<details class="fold" id="filters" open/);
+    expect(wrong.body).toMatch(/name="role"[^>]*value="&lt;b>"/);
+    expect(wrong.body).not.toContain('No events match');
+    expect((await visit('plain', '/admin/logs?since=yesterday')).body).not.toContain('id="since"');
+
+    const reversed = await visit('auditor', '/admin/logs?since=2026-02-01T00%3A00&until=2026-01-01T00%3A00');
+    expect(reversed.body).toContain('“From” is after “Until”');
+  });
+
   it('stop a person with a reason, on a form of their own only', async () => {
     const path = '/admin/people/rita@example.test';
     const page = await visit('administrator', path);

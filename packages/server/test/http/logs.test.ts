@@ -58,6 +58,17 @@ describe('GET /logs', () => {
     }
     expect((await call('GET', '/logs')).status).toBe(401);
   });
+
+  it('takes a time without an offset as UTC, and one without seconds as the whole minute', async () => {
+    const newestAt = async (query: string) => {
+      const { logs } = (await call('GET', `/logs?type=note&limit=1${query}`, { token })).json;
+      return (logs as { timestamp: string }[])[0]?.timestamp;
+    };
+    const at = (await newestAt('')) ?? '';
+    const minute = at.slice(0, 16);
+    expect(await newestAt(`&since=${minute}&until=${minute}`)).toBe(at);
+    expect(await newestAt(`&until=${minute}:00`)).not.toBe(at);
+  });
 });
 
 describe('GET /logs/export', () => {

@@ -2,15 +2,17 @@ import type { VNode } from 'preact';
 import { at } from '../../paths.js';
 import { texts } from '../../texts.js';
 import { AccessWords } from '../parts/access.js';
+import { FilterField, Filters, filtersOf } from '../parts/filters.js';
 import { Empty, Row } from '../parts/list.js';
 import { Avatar } from '../parts/people.js';
-import { Badge } from '../parts/status.js';
+import { Badge, EmergencyMark } from '../parts/status.js';
 import { TimeLeft } from '../parts/time.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
-import { Act, AdminPaging, AdminTabs, FilterField, filtersOf } from './frame.js';
+import { Act, AdminPaging, AdminTabs } from './frame.js';
 
 export type Held = Outputs['admin']['access']['access'][number];
 const fields = ['user', 'role', 'provider'];
+const labels = { user: texts.admin.person, role: texts.admin.role, provider: texts.admin.system };
 
 /** Renders what people hold now, and the forms that revoke it. */
 export function adminAccessPage({ access, next }: Outputs['admin']['access'], view: View): Page {
@@ -22,14 +24,18 @@ export function adminAccessPage({ access, next }: Outputs['admin']['access'], vi
     content: (
       <>
         <AdminTabs current="access" />
-        <form class="filters" action={at('admin', 'access')} aria-label={texts.admin.filter}>
-          <FilterField view={view} name="user" label={texts.admin.person} hint={texts.admin.address} />
-          <FilterField view={view} name="role" label={texts.admin.role} />
-          <FilterField view={view} name="provider" label={texts.admin.system} />
-          <button type="submit" class="second">
-            {texts.admin.filter}
-          </button>
-        </form>
+        <Filters
+          view={view}
+          action={at('admin', 'access')}
+          label={texts.admin.filters}
+          submit={texts.admin.filter}
+          set={Object.keys(filters).length}
+          labels={labels}
+        >
+          <FilterField view={view} name="user" label={labels.user} hint={texts.admin.address} />
+          <FilterField view={view} name="role" label={labels.role} />
+          <FilterField view={view} name="provider" label={labels.provider} />
+        </Filters>
         {filtered && access.length > 0 && (
           <p>
             <Act
@@ -62,7 +68,7 @@ export function HeldRows({ access, view }: { access: readonly Held[]; view: View
     <ul class="rows">
       {access.map((held) => (
         <Row
-          title={`${held.role} · ${held.user.name}${held.break_glass ? texts.admin.emergency : ''}`}
+          title={`${held.role} · ${held.user.name}`}
           href={at('requests', held.execution_id)}
           key={held.id}
           sub={
@@ -72,6 +78,7 @@ export function HeldRows({ access, view }: { access: readonly Held[]; view: View
           }
           sign={<Avatar name={held.user.name} />}
         >
+          {held.break_glass && <EmergencyMark />}
           <Badge status={held.state} />
           {held.expires_at !== null && <TimeLeft until={held.expires_at} view={view} />}
           <Act

@@ -30,22 +30,6 @@ export function given(view: View, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns the fields of the address that filter a list. */
-export function filtersOf(view: View, fields: readonly string[]): Record<string, string> {
-  return Object.fromEntries(fields.map((field) => [field, given(view, field)]).filter(([, value]) => value !== ''));
-}
-
-/** Renders a text field of the filters above a list. `wide`: a long value, which takes a whole line on a phone. */
-export function FilterField(props: { view: View; name: string; label: string; hint?: string; wide?: boolean }): VNode {
-  const { view, name, label, hint, wide = false } = props;
-  return (
-    <div class={wide ? 'wide' : undefined}>
-      <label for={`filter-${name}`}>{label}</label>
-      <input id={`filter-${name}`} type="text" name={name} value={given(view, name)} placeholder={hint} />
-    </div>
-  );
-}
-
 /** Renders the link to the next page of a list, and to its first one. */
 export function AdminPaging(props: {
   page: AdminPage;

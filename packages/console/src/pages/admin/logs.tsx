@@ -1,12 +1,13 @@
 import type { VNode } from 'preact';
 import { at } from '../../paths.js';
 import { texts } from '../../texts.js';
+import { FilterChoice, FilterField, FilterMoment, Filters, filtersOf, isReversed } from '../parts/filters.js';
 import { addressWith, Empty } from '../parts/list.js';
 import { Badge } from '../parts/status.js';
 import { Moment } from '../parts/time.js';
 import { readable } from '../readable.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
-import { AdminPaging, AdminTabs, FilterField, filtersOf, given } from './frame.js';
+import { AdminPaging, AdminTabs } from './frame.js';
 
 const fields = ['user', 'role', 'provider', 'type', 'level', 'execution_id', 'since', 'until'];
 const levels = ['info', 'warning', 'error'];
@@ -39,43 +40,53 @@ export function adminLogsPage({ logs, next }: Outputs['admin']['logs'], view: Vi
     content: (
       <>
         <AdminTabs current="logs" />
-        <Filters view={view} />
-        {logs.length === 0 ? (
-          <Empty icon="scroll-text" title={next === null ? texts.admin.noEvents : texts.admin.noEventsHere} />
-        ) : (
-          <Entries logs={logs} />
-        )}
+        <LogFilters view={view} set={Object.keys(filters).length} />
+        {view.refused === undefined && <Found logs={logs} next={next} view={view} />}
         <AdminPaging page="logs" filters={filters} next={next} view={view} />
       </>
     ),
   };
 }
 
-function Filters({ view }: { view: View }): VNode {
+const labels = {
+  user: texts.admin.person,
+  role: texts.admin.role,
+  provider: texts.admin.system,
+  type: texts.admin.event,
+  execution_id: texts.admin.request,
+  since: texts.admin.from,
+  until: texts.admin.until,
+  level: texts.logs.level,
+};
+
+function LogFilters({ view, set }: { view: View; set: number }): VNode {
   return (
-    <form class="filters" action={at('admin', 'logs')} aria-label={texts.admin.filter}>
-      <FilterField view={view} name="user" label={texts.admin.person} hint={texts.admin.address} />
-      <FilterField view={view} name="role" label={texts.admin.role} />
-      <FilterField view={view} name="provider" label={texts.admin.system} />
-      <FilterField view={view} name="type" label={texts.admin.event} />
-      <FilterField view={view} name="execution_id" label={texts.admin.request} />
-      <FilterField view={view} name="since" label={texts.admin.from} hint={texts.admin.instant} wide />
-      <FilterField view={view} name="until" label={texts.admin.until} hint={texts.admin.instant} wide />
-      <div>
-        <label for="filter-level">{texts.logs.level}</label>
-        <select id="filter-level" name="level">
-          <option value="">{texts.logs.any}</option>
-          {levels.map((level) => (
-            <option key={level} value={level} selected={given(view, 'level') === level}>
-              {level}
-            </option>
-          ))}
-        </select>
-      </div>
-      <button type="submit" class="second">
-        {texts.admin.filter}
-      </button>
-    </form>
+    <Filters
+      view={view}
+      action={at('admin', 'logs')}
+      label={texts.admin.filters}
+      submit={texts.admin.filter}
+      set={set}
+      labels={labels}
+    >
+      <FilterField view={view} name="user" label={labels.user} hint={texts.admin.address} />
+      <FilterField view={view} name="role" label={labels.role} />
+      <FilterField view={view} name="provider" label={labels.provider} />
+      <FilterField view={view} name="type" label={labels.type} hint={texts.admin.eventHint} />
+      <FilterField view={view} name="execution_id" label={labels.execution_id} />
+      <FilterMoment view={view} name="since" label={labels.since} bound="start" />
+      <FilterMoment view={view} name="until" label={labels.until} bound="end" />
+      <FilterChoice view={view} name="level" label={labels.level} options={levels} />
+    </Filters>
+  );
+}
+
+function Found({ logs, next, view }: Outputs['admin']['logs'] & { view: View }): VNode {
+  if (logs.length > 0) return <Entries logs={logs} />;
+  return (
+    <Empty icon="scroll-text" title={next === null ? texts.admin.noEvents : texts.admin.noEventsHere}>
+      {isReversed(view, 'since', 'until') && <p>{texts.filtersPart.reversed}</p>}
+    </Empty>
   );
 }
 
@@ -103,12 +114,16 @@ function Entries({ logs }: { logs: Outputs['admin']['logs']['logs'] }): VNode {
                 <br />
                 <code class="quiet">{entry.type}</code>
               </td>
-              <td data-label={texts.logs.actor}>{entry.actor}</td>
-              <td data-label={texts.admin.person}>{entry.user}</td>
-              <td>
+              <td class="who" data-label={texts.logs.actor} title={entry.actor}>
+                {entry.actor}
+              </td>
+              <td class="who" data-label={texts.admin.person} title={entry.user}>
+                {entry.user}
+              </td>
+              <td class="short">
                 <Badge status={entry.level} />
               </td>
-              <td>
+              <td class="short">
                 {entry.execution_id !== '' && (
                   <a href={at('requests', entry.execution_id)}>{entry.execution_id.slice(-8)}</a>
                 )}

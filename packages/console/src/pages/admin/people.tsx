@@ -2,12 +2,13 @@ import type { VNode } from 'preact';
 import { at } from '../../paths.js';
 import { texts } from '../../texts.js';
 import { Facts } from '../parts/facts.js';
+import { filtersOf } from '../parts/filters.js';
 import { Empty, Row, SearchField } from '../parts/list.js';
 import { Avatar } from '../parts/people.js';
 import { Ago, When } from '../parts/time.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
 import { HeldRows } from './access.js';
-import { Act, AdminPaging, AdminTabs, filtersOf, given } from './frame.js';
+import { Act, AdminPaging, AdminTabs, given } from './frame.js';
 
 /** Renders the people who have signed in, with a search. */
 export function adminPeoplePage({ people, next }: Outputs['admin']['people'], view: View): Page {

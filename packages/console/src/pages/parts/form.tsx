@@ -48,16 +48,17 @@ interface FieldProps {
   name: string;
   label: ComponentChildren;
   hint?: ComponentChildren;
+  class?: string;
   /** Renders the control with the attributes that connect it to its label, hint and error. */
   control: (ties: { id: string; name: string; 'aria-describedby'?: string; 'aria-invalid'?: 'true' }) => VNode;
 }
 
 /** Renders a control with its label, hint and error. */
-export function Field({ view, name, label, hint, control }: FieldProps): VNode {
+export function Field({ view, name, label, hint, control, ...rest }: FieldProps): VNode {
   const fault = faultOf(view, name);
   const described = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(Boolean);
   return (
-    <div class="field">
+    <div class={rest.class ?? 'field'}>
       <label for={name}>{label}</label>
       {hint !== undefined && (
         <p class="hint" id={`${name}-hint`}>
@@ -79,15 +80,16 @@ export function Field({ view, name, label, hint, control }: FieldProps): VNode {
   );
 }
 
-/** Renders why a form was rejected, with links to its fields; null when it is shown for the first time. */
-export function Refused({ view, labels }: { view: View; labels: Readonly<Record<string, string>> }): VNode | null {
+/** Renders why a form was rejected, with links to its fields; null when it is shown for the first time. `lead`: what did not happen. */
+export function Refused(props: { view: View; labels: Readonly<Record<string, string>>; lead?: string }): VNode | null {
+  const { view, labels, lead = texts.formPart.notSent } = props;
   const { refused } = view;
   if (refused === undefined) return null;
   const issues = (refused.issues ?? []).filter(({ path }) => path !== '');
   return (
     <div class="state bad" role="alert">
       <p>
-        {texts.formPart.notSent}
+        {lead}
         {issues.length === 0 ? refused.message : texts.formPart.checkFields}
       </p>
       {issues.length > 0 && (

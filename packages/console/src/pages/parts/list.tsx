@@ -10,6 +10,8 @@ interface RowProps {
   sub?: ComponentChildren;
   /** A Glyph, an Avatar or an Icon. */
   sign?: ComponentChildren;
+  /** The words of the row whole, for the pointer, where they can be cut. */
+  hint?: string;
   /** Badges, times and buttons at the end. */
   children?: ComponentChildren;
   /** Whether it is the one that is open beside the list. */
@@ -18,13 +20,13 @@ interface RowProps {
 }
 
 /** Renders one row of `<ul class="rows">`. */
-export function Row({ href, title, sub, sign, children, current = false, id }: RowProps): VNode {
+export function Row({ href, title, sub, hint, sign, children, current = false, id }: RowProps): VNode {
   return (
     <li class="row" id={id}>
       {sign}
       <span class="row-main">
         <span class="row-title">
-          <a href={href} aria-current={current ? 'true' : undefined}>
+          <a href={href} title={hint} aria-current={current ? 'true' : undefined}>
             {title}
           </a>
         </span>
