@@ -10,6 +10,7 @@ export {
   renderOutput,
   renderRefused,
   renderSearch,
+  renderUnsent,
 } from './pages/table.js';
 export type { Frame, View } from './pages/view.js';
 export { documentedPath } from './paths.js';

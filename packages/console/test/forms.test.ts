@@ -14,6 +14,7 @@ const view: View = {
   oversight: null,
   offers: () => true,
   csrf: () => 'token',
+  shownTo: () => 'Rita',
   once: () => 'good-once',
 };
 

@@ -25,6 +25,7 @@ const view: View = {
   oversight: null,
   offers: () => true,
   csrf: (action) => `token for ${action}`,
+  shownTo: (action) => `viewer of ${action}`,
   once: () => 'good-once',
 };
 

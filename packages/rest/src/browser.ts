@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TRPCError } from '@trpc/server';
 import { sendHtml } from './answer.js';
+import { bodyType } from './body.js';
 import type { RestContext } from './exchange.js';
 import type { RestOptions } from './hooks.js';
-import type { RequestInput } from './input.js';
+import { OtherLogin, type RequestInput, readUnsent, type UnsentInput } from './input.js';
 import { published, refuse } from './refusal.js';
 import type { Operation, Route } from './route-table.js';
 import { isPrefetch, isSameOrigin } from './security.js';
@@ -41,6 +42,40 @@ export async function showAgain<Context extends RestContext>(
   if (status === 503) response.setHeader('Retry-After', '5');
   sendHtml(response, status, markup);
   return true;
+}
+
+/**
+ * Shows the page that keeps a form of our own pages when its sender has no login any more, or another one. Nothing of it is
+ * accepted. Returns whether there is a page for it; a form of another site is not kept.
+ */
+export async function showUnsent<Context extends RestContext>(
+  exchange: Exchange<Context>,
+  thrown: unknown,
+): Promise<boolean> {
+  const { options, request, response, operation, context, address } = exchange;
+  const { render } = options.hooks;
+  const { status } = published(thrown);
+  if (render.unsent === undefined || request.method !== 'POST' || context.request.accepts !== 'html') return false;
+  if (!isSameOrigin(request, options.origin)) return false;
+  const unsent = await unsentOf(exchange, thrown);
+  if (typeof unsent?.shownTo !== 'string') return false;
+  const { fields: input, shownTo } = unsent;
+  const markup = await render.unsent({ operation, context, input, address, shownTo });
+  if (markup === undefined) return false;
+  if (status === 401) response.setHeader('WWW-Authenticate', options.challenge(request));
+  sendHtml(response, status, markup);
+  return true;
+}
+
+async function unsentOf<Context extends RestContext>(
+  exchange: Exchange<Context>,
+  thrown: unknown,
+): Promise<UnsentInput | undefined> {
+  if (thrown instanceof OtherLogin) return thrown.unsent;
+  const isForm = bodyType(exchange.request) === 'application/x-www-form-urlencoded';
+  if (exchange.context.actor !== null || published(thrown).status !== 401 || !isForm) return undefined;
+  // What cannot be read is not kept; that a login is missing is the answer all the same.
+  return readUnsent(exchange, exchange.options.limits).catch(() => undefined);
 }
 
 /** Requires that a request which a cookie authenticates and which changes something comes from our own pages. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { csv } from '@belay/contract/csv';
 import { callTRPCProcedure, TRPCError } from '@trpc/server';
 import { sendError, sendOptions, sendRedirect } from './answer.js';
-import { askFirst, type Exchange, guardOrigin, mustConfirm, showAgain } from './browser.js';
+import { askFirst, type Exchange, guardOrigin, mustConfirm, showAgain, showUnsent } from './browser.js';
 import type { RestContext } from './exchange.js';
 import type { Rest, RestOptions } from './hooks.js';
 import { readInput } from './input.js';
@@ -49,7 +49,10 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
     if (streams !== undefined) context.stayOpen = () => streams.open(context, response, 'answer');
     recognised.set(request, context);
     const search = query < 0 ? '' : address.slice(query + 1);
-    await perform(kept, { options, request, response, route, operation, context, parameters, search, address });
+    const exchange = { options, request, response, route, operation, context, parameters, search, address };
+    await perform(kept, exchange).catch(async (thrown: unknown) => {
+      if (!(thrown instanceof Refusal) || !(await showUnsent(exchange, thrown))) throw thrown;
+    });
   }
 
   return {

@@ -54,6 +54,12 @@ export interface Renderer<Context extends RestContext> {
   confirmation(shown: Shown<Context>, asked: { title: string; address: string }): Promise<string>;
   /** The page whose form was rejected, as it was filled in; undefined when there is none. */
   rejected(shown: Shown<Context>, body: ErrorBody): Promise<string | undefined>;
+  /**
+   * The page that keeps a form of our own which was not accepted, because its sender has no login any more, or another one than
+   * it was shown with; undefined when nothing can be kept. `address`: that the form was posted to; `shownTo`: what it says of whom
+   * it was shown to.
+   */
+  unsent?(shown: Shown<Context> & { address: string; shownTo: string }): Promise<string | undefined>;
   /** The page of an error. The context is undefined for a caller who is not recognised yet. */
   error(failed: { id: string; status: number; body: ErrorBody; context: Context | undefined }): string;
 }

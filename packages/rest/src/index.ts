@@ -16,7 +16,7 @@ export { Refusal, refuse } from './refusal.js';
 export type { Operation } from './route-table.js';
 export { createRouteTable } from './route-table.js';
 export type { CookieNames } from './security.js';
-export { confirmationToken, cookieNames, readCredential } from './security.js';
+export { confirmationToken, cookieNames, isSameOrigin, readCredential } from './security.js';
 export type { RequestState } from './state.js';
 export { beginRequest, requestIds, stateOf } from './state.js';
 export { isStream } from './trpc.js';

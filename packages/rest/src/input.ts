@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { publishedCodes } from '@belay/contract/errors';
 import { bodyType, parseJsonObject, readBody } from './body.js';
 import { requireKey } from './describe-request.js';
 import type { RestContext } from './exchange.js';
 import { parseFields } from './fields.js';
-import { refuse, refuseField } from './refusal.js';
+import { Refusal, refuse, refuseField } from './refusal.js';
 import type { Operation, Route } from './route-table.js';
 import { isConfirmationToken } from './security.js';
 
@@ -62,6 +63,8 @@ export async function readInput(source: Source, limits: InputLimits): Promise<Re
 /** What our own forms have beside their fields: the token of the login and the address, and a key that is good once. */
 const csrfField = 'csrf_token';
 const onceField = 'idempotency_key';
+/** Says whom the form was shown to, which the host reads when they have no login any more. */
+const shownField = 'shown_to';
 
 /** The form of a confirmation page has these and nothing else: what is confirmed is in the address. */
 function isConfirmation(text: string): boolean {
@@ -73,15 +76,38 @@ function isConfirmation(text: string): boolean {
  */
 function requireOwnForm({ operation, context, address }: Source, fields: Record<string, unknown>): boolean {
   if (!context.request.viaCookie || context.actor === null || operation.rest.public === true) return false;
-  const given = fields[csrfField];
-  const once = fields[onceField];
-  delete fields[csrfField];
-  delete fields[onceField];
-  if (context.token === null || !isConfirmationToken(given, context.token, address)) {
-    throw refuse(403, 'The form belongs to another login; open its page again');
+  const { csrf, once, shownTo } = takeOwnFields(fields);
+  if (context.token === null || !isConfirmationToken(csrf, context.token, address)) {
+    throw new OtherLogin({ fields, shownTo });
   }
   useOnce(context, once);
   return true;
+}
+
+function takeOwnFields(fields: Record<string, unknown>) {
+  const { [csrfField]: csrf, [onceField]: once, [shownField]: shownTo } = fields;
+  for (const name of [csrfField, onceField, shownField]) delete fields[name];
+  return { csrf, once, shownTo };
+}
+
+/** The fields of a form of our own pages that was not accepted, and whom it says it was shown to. */
+export interface UnsentInput {
+  fields: Record<string, unknown>;
+  shownTo: unknown;
+}
+
+/** A form of our own that was shown with another login than the one that sends it. */
+export class OtherLogin extends Refusal {
+  constructor(readonly unsent: UnsentInput) {
+    super(403, { message: 'The form belongs to another login; open its page again', code: publishedCodes[403] });
+  }
+}
+
+/** Reads the form of a caller who has no login, of which nothing is accepted. Throws as `readInput` does. */
+export async function readUnsent(source: Source, limits: InputLimits): Promise<UnsentInput> {
+  const { fields } = await readInput(source, limits);
+  const { shownTo } = takeOwnFields(fields);
+  return { fields, shownTo };
 }
 
 /** A form that is sent twice, by a double click or a reload, is one request. */

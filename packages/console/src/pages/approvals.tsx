@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import { AccessWords, afterwardsInWords, ProviderLink } from './parts/access.js';
 import { Facts } from './parts/facts.js';
-import { PostForm } from './parts/form.js';
+import { isUnsent, PostForm, sent } from './parts/form.js';
 import { When } from './parts/time.js';
 import { type Outputs, to, type View } from './view.js';
 import { durationInWords } from './words.js';
@@ -70,8 +70,9 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
  */
 export function DecideForm({ item, view, next }: { item: InboxItem; view: View; next?: string }): VNode {
   const remark = `remark-${item.id}`;
+  const action = to(view, 'approvals', item.id, 'decision');
   return (
-    <PostForm action={to(view, 'approvals', item.id, 'decision')} view={view}>
+    <PostForm action={action} view={view} keeps>
       <input type="hidden" name="request_digest" value={item.request_digest} />
       {next !== undefined && <input type="hidden" name="next" value={next === '' ? 'inbox' : next} />}
       <div class="field">
@@ -83,7 +84,14 @@ export function DecideForm({ item, view, next }: { item: InboxItem; view: View; 
             {texts.approvals.canReadIt}
           </span>
         </label>
-        <input id={remark} type="text" name="comment" maxLength={limits.remark} autocomplete="off" />
+        <input
+          id={remark}
+          type="text"
+          name="comment"
+          value={isUnsent(view, action) ? sent(view, 'comment') : undefined}
+          maxLength={limits.remark}
+          autocomplete="off"
+        />
       </div>
       <div class="actions">
         <button type="submit" name="verdict" value="approve" id={`approve-${item.id}`} aria-description={titleOf(item)}>

@@ -48,7 +48,7 @@ export function cartPage(picked: readonly Picked[], view: View): Page {
           </div>
         </Empty>
       ) : (
-        <PostForm action={to(view, 'elevations')} view={view} once={view.once()} class="columns">
+        <PostForm action={to(view, 'elevations')} view={view} once={view.once()} class="columns" keeps>
           <section aria-labelledby="picked">
             <h2 id="picked">{texts.cart.roles}</h2>
             <ul class="rows picks">

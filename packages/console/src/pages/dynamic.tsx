@@ -127,7 +127,7 @@ function DynamicForm({ bounds, view }: { bounds: Bounds; view: View }): VNode {
     />
   );
   return (
-    <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()}>
+    <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()} keeps>
       <Refused view={view} labels={labels} />
       {bounds.length === 1 ? (
         <input type="hidden" name="providers" value={first?.provider} />

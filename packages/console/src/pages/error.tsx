@@ -1,4 +1,5 @@
 import type { ErrorBody } from '@belay/contract/errors';
+import type { VNode } from 'preact';
 import { texts } from '../texts.js';
 import type { Frame, Page } from './view.js';
 
@@ -32,6 +33,7 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
             {status === 401 ? texts.draft.keptUntilSignIn : texts.draft.kept}
           </p>
         )}
+        {view.sealed !== undefined && <Sealed form={view.sealed} view={view} />}
         {issues.length > 0 && (
           <ul>
             {issues.map((issue) => (
@@ -42,7 +44,7 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
           </ul>
         )}
         {status === 401 && (
-          <p>
+          <p id="sign-in" hidden={view.sealed !== undefined}>
             <a class="button" href={formPage?.signIn ?? `${view.basePath}/auth`}>
               {texts.error.signIn}
             </a>
@@ -74,4 +76,28 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
       </>
     ),
   };
+}
+
+/**
+ * Renders the way back to a form that was not sent: to sign in beside this page, and then to open the form from here. The form is
+ * sealed, so that this page shows nothing of it. A script that keeps the form in the tab hides this (static/drafts.js).
+ */
+function Sealed({ form, view }: { form: string; view: Frame }): VNode {
+  return (
+    <section id="unsent" aria-labelledby="unsent-head" class="state warn">
+      <h2 id="unsent-head">{texts.draft.nothingSent}</h2>
+      <p>{texts.draft.sealed}</p>
+      <div class="actions">
+        <a class="button" href={`${view.basePath}/auth`} target="_blank" rel="noopener">
+          {texts.draft.signInBeside}
+        </a>
+        <form method="post" action={`${view.basePath}/unsent`}>
+          <input type="hidden" name="form" value={form} autocomplete="off" />
+          <button type="submit" class="second">
+            {texts.draft.openForm}
+          </button>
+        </form>
+      </div>
+    </section>
+  );
 }

@@ -96,7 +96,7 @@ interface Preset {
 
 /** Returns the submitted values, for a form that is shown again; they may be invalid. */
 function sentPreset(view: View): Preset | undefined {
-  if (view.refused === undefined) return undefined;
+  if (view.refused === undefined && view.unsent === undefined) return undefined;
   const providers = sent(view, 'providers').split(', ');
   return {
     reason: sent(view, 'reason'),
@@ -136,7 +136,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
   const everywhere = role.providers.join(',');
   const places = preset?.providers.join(',');
   return (
-    <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()}>
+    <PostForm action={`${view.basePath}/elevate`} view={view} once={view.once()} keeps>
       <Refused view={view} labels={labels} />
       <input type="hidden" name="role" value={role.name} />
       {role.break_glass === true && <EmergencyNotice text={texts.role.emergencyTold} />}

@@ -48,13 +48,13 @@ export function settingsPage(shown: Shown, view: View): Page {
 
 function Notifications({ shown, view }: { shown: Shown; view: View }): VNode {
   const { available, channels, muted, quiet_hours: quiet } = shown;
-  const again = view.refused !== undefined;
+  const again = view.refused !== undefined || view.unsent !== undefined;
   const picked = (field: string) => new Set(sent(view, field).split(', '));
   const onChannels = again ? picked('channels') : new Set(channels ?? available.channels);
   const told = again ? picked('told') : new Set<string>(available.kinds.filter((kind) => !muted.includes(kind)));
   const text = (field: string, stored: string | undefined) => (again ? sent(view, field) : (stored ?? ''));
   return (
-    <PostForm action={to(view, 'preferences')} view={view} class="card">
+    <PostForm action={to(view, 'preferences')} view={view} class="card" keeps>
       <Refused view={view} labels={labels} />
       <Checks
         name="told"

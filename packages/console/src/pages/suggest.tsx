@@ -32,7 +32,7 @@ export function describePage(view: View): Page {
 
 function DescribeForm({ view, text }: { view: View; text?: string }): VNode {
   return (
-    <PostForm action={`${view.basePath}/elevate/llm`} view={view}>
+    <PostForm action={`${view.basePath}/elevate/llm`} view={view} keeps>
       <Refused view={view} labels={{ reason: texts.suggest.need }} />
       <Field
         view={view}

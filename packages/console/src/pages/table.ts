@@ -272,6 +272,33 @@ export async function renderRefused(procedure: string, view: View, ask: Ask): Pr
   return role === undefined ? undefined : rolePage(role, await aroundRole(role, ask), view);
 }
 
+/**
+ * Renders the page of a form that was not sent, because the login of its sender had ended, with what they wrote in it; resolves to
+ * undefined when the form is gone. The page is still: it has no address of its own to look at again.
+ */
+export async function renderUnsent(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
+  const page = await pageOfUnsent(procedure, view, ask);
+  if (page === undefined) return undefined;
+  const { live: _live, scripts: _scripts, ...still } = page;
+  return still;
+}
+
+async function pageOfUnsent(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
+  if (procedure !== 'comments.add' && procedure !== 'approvals.decide') return renderRefused(procedure, view, ask);
+  const id = String(view.input.id);
+  const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox', { id });
+  const [item] = inbox?.approvals ?? [];
+  // By the id of an approval it was written in the inbox or, when it was to stay there, on the page of the request.
+  const inInbox = item?.id === id && (procedure === 'comments.add' || typeof view.input.next === 'string');
+  if (inbox !== undefined && inInbox) return pageOf(await renderInbox(inbox, view, ask));
+  const execution = await ask<Outputs['executions']['get']>('executions.get', { id: item?.execution_id ?? id });
+  return execution && pageOf(await renderOutput('executions.get', execution, view, ask));
+}
+
+function pageOf(rendered: Rendered | undefined): Page | undefined {
+  return rendered !== undefined && 'page' in rendered ? rendered.page : undefined;
+}
+
 /** Renders the confirmation before a link acts, with the execution that it is about where the viewer can see it. */
 export async function renderConfirmation(
   asked: { title: string; procedure: string; address: string; fields: Readonly<Record<string, unknown>> },

@@ -27,6 +27,10 @@ export interface Frame {
   reviews?: boolean;
   /** The page of this server whose form was sent, and where to sign in to come back to it; absent for other requests. */
   sentFrom?: { path: string; signIn: string };
+  /** A form that was not sent because the login had ended, sealed: the page keeps it until its sender has signed in again. */
+  sealed?: string;
+  /** Returns what a form says of whom it is shown to, for this address. */
+  shownTo(action: string): string;
   /** Returns the CSRF token of a form that posts to this address, bound to the session and the address. */
   csrf(action: string): string;
 }
@@ -38,6 +42,8 @@ export interface View extends Frame {
   offers(procedure: string): boolean;
   /** Returns a new idempotency key for a form. */
   once(): string;
+  /** The address of the form that is shown again because it was not sent: its fields are in `input`. */
+  unsent?: string;
   /** The error of the submitted form that is shown again. */
   refused?: ErrorBody;
   /** The fields of the HTTP request. */

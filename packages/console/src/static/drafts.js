@@ -37,7 +37,7 @@ function controlsOf(form) {
 }
 
 /** Hidden fields that differ each time the same form is shown. */
-const changing = ['csrf_token', 'idempotency_key', 'next'];
+const changing = ['csrf_token', 'idempotency_key', 'shown_to', 'next'];
 
 /** @param {HTMLFormElement} form */
 function aboutOf(form) {
@@ -99,6 +99,9 @@ if (draft !== undefined) {
   else if (kept !== null) {
     write({ ...draft, unsent: true });
     kept.hidden = false;
+    // In this tab the draft is closer at hand than the form that the page keeps sealed.
+    document.getElementById('unsent')?.remove();
+    document.getElementById('sign-in')?.removeAttribute('hidden');
   } else if (person !== undefined && (!draft.unsent || restore(draft))) write(undefined);
 }
 

@@ -51,6 +51,10 @@ export const draft = {
   kept: 'Nothing was sent. What you wrote is kept in this tab and is in the form when you open it again.',
   restored: 'Nothing was sent because your session had ended. This is what you wrote. Review it and send it again.',
   openForm: 'Open form',
+  nothingSent: 'Nothing was sent',
+  sealed:
+    'This page keeps what you wrote, sealed for you alone, for one hour. Sign in as the same person in a new tab. Then come back here and open the form: it has what you wrote, and you can review and send it.',
+  signInBeside: 'Sign in (new tab)',
 } as const;
 
 export const search = {

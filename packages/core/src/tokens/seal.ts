@@ -3,7 +3,7 @@ import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { deriveKey, type Keyring } from '../keyring.js';
 
 /** The purpose of a sealed token. A token for one purpose never opens as another (docs/architecture.md, section 9). */
-export type SealPurpose = 'state' | 'task' | 'signal' | 'session' | 'oauth' | 'decision';
+export type SealPurpose = 'state' | 'task' | 'signal' | 'session' | 'oauth' | 'decision' | 'unsent';
 
 export interface SealOptions {
   now: Date;

@@ -32,6 +32,7 @@ import { createPages, type Pages } from './render.js';
 import { logRequest } from './request-log.js';
 import { securityHeaders } from './security-headers.js';
 import { traceRequest } from './trace-request.js';
+import { answerUnsent, unsentPath } from './unsent.js';
 import { verifyTogether } from './verify-together.js';
 
 export interface AppOptions {
@@ -147,6 +148,9 @@ export function createApp(options: AppOptions): App {
     const asked = pathOf(request.url);
     const own = ownPage(asked, basePath);
     if (own !== undefined) return answerOwnPage({ ...site, basePath, pages }, request, response, own);
+    if (asked === `${basePath}${unsentPath}`) {
+      return answerUnsent({ ...site, basePath, pages, bodyBytes: limits.bodyBytes }, request, response);
+    }
     const documented = wantsPage(request) ? documentedPath(asked) : undefined;
     if (documented !== undefined) {
       stateOf(request).address = request.url;

@@ -10,8 +10,10 @@ import {
   renderPage,
   renderRefused,
   renderSearch,
+  renderUnsent,
   type View,
 } from '@belay/console';
+import { isSignatureOf, keepUnsent, signForm, type UnsentForm } from '@belay/core';
 import { confirmationToken, isForeseen, type Renderer, type Shown } from '@belay/rest';
 import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
 import { type Site, signInFor } from './identify.js';
@@ -24,6 +26,13 @@ export interface Pages extends Renderer<RequestContext> {
   home(context: RequestContext, fields: Fields): Promise<string>;
   search(context: RequestContext, fields: Fields): Promise<string>;
   cart(context: RequestContext, fields: Fields): Promise<string>;
+  /** Renders the form that the caller had not sent, filled in; undefined when its page is gone. */
+  unsentForm(
+    context: RequestContext,
+    form: Pick<UnsentForm, 'procedure' | 'action' | 'fields'>,
+  ): Promise<string | undefined>;
+  /** Renders the page that keeps a sealed form until the caller has signed in again. */
+  signInFirst(context: RequestContext, sealed: string): string;
 }
 
 /** Creates the renderer of the console's pages from the outputs of a router's procedures. */
@@ -32,7 +41,30 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
     const ask = createAsk(router, context);
     return { ask, view: await createView({ router, basePath, context, input }, ask) };
   };
+  const unsentForm: Pages['unsentForm'] = async (context, { procedure, action, fields }) => {
+    const { ask, view } = await open(context, fields);
+    const shown = { ...view, unsent: action };
+    const page = await renderUnsent(procedure, shown, ask);
+    return page === undefined ? undefined : renderPage(page, shown);
+  };
+  const signInFirst: Pages['signInFirst'] = (context, sealed) => {
+    const frame = { ...frameOf(context, basePath), sealed };
+    const body = { message: signInMessage, code: 'UNAUTHORIZED' };
+    return renderPage(errorPage(401, body, context.request.id, frame), frame);
+  };
   return {
+    unsentForm,
+    signInFirst,
+    async unsent({ operation: { procedure }, context, input: fields, address: action, shownTo: signature }) {
+      const { core, actor } = context;
+      if (actor === null) {
+        const sealed = await keepUnsent(core, { procedure, action, signature, fields });
+        return sealed === undefined ? undefined : signInFirst(context, sealed);
+      }
+      const isTheirs =
+        actor.kind === 'user' && (await isSignatureOf(core.keyring, signature, { userId: actor.id, action }));
+      return isTheirs ? unsentForm(context, { procedure, action, fields }) : undefined;
+    },
     async output({ operation, context, input }, output) {
       const { ask, view } = await open(await seenBy(context, verify), input);
       const rendered = await renderOutput(operation.procedure, output, view, ask);
@@ -69,9 +101,11 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
   };
 }
 
+const signInMessage = 'The session has ended; sign in again';
+
 /** Returns the frame of a page for a caller who is not signed in. */
 export function anonymous(basePath: string): Frame {
-  return { basePath, path: '', viewer: null, waiting: 0, oversight: null, csrf: () => '' };
+  return { basePath, path: '', viewer: null, waiting: 0, oversight: null, csrf: () => '', shownTo: () => '' };
 }
 
 /** Calls procedures for a page with the caller's rights; the page leaves out what fails. */
@@ -99,7 +133,7 @@ function createAsk(router: AnyTRPCRouter, context: RequestContext): Ask {
 
 /** Returns the frame of a caller's pages. */
 function frameOf(context: RequestContext, basePath: string): Frame {
-  const { actor, token, request } = context;
+  const { core, actor, token, request } = context;
   const sentFrom = pageOfForm(context, basePath);
   return {
     ...(sentFrom === undefined ? {} : { sentFrom }),
@@ -109,6 +143,7 @@ function frameOf(context: RequestContext, basePath: string): Frame {
     waiting: 0,
     oversight: null,
     csrf: (action) => confirmationToken(token ?? '', action),
+    shownTo: (action) => (actor?.kind === 'user' ? signForm(core.keyring, { userId: actor.id, action }) : ''),
   };
 }
 

@@ -95,16 +95,70 @@ describe.runIf(here)('a form that is sent after the session has ended', () => {
     expect(await sentTimes(secret)).toBe(0);
   });
 
-  it('comes back as well when the person has signed in again in another tab', async () => {
+  it('comes back at once when the person has signed in again in another tab', async () => {
     const reason = 'Written in the first tab';
     await write(reason);
     await endLogins();
     await useNewLogin();
     await send();
-    await nothingWasSent();
-    await page.getByRole('link', { name: 'Open form' }).click();
     await page.getByText('This is what you wrote').waitFor();
     expect(await page.getByLabel('Reason').inputValue()).toBe(reason);
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
     expect(await sentTimes(reason)).toBe(0);
+    await send();
+    await page.waitForURL(/\/requests\//);
+    expect(await sentTimes(reason)).toBe(1);
+  });
+});
+
+describe.runIf(here)('without scripts, a form that is sent after the session has ended', () => {
+  beforeEach(async () => {
+    await context?.close();
+    context = await browser.newContext({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false });
+    context.setDefaultTimeout(60_000);
+    page = await context.newPage();
+    await useNewLogin();
+  });
+
+  /** Signs in beside the page, which stays as it is. */
+  async function signInBeside(name: string): Promise<void> {
+    const opened = context.waitForEvent('page');
+    await page.getByRole('link', { name: 'Sign in (new tab)' }).click();
+    const beside = await opened;
+    await beside.getByRole('link', { name: /^Continue with Demo/ }).click();
+    await beside.getByRole('button', { name: `Sign in as ${name}` }).click();
+    await beside.getByRole('heading', { name: 'You are signed in' }).waitFor();
+    await beside.close();
+  }
+
+  it('waits on its page until the same person has signed in beside it, who sends it once', async () => {
+    const reason = 'Written without scripts';
+    await write(reason);
+    await endLogins();
+    await send();
+    await page.getByRole('heading', { name: 'Nothing was sent' }).waitFor();
+    expect(await page.content()).not.toContain(reason);
+    await picture(page, 'phone-session-ended');
+    await signInBeside('Rita');
+    await page.getByRole('button', { name: 'Open form' }).click();
+    await page.getByText('This is what you wrote').waitFor();
+    expect(await page.getByLabel('Reason').inputValue()).toBe(reason);
+    expect(await page.getByLabel('Duration').inputValue()).toBe('PT30M');
+    expect(await sentTimes(reason)).toBe(0);
+    await send();
+    await page.waitForURL(/\/requests\//);
+    expect(await sentTimes(reason)).toBe(1);
+  });
+
+  it('is not shown to another person who signs in beside it', async () => {
+    const secret = 'Only Rita may read this without scripts';
+    await write(secret);
+    await endLogins();
+    await send();
+    await signInBeside('Adam');
+    await page.getByRole('button', { name: 'Open form' }).click();
+    await page.getByText('The form was shown to another person').waitFor();
+    expect(await page.content()).not.toContain(secret);
+    expect(await sentTimes(secret)).toBe(0);
   });
 });

@@ -2,7 +2,7 @@ import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { texts } from '../../texts.js';
 import { type Outputs, to, type View } from '../view.js';
-import { PostForm } from './form.js';
+import { isUnsent, PostForm, sent } from './form.js';
 import { Avatar } from './people.js';
 import { Ago } from './time.js';
 
@@ -43,11 +43,14 @@ export function Comments({ list, id, view }: { list: List; id: string; view: Vie
 /** The first button is what Enter sends, and the likelier one. */
 function CommentForm({ may, id, view }: { may: List['may']; id: string; view: View }): VNode {
   const kinds = [...may].reverse();
+  const action = to(view, 'execution', id, 'comments');
   return (
-    <PostForm action={to(view, 'execution', id, 'comments')} view={view} once={view.once()}>
+    <PostForm action={action} view={view} once={view.once()} keeps>
       <div class="field">
         <label for="comment-text">{texts.comments.write}</label>
-        <textarea id="comment-text" name="text" required maxLength={limits.remark} rows={2} />
+        <textarea id="comment-text" name="text" required maxLength={limits.remark} rows={2}>
+          {isUnsent(view, action) ? sent(view, 'text') : ''}
+        </textarea>
       </div>
       <div class="actions">
         {kinds.map((kind) => (

@@ -8,18 +8,31 @@ interface PostFormProps {
   class?: string;
   /** An idempotency key: submitting this form twice makes one request. */
   once?: string;
+  /** Whether what is written in it is kept when the login has ended: its page must show it again (`renderUnsent`). */
+  keeps?: boolean;
   children: ComponentChildren;
 }
 
 /** Renders a form that changes something: it posts with the CSRF token of this page and session. */
-export function PostForm({ action, view, once, children, ...rest }: PostFormProps): VNode {
+export function PostForm({ action, view, once, keeps = false, children, ...rest }: PostFormProps): VNode {
   return (
     <form method="post" action={action} class={rest.class}>
       <input type="hidden" name="csrf_token" value={view.csrf(action)} />
+      {keeps && <input type="hidden" name="shown_to" value={view.shownTo(action)} autocomplete="off" />}
       {once !== undefined && <input type="hidden" name="idempotency_key" value={once} autocomplete="off" />}
+      {isUnsent(view, action) && (
+        <p class="state warn" role="status">
+          {texts.draft.restored}
+        </p>
+      )}
       {children}
     </form>
   );
+}
+
+/** Returns whether the form of this address is shown again because it was not sent. */
+export function isUnsent(view: Frame & { unsent?: string }, action: string): boolean {
+  return view.unsent === action;
 }
 
 /** Returns the submitted value of a field, to show it again. */
