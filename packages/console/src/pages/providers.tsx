@@ -1,7 +1,11 @@
 import type { VNode } from 'preact';
+import { at } from '../paths.js';
 import { texts } from '../texts.js';
 import { Facts } from './parts/facts.js';
-import { type Outputs, type Page, to, type View } from './view.js';
+import { Icon } from './parts/icon.js';
+import { Empty, Row } from './parts/list.js';
+import { Glyph } from './parts/system.js';
+import type { Outputs, Page, View } from './view.js';
 import { listInWords } from './words.js';
 
 const capabilities: Readonly<Record<string, string>> = {
@@ -12,31 +16,29 @@ const capabilities: Readonly<Record<string, string>> = {
 };
 
 /** Renders the list of systems. */
-export function providersPage({ providers }: Outputs['providers']['list'], view: View): Page {
+export function providersPage({ providers }: Outputs['providers']['list'], _view: View): Page {
   return {
     title: texts.providers.title,
-    content: (
-      <>
-        <p class="lead">{texts.providers.lead}</p>
-        {providers.length === 0 ? (
-          <div class="empty">
-            <p>{texts.providers.empty}</p>
-          </div>
-        ) : (
-          <ul class="cards two">
-            {providers.map(({ _id, _source: provider }) => (
-              <li key={_id} class="card">
-                <h2>
-                  <a href={to(view, 'provider', _id)}>{provider.name}</a>
-                </h2>
-                {provider.description !== '' && <p>{provider.description}</p>}
-                <Facts facts={kindOf(provider, _id)} />
-              </li>
-            ))}
-          </ul>
-        )}
-      </>
-    ),
+    lead: texts.providers.lead,
+    content:
+      providers.length === 0 ? (
+        <Empty icon="server" title={texts.providers.empty} />
+      ) : (
+        <ul class="rows">
+          {providers.map(({ _id, _source: provider }) => (
+            <Row
+              key={_id}
+              href={at('systems', _id)}
+              sign={<Glyph type={`${provider.provider} ${_id}`} />}
+              title={provider.name}
+              sub={provider.description === '' ? _id : provider.description}
+            >
+              <span>{usesOf(provider)}</span>
+              <Icon name="chevron-right" />
+            </Row>
+          ))}
+        </ul>
+      ),
   };
 }
 
@@ -48,9 +50,10 @@ export function providerPage(
 ): Page {
   return {
     title: provider.name,
+    ...(provider.description === '' ? {} : { lead: provider.description }),
+    crumbs: [{ href: at('systems'), text: texts.providers.title }],
     content: (
       <>
-        <p class="lead">{provider.description}</p>
         <Facts facts={kindOf(provider, provider.id)} />
         {roles !== undefined && (
           <section aria-labelledby="roles">
@@ -81,8 +84,7 @@ export function providerPage(
             )}
           </section>
         )}
-        <p>
-          <br />
+        <p class="after">
           <a href={`${view.basePath}/roles?provider=${encodeURIComponent(provider.id)}`}>
             {texts.providers.requestableRoles}
           </a>
@@ -96,6 +98,10 @@ function kindOf(provider: { provider: string; capabilities: string[] }, id: stri
   return [
     [texts.providers.identifier, <code>{id}</code>],
     [texts.providers.type, provider.provider],
-    [texts.providers.usedFor, listInWords(provider.capabilities.map((each) => capabilities[each] ?? each))],
+    [texts.providers.usedFor, usesOf(provider)],
   ];
+}
+
+function usesOf(provider: { capabilities: string[] }): string {
+  return listInWords(provider.capabilities.map((each) => capabilities[each] ?? each));
 }

@@ -111,6 +111,13 @@ document.addEventListener('formdata', (event) => {
     if (formData.getAll(name).every((value) => value === '')) formData.delete(name);
 });
 
+// On a small screen the tab of this page can be beyond the edge.
+const tabs = document.querySelector('.tabs');
+const tab = tabs?.querySelector('[aria-current]');
+if (tabs && tab instanceof HTMLElement && tabs.scrollWidth > tabs.clientWidth) {
+  tabs.scrollLeft = tab.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
+}
+
 const zone = document.getElementById('zone');
 if (zone?.dataset.local !== undefined) zone.textContent = zone.dataset.local;
 // What another script shows anew is in UTC again.

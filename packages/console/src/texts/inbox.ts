@@ -7,7 +7,7 @@ export const inbox = {
   gone: 'This request does not wait for your decision any more',
   filters: 'Filter and order',
   requester: 'Requester',
-  anyone: 'Anyone (e-mail address)',
+  anyone: 'E-mail address',
   sort: 'Order',
   orders: { oldest: 'Oldest first', ending: 'Ending soonest first' },
   show: 'Show',

@@ -299,7 +299,7 @@ async function queueAll(ctx: Store, tx: Transaction, notice: Notice, tellings: T
   await appendLedger(tx, [
     {
       type: 'message.queued',
-      message: `${values.length} messages are queued: ${notice.kind}`,
+      message: `${values.length === 1 ? '1 message is' : `${values.length} messages are`} queued: ${notice.kind}`,
       actor: { kind: 'system', name: 'messages' },
       ...(notice.userId === null ? {} : { userId: notice.userId }),
       ...(notice.executionId === null ? {} : { executionId: notice.executionId }),

@@ -7,6 +7,7 @@ import { Empty, Row, SearchField } from '../parts/list.js';
 import { Avatar } from '../parts/people.js';
 import { Ago, When } from '../parts/time.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
+import { count } from '../words.js';
 import { HeldRows } from './access.js';
 import { Act, AdminPaging, AdminTabs, given } from './frame.js';
 
@@ -35,7 +36,7 @@ export function adminPeoplePage({ people, next }: Outputs['admin']['people'], vi
               sign={<Avatar name={person.name} />}
             >
               {person.deactivated && <span class="badge bad">{texts.admin.deactivated}</span>}
-              <span class="quiet">{texts.admin.loginsAndTokens(person.logins, person.tokens)}</span>
+              <span>{heldBy(person)}</span>
             </Row>
           ))}
         </ul>
@@ -43,6 +44,11 @@ export function adminPeoplePage({ people, next }: Outputs['admin']['people'], vi
       </>
     ),
   };
+}
+
+function heldBy({ logins, tokens }: { logins: number; tokens: number }): string {
+  const words = count(logins, texts.admin.login);
+  return tokens === 0 ? words : `${words}, ${count(tokens, texts.admin.token)}`;
 }
 
 /** Renders one person: logins, tokens, access, open requests, and the forms that end them. */
@@ -98,12 +104,12 @@ function Logins({ logins, view }: { logins: Outputs['admin']['person']['logins']
         <li key={id} class="row">
           <span class="row-main">
             <span class="row-title">{label ?? texts.admin.kinds[kind]}</span>
-            <span class="row-sub">
-              {texts.admin.kinds[kind]} · {provider}
-            </span>
+            <span class="row-sub">{label === null ? provider : `${texts.admin.kinds[kind]} · ${provider}`}</span>
           </span>
           <span class="row-side">
-            <Ago at={expires} view={view} />
+            <span>
+              {texts.admin.expires} <Ago at={expires} view={view} />
+            </span>
             <Act
               id={`end-${id}`}
               opens={kind === 'token' ? texts.admin.revoke : texts.admin.end}

@@ -89,6 +89,21 @@ export function manyRoles() {
   );
 }
 
+/** A role for emergencies, of one of these systems. */
+export const emergencyRole = 'aws-production-emergency';
+const emergency = {
+  [emergencyRole]: {
+    description: 'Administer AWS production during an outage',
+    providers: ['aws-production'],
+    inherits: ['aws-production:read'],
+    workflows: ['approve-and-grant'],
+    permissions: { groups: ['engineers'] },
+    max_duration: 'PT1H',
+    default_duration: 'PT30M',
+    break_glass: { tell: { groups: ['operators'] } },
+  },
+};
+
 /** Returns the providers of these roles. */
 export const manySystems = Object.fromEntries(
   Object.entries(systems).map(([id, name]) => [id, { name, provider: 'memory' }]),
@@ -120,7 +135,7 @@ export interface Company extends AsyncDisposable {
   approver: string;
   administrator: string;
   /** One request of the requester of each kind. */
-  requests: Readonly<Record<'active' | 'waiting' | 'denied', string>>;
+  requests: Readonly<Record<'active' | 'waiting' | 'denied' | 'emergency', string>>;
 }
 
 /** Returns a server with five hundred roles, two hundred requests that wait, and ten thousand that ended. */
@@ -134,7 +149,7 @@ export async function openCompany(): Promise<Company> {
       access: { administrators: { groups: ['operators'] }, auditors: { users: ['bo@example.test'] } },
       providers: { ...document.providers, ...manySystems, 'company-chat': chat.provider },
       messages: { channels: ['company-chat'] },
-      roles: { ...document.roles, ...manyRoles() },
+      roles: { ...document.roles, ...manyRoles(), ...emergency },
     }),
   });
   const { requester, requests } = await fill(world);
@@ -188,19 +203,20 @@ async function fill(world: World) {
   const requester = await world.token('requester');
   const approver = await world.token('approver');
   const ids = Object.keys(systems);
+  const roles = ['invoices-read', 'ledger-write', 'orders-debug'].map((role, index) => `${ids[index]}-${role}`);
   const asked = await Promise.all(
-    ['invoices-read', 'ledger-write', 'orders-debug'].map((role, index) =>
-      request(world, requester, `${ids[index]}-${role}`, reasons[index] ?? ''),
-    ),
+    [...roles, emergencyRole].map((role, index) => request(world, requester, role, reasons[index] ?? '')),
   );
-  const [active = '', denied = '', waiting = ''] = asked;
+  const [active = '', denied = '', waiting = '', emergency = ''] = asked;
   await world.drive();
   await call(world, approver, `/approvals/${active}/decision`, { verdict: 'approve', comment: 'Until noon' });
+  await call(world, approver, `/approvals/${emergency}/decision`, { verdict: 'approve' });
   await call(world, approver, `/approvals/${denied}/decision`, { verdict: 'deny', comment: 'Please use the replica' });
   await call(world, approver, `/execution/${waiting}/comments`, { kind: 'question', text: 'Which order is it about?' });
   await world.drive();
   for (const [person, name] of names.entries()) {
     const token = await signIn(world, name, ['engineers']);
+    if (person === 0) await request(world, token, emergencyRole, reasons[3] ?? '');
     await Promise.all(
       Array.from({ length: 10 }, (_, index) => {
         const [level = ''] = levels[(person + index) % levels.length] ?? [];
@@ -216,5 +232,5 @@ async function fill(world: World) {
     select gen_random_uuid(), workflow, definition_digest, 1, owner_id, input, status, state,
       app_now() - n * interval '1 hour', app_now() - n * interval '50 minutes'
     from executions, generate_series(1, 10000) n where id = ${denied}`;
-  return { requester, requests: { active, waiting, denied } };
+  return { requester, requests: { active, waiting, denied, emergency } };
 }
