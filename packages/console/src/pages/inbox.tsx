@@ -96,7 +96,7 @@ function Toolbar({ list, view }: { list: Inbox; view: View }): VNode {
       set={(requester === '' ? 0 : 1) + (sort === usualOrder ? 0 : 1)}
       labels={{}}
     >
-      <div class="filter">
+      <div class="filter wide">
         <label for="inbox-requester">{texts.inbox.requester}</label>
         <input
           id="inbox-requester"

@@ -1,6 +1,7 @@
 import { createWorld, type World } from '@belay/testkit/world';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findFaults } from './support/axe.js';
 import { hasChromium, launchChromium } from './support/chromium.js';
 import { picture } from './support/pictures.js';
 
@@ -109,6 +110,29 @@ describe.runIf(here)('a form that is sent after the session has ended', () => {
     await page.waitForURL(/\/requests\//);
     expect(await sentTimes(reason)).toBe(1);
   });
+});
+
+describe.runIf(here)('the page that keeps a form', () => {
+  it.each(['light', 'dark'] as const)(
+    'and the form that it opens have nothing that axe finds, %s',
+    async (colorScheme) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.emulateMedia({ colorScheme });
+      // As for a browser that runs no scripts; axe itself is one.
+      await page.route('**/drafts.js*', (route) => route.abort());
+      await write('Looked at by axe');
+      await endLogins();
+      await send();
+      await page.getByRole('heading', { name: 'Nothing was sent' }).waitFor();
+      expect(await findFaults(page)).toEqual([]);
+      await useNewLogin();
+      await page.getByRole('button', { name: 'Open form' }).click();
+      await page.getByText('This is what you wrote').waitFor();
+      expect(await findFaults(page)).toEqual([]);
+      // It is in view, though the form is below what the page says of the role.
+      expect(await page.evaluate('document.activeElement.textContent')).toContain('This is what you wrote');
+    },
+  );
 });
 
 describe.runIf(here)('without scripts, a form that is sent after the session has ended', () => {

@@ -21,7 +21,7 @@ export function PostForm({ action, view, once, keeps = false, children, ...rest 
       {keeps && <input type="hidden" name="shown_to" value={view.shownTo(action)} autocomplete="off" />}
       {once !== undefined && <input type="hidden" name="idempotency_key" value={once} autocomplete="off" />}
       {isUnsent(view, action) && (
-        <p class="state warn" role="status">
+        <p class="state warn" role="status" tabIndex={-1} autofocus>
           {texts.draft.restored}
         </p>
       )}
