@@ -1,11 +1,10 @@
 import type { VNode } from 'preact';
 import { at } from '../paths.js';
 import { texts } from '../texts.js';
+import { EventCells } from './parts/event.js';
 import { FilterChoice, FilterField, FilterMoment, Filters, filtersOf, isReversed } from './parts/filters.js';
 import { addressWith, Empty } from './parts/list.js';
 import { Badge } from './parts/status.js';
-import { Moment } from './parts/time.js';
-import { readable } from './readable.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 
 type Entry = Outputs['logs']['list']['logs'][number];
@@ -84,14 +83,7 @@ function Found({ logs, view }: { logs: Entry[]; view: View }): VNode {
           <tbody>
             {logs.map((entry) => (
               <tr key={`${entry.timestamp} ${entry.type} ${entry.message}`}>
-                <td class="time">
-                  <Moment at={entry.timestamp} />
-                </td>
-                <td>
-                  {readable(entry.message)}
-                  <br />
-                  <code class="quiet">{entry.type}</code>
-                </td>
+                <EventCells entry={entry} />
                 <td class="who" data-label={texts.logs.actor} title={entry.user}>
                   {whoActed(entry.user, view)}
                 </td>

@@ -1,3 +1,4 @@
+import { invalid } from '@belay/contract/errors';
 import type { LogEntry, LogFilter } from '@belay/contract/logs';
 import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import { actorOf, isAboutOthers, type LedgerLevel, ledger, taskEvents, users } from '@belay/db';
@@ -25,8 +26,8 @@ export async function readLedger(
   page: { before?: number | undefined; limit: number },
 ): Promise<{ seq: number; entry: LogEntry }[]> {
   if (filter.workflow_id !== undefined && !isId(filter.workflow_id)) return [];
-  const since = filter.since === undefined ? undefined : startOfMoment(filter.since);
-  const until = filter.until === undefined ? undefined : endOfMoment(filter.until);
+  const since = readTime(filter.since, 'since', startOfMoment);
+  const until = readTime(filter.until, 'until', endOfMoment);
   const shared: (SQL | undefined)[] = [
     page.before === undefined ? undefined : lt(ledger.seq, page.before),
     filter.level === undefined ? undefined : eq(ledger.level, filter.level),
@@ -105,6 +106,13 @@ function whoActed(actor: Partial<Actor>): string {
   if (actor.kind === 'agent') return `agent ${actor.name ?? ''}`.trim();
   // An operator is identified by an account of the server's machine, which not everyone may read.
   return actor.kind === 'operator' ? 'operator' : '';
+}
+
+function readTime(text: string | undefined, path: string, read: (moment: string) => Date): Date | undefined {
+  if (text === undefined) return undefined;
+  const time = read(text);
+  if (Number.isNaN(time.getTime())) throw invalid(path, 'is not a time');
+  return time;
 }
 
 /** Returns the newest task events of a person's own requests, before a position, in the form of ledger entries. */

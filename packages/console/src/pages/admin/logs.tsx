@@ -1,11 +1,10 @@
 import type { VNode } from 'preact';
 import { at } from '../../paths.js';
 import { texts } from '../../texts.js';
+import { EventCells } from '../parts/event.js';
 import { FilterChoice, FilterField, FilterMoment, Filters, filtersOf, isReversed } from '../parts/filters.js';
 import { addressWith, Empty } from '../parts/list.js';
 import { Badge } from '../parts/status.js';
-import { Moment } from '../parts/time.js';
-import { readable } from '../readable.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
 import { AdminPaging, AdminTabs } from './frame.js';
 
@@ -106,14 +105,7 @@ function Entries({ logs }: { logs: Outputs['admin']['logs']['logs'] }): VNode {
         <tbody>
           {logs.map((entry) => (
             <tr key={entry.id}>
-              <td class="time">
-                <Moment at={entry.timestamp} />
-              </td>
-              <td>
-                {readable(entry.message)}
-                <br />
-                <code class="quiet">{entry.type}</code>
-              </td>
+              <EventCells entry={entry} />
               <td class="who" data-label={texts.logs.actor} title={entry.actor}>
                 {entry.actor}
               </td>

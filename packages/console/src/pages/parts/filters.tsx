@@ -83,9 +83,7 @@ interface FilterProps {
 export function FilterField({ view, name, label, hint }: FilterProps & { hint?: string }): VNode {
   return (
     <Field
-      view={view}
-      name={name}
-      label={label}
+      {...{ view, name, label }}
       class="filter"
       control={(ties) => (
         <input
@@ -105,9 +103,7 @@ export function FilterField({ view, name, label, hint }: FilterProps & { hint?: 
 export function FilterChoice({ view, name, label, options }: FilterProps & { options: readonly string[] }): VNode {
   return (
     <Field
-      view={view}
-      name={name}
-      label={label}
+      {...{ view, name, label }}
       class="filter"
       control={(ties) => (
         <select {...ties}>
@@ -127,9 +123,7 @@ export function FilterChoice({ view, name, label, options }: FilterProps & { opt
 export function FilterDay({ view, name, label }: FilterProps): VNode {
   return (
     <Field
-      view={view}
-      name={name}
-      label={label}
+      {...{ view, name, label }}
       class="filter"
       control={(ties) => <input {...ties} type="date" value={sent(view, name).slice(0, 10)} autocomplete="off" />}
     />

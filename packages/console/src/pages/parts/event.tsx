@@ -1,0 +1,19 @@
+import type { VNode } from 'preact';
+import { readable } from '../readable.js';
+import { Moment } from './time.js';
+
+/** Renders the first cells of an entry of a log: when it happened, and what. */
+export function EventCells({ entry }: { entry: { timestamp: string; message: string; type: string } }): VNode {
+  return (
+    <>
+      <td class="time">
+        <Moment at={entry.timestamp} />
+      </td>
+      <td>
+        {readable(entry.message)}
+        <br />
+        <code class="quiet">{entry.type}</code>
+      </td>
+    </>
+  );
+}
