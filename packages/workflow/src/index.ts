@@ -9,14 +9,10 @@ export { compileExpressions } from './expression/compile.js';
 export { ExpressionError, type ExpressionErrorCode, ExpressionOutage } from './expression/error.js';
 export { createExpressionPool, type ExpressionPool } from './expression/pool.js';
 export { CANCELLED, type StandardFault, standardFault } from './fault.js';
-export { begin } from './machine/begin.js';
-export { deliver } from './machine/deliver.js';
-export { interrupt } from './machine/interrupt.js';
 export { measureTurn } from './machine/measure-turn.js';
-export { resolve } from './machine/resolve.js';
 export { parseState, type State } from './machine/state.js';
 export { restoreState, storeState } from './machine/store.js';
-export type { Transition } from './machine/transition.js';
+export { begin, deliver, interrupt, resolve, type Transition } from './machine/transition.js';
 export type {
   Admits,
   CallCheck,

@@ -1,24 +1,29 @@
 import type { Workflow } from '../document/definition.js';
+import { later } from '../duration.js';
 import { ExpressionError } from '../expression/error.js';
+import { evaluateTransform } from '../expression/evaluate.js';
 import { CANCELLED, Raised, standardFault } from '../fault.js';
 import { BEYOND, BOUNDS, exceeds, exceedsInParts, isTooDeep } from '../json.js';
 import { kinds } from '../tasks/index.js';
-import type { CloudEvent, Env, Fault, Json, LifecycleEvent, Status, Step, StepKey } from '../types.js';
-import { transform, workflowSight } from './data.js';
-import { advanceList } from './list.js';
+import type { Admits, CloudEvent, Env, Fault, Json, LifecycleEvent, Outcome, Status, Step, StepKey } from '../types.js';
+import { evaluateTimeout, transform, validate, workflowSight } from './data.js';
+import { advanceList, enterList, newList } from './list.js';
 import {
   closeInside,
   closeStep,
   FUEL,
+  openStep,
+  PENDING,
   type Progress,
   type Run,
   recordTask,
   recordWorkflow,
   type Signal,
+  timeoutFault,
 } from './run.js';
-import type { State } from './state.js';
+import { copyState, type State } from './state.js';
 
-export const WORKFLOW_TIMEOUT = '/timeout#0';
+const WORKFLOW_TIMEOUT = '/timeout#0';
 
 /** The result of a transition: the state to store, the steps to open and to close, and the events to publish. */
 export interface Transition {
@@ -34,7 +39,101 @@ export interface Transition {
   fault?: Fault;
 }
 
-export function newRun(workflow: Workflow, state: State, env: Env): Run {
+/**
+ * Starts an execution and runs it as far as it goes without waiting. An invalid input is a fault of the execution;
+ * call `validateInput` before to reject it instead. Throws only when the host's `evaluate` breaks.
+ */
+export async function begin(workflow: Workflow, input: Json, env: Env): Promise<Transition> {
+  const state: State = {
+    v: 1,
+    status: 'running',
+    startedAt: env.startedAt ?? env.now,
+    input,
+    context: null,
+    open: {},
+    root: newList('/do', '/do', ''),
+  };
+  const run = newRun(workflow, state, env);
+  recordWorkflow(run, 'started');
+  const progress = await guardWorkflow<Progress>('/input', async () => {
+    await validate(run, workflow.input?.schema, input, 'input');
+    const from = workflow.input?.from;
+    const value = from === undefined ? input : await evaluateTransform(from, workflowSight(run, input, false));
+    // In the DSL's data flow the transformed input is the first content of `$context`.
+    state.context = value;
+    if (workflow.timeout !== undefined) {
+      const after = await evaluateTimeout(run, workflow.timeout, workflowSight(run, value, true));
+      const dueAt = later(env.now, after);
+      openStep(run, { key: WORKFLOW_TIMEOUT, kind: 'timer', request: { purpose: 'timeout' }, dueAt });
+    }
+    return state.root ? await enterList(run, state.root, value, {}) : { is: 'done', value };
+  });
+  return await conclude(run, progress);
+}
+
+/**
+ * Ends an open `call` or `timer` step and runs the execution as far as it goes; the outcome of a fired timer is `{ok:
+ * true, value: null}`. For a step that is no longer open nothing changes: the transition has the given state and empty
+ * lists. The resolved step itself is not in `close`. Throws a `TypeError` for an `event` step (see `deliver`).
+ */
+export async function resolve(
+  workflow: Workflow,
+  state: State,
+  key: StepKey,
+  outcome: Outcome,
+  env: Env,
+): Promise<Transition> {
+  const kind = Object.hasOwn(state.open, key) ? state.open[key] : undefined;
+  if (kind === undefined) return unchanged(state);
+  if (kind === 'event') throw new TypeError(`${key} waits for an event; deliver one`);
+  const run = newRun(workflow, copyState(state), env);
+  delete run.state.open[key];
+  const timedOut = key === WORKFLOW_TIMEOUT;
+  return await conclude(
+    run,
+    timedOut ? timeoutFault('/timeout') : await advanceRoot(run, { is: 'outcome', key, outcome }),
+  );
+}
+
+/**
+ * Delivers an event to every open `event` step that wants it; returns null when no step does, and then nothing has
+ * changed. `admits` decides, by the metadata of their tasks, which steps may have it. A step that has all its events
+ * is in `close`, like any other that ends; one that wants more stays open.
+ */
+export async function deliver(
+  workflow: Workflow,
+  state: State,
+  event: CloudEvent,
+  env: Env,
+  admits: Admits = () => true,
+): Promise<Transition | null> {
+  // Only tasks that listened before the event get it: a task that this event starts waits for the next one.
+  const listening = Object.keys(state.open).filter((key) => state.open[key] === 'event');
+  if (listening.length === 0) return null;
+  const run = newRun(workflow, copyState(state), env);
+  let progress: Progress = PENDING;
+  for (const key of listening) {
+    if (progress.is === 'pending' && Object.hasOwn(run.state.open, key)) {
+      progress = await advanceRoot(run, { is: 'event', key, event, admits });
+    }
+  }
+  return run.consumed ? await conclude(run, progress) : null;
+}
+
+/**
+ * Cancels an execution (docs/architecture.md, section 5): raises the reserved fault at every task that waits. A task
+ * that catches it by its name cleans up undisturbed, and then the execution ends `cancelled`, regardless of the
+ * result. An execution that has ended, or is already being cancelled, does not change.
+ */
+export async function interrupt(workflow: Workflow, state: State, env: Env): Promise<Transition> {
+  if (isOver(state) || state.cancelling) return unchanged(state);
+  const run = newRun(workflow, copyState(state), env);
+  run.state.cancelling = true;
+  closeStep(run, WORKFLOW_TIMEOUT);
+  return await conclude(run, await advanceRoot(run, { is: 'cancel' }));
+}
+
+function newRun(workflow: Workflow, state: State, env: Env): Run {
   return {
     workflow,
     state,
@@ -51,23 +150,23 @@ export function newRun(workflow: Workflow, state: State, env: Env): Run {
 }
 
 /** Returns the transition in which nothing happens. */
-export function unchanged(state: State): Transition {
+function unchanged(state: State): Transition {
   return { status: state.status, state, open: [], close: [], events: [], emitted: [] };
 }
 
-export function isOver(state: State): boolean {
+function isOver(state: State): boolean {
   return state.root === null;
 }
 
 /** Passes a signal to the task that waits for it. */
-export async function advanceRoot(run: Run, signal: Signal): Promise<Progress> {
+async function advanceRoot(run: Run, signal: Signal): Promise<Progress> {
   const { root } = run.state;
   if (!root) throw new TypeError('the execution has ended');
   return await advanceList(run, root, {}, signal);
 }
 
 /** Builds the transition from the result of a run: the end of the execution, or what it waits for now. */
-export async function conclude(run: Run, progress: Progress): Promise<Transition> {
+async function conclude(run: Run, progress: Progress): Promise<Transition> {
   const given = await withinBounds(run, progress);
   if (given.is === 'pending') {
     const calls = Object.values(run.state.open).includes('call');
@@ -127,10 +226,7 @@ async function finish(run: Run, progress: Exclude<Progress, { is: 'pending' }>):
 }
 
 /** Converts an error in the workflow's own input or output to its fault. */
-export async function guardWorkflow<T>(
-  instance: string,
-  work: () => Promise<T>,
-): Promise<T | { is: 'fault'; fault: Fault }> {
+async function guardWorkflow<T>(instance: string, work: () => Promise<T>): Promise<T | { is: 'fault'; fault: Fault }> {
   try {
     return await work();
   } catch (error) {
