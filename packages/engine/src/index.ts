@@ -24,8 +24,8 @@ export type {
 } from './ports.js';
 export { callName, callWith } from './request.js';
 export { advanceStep } from './steps/advance.js';
+export { findDueSteps } from './steps/claim.js';
 export { deleteExecutions } from './steps/delete-executions.js';
-export { findDueSteps } from './steps/due.js';
 export { endByForce } from './steps/end-by-force.js';
 export { givingBack } from './steps/give-back.js';
 export { forgetDefinition, keepWorkflow, storeDefinition, workflowOf } from './steps/load.js';

@@ -1,10 +1,32 @@
 import { executions, sqlText, steps } from '@belay/db';
 import type { Json } from '@belay/workflow';
-import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
-import type { ClaimedCall, EngineContext } from '../ports.js';
+import { and, asc, eq, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { ClaimedCall, EngineContext, EngineStore } from '../ports.js';
 import { callName, callWith } from '../request.js';
 import { claiming, claimText } from './lost-claims.js';
 import { besideExecution, readBeside } from './snapshot.js';
+
+/** Returns up to `limit` steps that are due now, or will be at `until`, the longest due first. */
+export async function findDueSteps(
+  ctx: EngineStore,
+  limit: number,
+  until: SQL = sql`app_now()`,
+): Promise<{ executionId: string; key: string; dueAt: Date }[]> {
+  const found = await ctx.db
+    .select({ executionId: steps.executionId, key: steps.key, dueAt: steps.dueAt })
+    .from(steps)
+    .where(
+      and(
+        eq(steps.status, 'open'),
+        ne(steps.kind, 'event'),
+        lte(steps.dueAt, until),
+        or(isNull(steps.leaseUntil), lte(steps.leaseUntil, sql`app_now()`)),
+      ),
+    )
+    .orderBy(asc(steps.dueAt))
+    .limit(limit);
+  return found.map(({ dueAt, ...step }) => ({ ...step, dueAt: dueAt ?? new Date(0) }));
+}
 
 /**
  * Takes the lease of a due call, in one statement. Returns null when there is nothing to claim, because another
