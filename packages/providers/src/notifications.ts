@@ -1,4 +1,5 @@
-import type { Json } from './json.js';
+/** Any JSON value: what crosses the port in either direction. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** A label and a value that a reader decides by: "Role", "reporting". Plain text. */
 export interface Fact {

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import type { Json } from './json.js';
-import type { Notifications, Verdict } from './notifications.js';
+import type { Json, Notifications, Verdict } from './notifications.js';
 
-export type { Json } from './json.js';
+export type { Json } from './notifications.js';
 
 export const capabilities = ['authenticator', 'authorizer', 'identities', 'notifications'] as const;
 /** What a provider can do for us (GET /providers). */

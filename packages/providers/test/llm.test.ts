@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { languageModelConfig } from '../src/llm/config.js';
 import { openLanguageModel } from '../src/llm/open.js';
-import { redactSecrets } from '../src/llm/redact.js';
+import { redactSecrets } from '../src/llm/question.js';
 import { type ModelServer, startModelServer } from './llm-server.js';
 
 const role = (name: string, description: string) => ({

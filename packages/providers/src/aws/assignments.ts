@@ -3,10 +3,9 @@ import type { Held } from '../port.js';
 import type { Assignment } from './access.js';
 import { type Api, present, readPages } from './api.js';
 import type { AwsConfig } from './config.js';
-import type { Directory } from './directory.js';
+import { type Directory, refuseAccount, refuseSession } from './directory.js';
 import { NotFound } from './faults.js';
 import { createOperations, explainFailure, keyOf, type Operation, waitFor } from './operations.js';
-import { refuseAccount, refuseSession } from './refusals.js';
 
 /** Creates the part that grants permission sets to users in accounts. The list of assignments counts, not the result of an operation. */
 export function createAssignments(config: AwsConfig, api: Api, directory: Directory) {

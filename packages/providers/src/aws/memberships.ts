@@ -2,10 +2,9 @@ import { Retryable, Terminal } from '../errors.js';
 import type { Membership } from './access.js';
 import { type Api, present, readPages } from './api.js';
 import type { AwsConfig } from './config.js';
-import type { Directory } from './directory.js';
+import { type Directory, refuseAccount, refuseSession } from './directory.js';
 import { Conflict } from './faults.js';
 import { keyOf } from './operations.js';
-import { refuseAccount, refuseSession } from './refusals.js';
 
 /** Creates the part that grants direct membership of groups of the identity store. */
 export function createMemberships(config: AwsConfig, api: Api, directory: Directory) {

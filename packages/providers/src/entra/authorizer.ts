@@ -6,8 +6,8 @@ import { createAzureRoles } from './azure-roles.js';
 import type { EntraConfig } from './config.js';
 import { createDirectoryRoles } from './directory-roles.js';
 import { createGroups } from './groups.js';
+import { faultOfUser, findUser } from './identities.js';
 import { type Place, type Subject, subjectSchema } from './place.js';
-import { faultOfUser, findUser } from './subject.js';
 import { createTurns } from './turns.js';
 import { bySchedules, plainly, type Way } from './ways.js';
 

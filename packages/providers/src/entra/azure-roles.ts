@@ -3,10 +3,16 @@ import { z } from 'zod';
 import { Terminal } from '../errors.js';
 import { parseAnswer } from '../http/answer.js';
 import { type Api, errorOf } from './api.js';
-import { permissionsSchema, permits } from './azure-actions.js';
 import type { EntraConfig } from './config.js';
 import { equal, isName, isSameScope, isScope, isWithin } from './names.js';
 import { endOf, explainRefusal, markOf, type Place, readMark, type Schedules, type Subject } from './place.js';
+
+/** What a role of Azure permits, or what a caller may do at a scope. */
+export const permissionsSchema = z.object({
+  actions: z.array(z.string()).default([]),
+  notActions: z.array(z.string()).default([]),
+});
+export type Permissions = z.infer<typeof permissionsSchema>;
 
 const text = z.string().nullish();
 const definitionSchema = z.object({
@@ -221,4 +227,13 @@ function nameOf({ user, what, scope }: Subject, id: string): string {
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50;
   hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
   return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** Returns whether an action is permitted; those in the list may have asterisks. */
+export function permits(list: readonly Permissions[], action: string): boolean {
+  const covers = (pattern: string) => {
+    const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 'i').test(action);
+  };
+  return list.some(({ actions, notActions }) => actions.some(covers) && !notActions.some(covers));
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Terminal } from '../errors.js';
 import type { Api } from './api.js';
-import { type Permissions, permissionsSchema, permits } from './azure-actions.js';
+import { type Permissions, permissionsSchema, permits } from './azure-roles.js';
 import type { EntraConfig } from './config.js';
 
 /** One of each is needed; the least one first, which is the one that is named. */

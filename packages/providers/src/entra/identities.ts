@@ -3,7 +3,6 @@ import { type Identities, mostListed, type Person, type ProviderIdentity } from 
 import type { Api, User } from './api.js';
 import type { EntraConfig } from './config.js';
 import { equal, isGuid, isName } from './names.js';
-import { faultOfUser, findUser } from './subject.js';
 
 /** Maps people to accounts of Entra, who are called by their user principal names. */
 export function createIdentities(config: EntraConfig, api: Api): Identities {
@@ -73,4 +72,21 @@ export function createIdentities(config: EntraConfig, api: Api): Identities {
 
 function present({ userPrincipalName, displayName, mail }: User): ProviderIdentity {
   return { id: userPrincipalName, name: displayName || userPrincipalName, email: mail || userPrincipalName };
+}
+
+/** Returns the account with this user principal name, or null. */
+export async function findUser(api: Api, name: string, signal: AbortSignal): Promise<User | null> {
+  if (!isName(name)) return null;
+  for await (const user of api.users(equal('userPrincipalName', name), signal)) {
+    if (user.userPrincipalName.toLowerCase() === name.toLowerCase()) return user;
+  }
+  return null;
+}
+
+/** Returns why an account may be granted nothing, or undefined. */
+export function faultOfUser(user: User, allowsGuests: boolean): string | undefined {
+  if (user.accountEnabled === false) return 'The account is disabled at Entra';
+  const isGuest = user.userType?.toLowerCase() === 'guest' || /#EXT#@/i.test(user.userPrincipalName);
+  if (isGuest && !allowsGuests) return 'The account is a guest, and allow_guests is not set for this provider';
+  return undefined;
 }

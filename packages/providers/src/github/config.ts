@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
-import { addressTable } from '../address-table.js';
 import { endpoint } from '../endpoint.js';
+import { addressTable } from '../identity-setting.js';
 import { isExclusive } from './access.js';
 
 const identifier = z

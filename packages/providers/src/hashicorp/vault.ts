@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Terminal } from '../errors.js';
 import type { hashicorpVault } from '../services/config.js';
 import type { ServiceTools, VaultService } from '../services/port.js';
-import { textOf } from '../services/read-key.js';
+import { textOf } from '../services/read-through.js';
 import { openHashicorp, required, service } from './client.js';
 
 /** The data of a deleted version is null. */

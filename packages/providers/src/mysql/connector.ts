@@ -1,6 +1,6 @@
-import type { Connector } from '../port.js';
-import { type MysqlConfig, mysqlConfig, readUrl } from './config.js';
-import { planGrants } from './plan.js';
+import { planRoles } from '../plan-roles.js';
+import type { AccessRequest, Connector, Plan } from '../port.js';
+import { isPossibleName, longestName, type MysqlConfig, mysqlConfig, readUrl } from './config.js';
 
 /** The connector for MariaDB, and as an experiment MySQL 8: roles that are granted to accounts. */
 export const mysqlConnector: Connector<MysqlConfig> = {
@@ -21,3 +21,19 @@ export const mysqlConnector: Connector<MysqlConfig> = {
   },
   create: async (config, tools) => (await import('./open.js')).openMysql(config, tools),
 };
+
+/** Letters, digits and the few marks that occur in names of roles; other characters are a mistake or an attack. */
+const plainName = /^[A-Za-z0-9_][A-Za-z0-9_.$+ -]*$/;
+
+/** Returns one access for each requested role of the server. Returns all errors together; never throws. */
+function planGrants(_config: MysqlConfig, request: AccessRequest): Plan {
+  return planRoles(request, {
+    rolesOnly: 'is not supported: privileges are granted to roles of the server, so inherit a role that has them',
+    atLeastOne: 'must name at least one role of the server',
+    faultOf: (role) =>
+      plainName.test(role) && isPossibleName(role)
+        ? undefined
+        : `is not a valid name of a role: use at most ${longestName} letters, digits, spaces and _ . $ + -`,
+    accessOf: (role) => ({ role }),
+  });
+}

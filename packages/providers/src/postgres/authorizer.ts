@@ -1,8 +1,7 @@
 import { Terminal } from '../errors.js';
 import type { Authorizer, ConnectorTools, EntitlementRef, Pin } from '../port.js';
-import { untilSettled } from './attempts.js';
 import type { PostgresConfig } from './config.js';
-import type { Database, Statements } from './database.js';
+import { type Database, type Statements, untilSettled } from './database.js';
 import { findReasonElsewhere } from './elsewhere.js';
 import { readFacts, refuse, refusePrivileged } from './facts.js';
 import { findLeftovers } from './leftovers.js';

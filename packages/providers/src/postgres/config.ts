@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { addressTable } from '../address-table.js';
 import { emailDomain } from '../endpoint.js';
+import { addressTable } from '../identity-setting.js';
 
 /** The maximum length of a PostgreSQL name in bytes (NAMEDATALEN - 1); the server silently truncates longer ones. */
 export const longestName = 63;

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import type { PostgresConfig } from './config.js';
-import { isOutOfRoom, toPortError } from './faults.js';
+import { isCollision, isOutOfRoom, toPortError } from './faults.js';
 import { connectionOptions } from './options.js';
 import { openSpare } from './spare.js';
 
@@ -119,4 +119,22 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
 
 function openPool(config: PostgresConfig): postgres.Sql {
   return postgres(config.url, { ...connectionOptions, max: config.max_connections, idle_timeout: 60 });
+}
+
+/** How often calls about one membership may collide before the caller gets an error. */
+const mostAttempts = 40;
+
+/**
+ * Repeats a transaction while it collides with another one about the same membership. Only the server serialises them,
+ * because the holder could take a lock of Belay's in the target as well.
+ */
+export async function untilSettled<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isCollision(error) || attempt === mostAttempts) throw error;
+      await pause(Math.min(5 * attempt, 100), signal);
+    }
+  }
 }

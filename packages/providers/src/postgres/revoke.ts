@@ -1,8 +1,7 @@
 import { Retryable } from '../errors.js';
 import type { ConnectorTools, EntitlementRef } from '../port.js';
-import { untilSettled } from './attempts.js';
 import type { PostgresConfig } from './config.js';
-import type { Database } from './database.js';
+import { type Database, untilSettled } from './database.js';
 import { isBlocked } from './faults.js';
 import { findLeftovers } from './leftovers.js';
 import { readVersion, revokeMembership } from './membership.js';
