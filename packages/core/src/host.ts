@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import { isOutage } from '@belay/contract/outage';
 import { approvals, sqlText } from '@belay/db';
-import { type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
+import { type CallFunction, type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
 import { Pending, Retryable, Terminal } from '@belay/providers';
 import type { Json } from '@belay/workflow';
 import { endGrants } from './access/end.js';
@@ -10,12 +10,27 @@ import { publicMessage } from './catalog/authorizer.js';
 import type { Actor, Context } from './context.js';
 import { admitsFrom, readSender } from './executions/senders.js';
 import { faultOf } from './faults.js';
-import { accessFunctions } from './functions/table.js';
+import { approve } from './functions/approve.js';
+import { grant } from './functions/grant.js';
+import { hold } from './functions/hold.js';
+import { notify } from './functions/notify.js';
+import { revoke } from './functions/revoke.js';
+import { validate } from './functions/validate.js';
 import { appending } from './ledger/append.js';
 import { isOwnFailure } from './outage.js';
 import type { ElevationInput } from './plans/input.js';
 import { besideExecution, inputNow } from './plans/owner.js';
 import { untilStopped } from './until-stopped.js';
+
+/** The functions of core that a workflow can call, by the name that it calls them. */
+const accessFunctions: Readonly<Record<string, CallFunction>> = {
+  'access.validate': validate,
+  'access.approve': approve,
+  'access.grant': grant,
+  'access.hold': hold,
+  'access.revoke': revoke,
+  'access.notify': notify,
+};
 
 /**
  * Returns what the engine needs from core. The composer puts it into the context, which the engine passes back

@@ -16,16 +16,12 @@ export { readRestore } from './access/restore/status.js';
 export { revokeAccess } from './access/revoke.js';
 export { standByHeld } from './access/stand-by.js';
 export { withActor } from './actor.js';
-export { adoptCredential } from './agents/adopt.js';
-export { isAgentCredential } from './agents/credential.js';
-export { enrollAgent } from './agents/enroll.js';
-export { inspectSession } from './agents/inspect-session.js';
+export { adoptCredential, enrollAgent, isAgentCredential, verifyAgent } from './agents/credential.js';
 export { listAgents } from './agents/list.js';
 export { registerAgent } from './agents/register.js';
 export { removeAgent } from './agents/remove.js';
 export { reportAgent } from './agents/report.js';
 export { signForAgents } from './agents/sign.js';
-export { verifyAgent } from './agents/verify.js';
 export { listApprovers } from './approvals/approvers.js';
 export { decideApproval } from './approvals/decide.js';
 export { decideApprovals } from './approvals/decide-many.js';
@@ -34,7 +30,6 @@ export { type Breathe, breatheBy, inOnePiece } from './breathe.js';
 export { can } from './can.js';
 export { applyCatalog } from './catalog/apply.js';
 export { roleVisibility } from './catalog/audiences.js';
-export { findDisabledWorkflows } from './catalog/disabled-workflows.js';
 export {
   getProvider,
   listAuthenticators,
@@ -43,11 +38,12 @@ export {
   listProviderRoles,
   listProviders,
 } from './catalog/providers.js';
+export { readDefinitions } from './catalog/read-stored.js';
 export { getRole } from './catalog/roles.js';
 export { type LiveCatalog, openCatalog } from './catalog/source.js';
 export { listStarredRoles, starRole, unstarRole } from './catalog/star-role.js';
 export { compareConfigurations, listConfigurations } from './catalog/versions.js';
-export { getWorkflow, listWorkflows } from './catalog/workflows.js';
+export { findDisabledWorkflows, getWorkflow, listWorkflows } from './catalog/workflows.js';
 export { addComment } from './comments/add.js';
 export { listComments } from './comments/list.js';
 export type { Catalog } from './configuration/catalog.js';
@@ -55,7 +51,6 @@ export { compileCatalog } from './configuration/compile.js';
 export { describeConfiguration } from './configuration/describe-configuration.js';
 export type { ConfigurationIssue } from './configuration/issue.js';
 export { findLiteralSecrets } from './configuration/literal-secrets.js';
-export { readDefinitions } from './configuration/read-definitions.js';
 export { findReferences, type ResolveReference, resolveReferences } from './configuration/references.js';
 export { catalogSchema } from './configuration/schema.js';
 export type {
@@ -74,7 +69,7 @@ export type {
 } from './context.js';
 export { listDynamicBounds } from './elevation/dynamic-bounds.js';
 export { extendElevation } from './elevation/extend.js';
-export { requestElevation } from './elevation/request.js';
+export { requestElevation, startExecution } from './elevation/request.js';
 export { type DynamicRequest, requestDynamicElevation } from './elevation/request-dynamic.js';
 export { requestManyElevations } from './elevation/request-many.js';
 export { resolveRole } from './elevation/resolve-role.js';
@@ -87,7 +82,6 @@ export { receiveEvent } from './executions/receive-event.js';
 export { createState, createTaskToken, resumeExecution } from './executions/resume.js';
 export { returnAccess } from './executions/return.js';
 export { createSignal, signalExecution } from './executions/signal.js';
-export { startExecution } from './executions/start.js';
 export { terminateExecution } from './executions/terminate.js';
 export { waitForExecution } from './executions/wait.js';
 export { watchExecution } from './executions/watch.js';
@@ -109,29 +103,24 @@ export { endLogin } from './logins/end.js';
 export { endOtherLogin, revokeToken } from './logins/end-other.js';
 export { exchangeLoginCode } from './logins/exchange.js';
 export { expireLogins } from './logins/expire.js';
+export { readSignInMetadata } from './logins/flow.js';
 export { keepUnsent, openUnsent, type UnsentForm } from './logins/keep-unsent.js';
 export { listTokens } from './logins/list-tokens.js';
-export { readSignInMetadata } from './logins/metadata.js';
-export { decideProgramLogin } from './logins/program/decide.js';
-export { findProgramLogin } from './logins/program/find.js';
+export { decideProgramLogin, findProgramLogin } from './logins/program.js';
 export { receiveAnswer } from './logins/receive.js';
 export { receiveLogout } from './logins/receive-logout.js';
 export { isSignatureOf, signForm } from './logins/sign-form.js';
 export { createToken } from './logins/token.js';
 export { type VerifiedLogin, verifyLogin, verifyLogins } from './logins/verify.js';
-export { readWhoami } from './logins/whoami.js';
 export { exportAudit, listAudit } from './logs/audit.js';
-export { exportLogs } from './logs/export.js';
-export { listLogs } from './logs/list.js';
+export { exportLogs, listLogs } from './logs/read.js';
 export { deliverMessages } from './messages/deliver.js';
 export { choosePreferences, readPreferences, writePreferences } from './messages/preferences.js';
 export { receiveHook } from './messages/receive.js';
 export { isOwnFailure, noteOutage } from './outage.js';
-export { oversightOf } from './people/oversight.js';
+export { oversightOf, readWhoami } from './people/oversight.js';
 export { upsertUser } from './people/people.js';
 export { createProbe } from './probe.js';
-export { createProvisioningToken } from './provisioning/create-token.js';
-export { listProvisioningTokens } from './provisioning/list-tokens.js';
 export {
   type GroupFilter,
   getProvisionedGroup,
@@ -144,9 +133,12 @@ export {
   type ProvisionedUser,
   type UserFilter,
 } from './provisioning/read-users.js';
-export { reportRefused } from './provisioning/report-refused.js';
-export { revokeProvisioningToken } from './provisioning/revoke-token.js';
-export { verifyProvisioningToken } from './provisioning/verify-token.js';
+export {
+  createProvisioningToken,
+  listProvisioningTokens,
+  revokeProvisioningToken,
+  verifyProvisioningToken,
+} from './provisioning/tokens.js';
 export {
   changeProvisionedGroup,
   createProvisionedGroup,
@@ -158,6 +150,7 @@ export {
   createProvisionedUser,
   deleteProvisionedUser,
   type ProvisionedPerson,
+  reportRefused,
 } from './provisioning/write-user.js';
 export type { Answer } from './rehearsal/answer-call.js';
 export { compareRoles, type RoleChange } from './rehearsal/compare-roles.js';
@@ -173,14 +166,13 @@ export { deleteRequests } from './retention/delete-requests.js';
 export { deleteSettled } from './retention/delete-settled.js';
 export { closeReview } from './reviews/close.js';
 export { listReviews } from './reviews/list.js';
-export { beatRun } from './runs/beat.js';
 export { endLapsedRuns, endRun } from './runs/end.js';
-export { noteReachable } from './runs/reachable.js';
+export { beatRun, noteReachable } from './runs/lease.js';
 export { startRun } from './runs/start.js';
+export { listSessions } from './sessions/find.js';
 export { issueSession } from './sessions/issue.js';
-export { listSessions } from './sessions/list.js';
 export { refreshSessions } from './sessions/refresh.js';
-export { verifySession } from './sessions/verify.js';
+export { inspectSession, verifySession } from './sessions/verify.js';
 export { configureSuggester } from './suggestions/configure.js';
 export { searchRoles } from './suggestions/search-roles.js';
 export { readApiConfiguration, readSync } from './system/configuration.js';

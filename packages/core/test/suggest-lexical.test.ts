@@ -5,10 +5,9 @@ import { inOnePiece } from '../src/breathe.js';
 import type { Catalog } from '../src/configuration/catalog.js';
 import type { SuggestedRole } from '../src/suggester.js';
 import { lexicalSuggester } from '../src/suggestions/lexical.js';
-import { clearPasted } from '../src/suggestions/pasted.js';
 import { listRequestable, longestAt } from '../src/suggestions/requestable.js';
 import { type SettledSuggestion, settleSuggestions } from '../src/suggestions/settle.js';
-import { readWords } from '../src/suggestions/words.js';
+import { clearPasted, readWords } from '../src/suggestions/words.js';
 import { injections } from './fixtures/injections.js';
 import {
   type CatalogDocument,

@@ -1,8 +1,8 @@
 import type { AccessFilter, Revoked } from '@belay/contract/admin';
 import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import { entitlements, executions, grants, users } from '@belay/db';
-import { retryDeadlock } from '@belay/engine';
+import { entitlements, executions, grants, type Transaction, users } from '@belay/db';
+import { endByForce, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
 import { and, eq, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import { nameOf } from '../actor.js';
 import type { ActorStore, Job } from '../context.js';
@@ -15,7 +15,6 @@ import { requireText } from '../text.js';
 import { endGrants } from './end.js';
 import { endHeld } from './end-held.js';
 import { matching } from './list-all.js';
-import { terminating } from './terminate.js';
 import { isLive } from './wanted.js';
 
 export interface RevokeAccess extends AccessFilter {
@@ -209,4 +208,21 @@ async function endWhole(
   );
   ctx.waker.wake(done.jobs);
   return done;
+}
+
+/**
+ * Ends an execution by force in the caller's transaction: no further task runs, and its grants end. Returns the jobs
+ * for workers; null, and writes nothing, when it has already ended.
+ */
+export async function terminating(
+  ctx: ActorStore,
+  tx: Transaction,
+  id: string,
+  name = nameOf(ctx.actor),
+): Promise<Job[] | null> {
+  const execution = await lockExecution(tx, id);
+  if (!execution) return null;
+  const move = endByForce(execution, { actor: ctx.actor, name });
+  await writePrepared(ctx, tx, move, { locked: true });
+  return move.jobs;
 }

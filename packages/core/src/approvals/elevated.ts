@@ -5,7 +5,7 @@ import type { Identities, Person as Sought } from '@belay/providers';
 import { and, gt, inArray, sql } from 'drizzle-orm';
 import { addressOf } from '../catalog/targets.js';
 import type { Person, Store } from '../context.js';
-import { soughtBy } from '../people/logins.js';
+import { soughtBy } from '../people/admission.js';
 import { endAfter } from '../share-patience.js';
 import type { ApprovalSubject } from './inbox.js';
 

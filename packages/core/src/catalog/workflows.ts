@@ -1,8 +1,8 @@
-import { notFound } from '@belay/contract/errors';
+import { type ErrorIssue, notFound } from '@belay/contract/errors';
 import type { Workflow, WorkflowSummary } from '@belay/contract/workflows';
 import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
-import type { CompiledWorkflow } from '../configuration/catalog.js';
+import type { Catalog, CompiledWorkflow } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorStore } from '../context.js';
 import { rolesConcerning } from './audiences.js';
@@ -39,4 +39,30 @@ export function getWorkflow(ctx: ActorStore, input: { name: string }): Workflow 
 function summarise(workflow: CompiledWorkflow): WorkflowSummary {
   const { definition, name, enabled } = workflow;
   return { name, description: definition.description, enabled };
+}
+
+/**
+ * Returns where roles and bounds name a disabled workflow. For a warning: the configuration is valid, and a request
+ * through that workflow is rejected until it is enabled again.
+ */
+export function findDisabledWorkflows({ roles, providers, workflows }: Omit<Catalog, 'version'>): ErrorIssue[] {
+  const issues = (names: readonly string[], path: string, through: string): ErrorIssue[] =>
+    names.flatMap((name, index) =>
+      workflows.get(name)?.enabled === false
+        ? [
+            {
+              path: `${path}.workflows[${index}]`,
+              message: `the workflow "${name}" is disabled: ${through} cannot be requested through it`,
+            },
+          ]
+        : [],
+    );
+  return [
+    ...[...roles.values()].flatMap((role) =>
+      role.enabled ? issues(role.workflows, `roles.${role.name}`, 'the role') : [],
+    ),
+    ...[...providers.values()].flatMap(({ id, enabled, definition }) =>
+      enabled ? issues(definition.dynamic?.workflows ?? [], `providers.${id}.dynamic`, 'access') : [],
+    ),
+  ];
 }

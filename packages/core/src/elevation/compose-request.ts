@@ -8,8 +8,7 @@ import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/c
 import type { UserActor } from '../context.js';
 import { requireDuration } from '../duration.js';
 import type { ElevationInput } from '../plans/input.js';
-import { longestDuration } from '../plans/plan.js';
-import { requireWorkflow } from '../plans/require-workflow.js';
+import { longestDuration, requireWorkflow } from '../plans/plan.js';
 import { requireText } from '../text.js';
 
 type Terms = Pick<ElevationRequest, 'providers' | 'workflow' | 'reason' | 'duration' | 'identities'>;

@@ -1,5 +1,6 @@
 import type { Elevation } from '@belay/contract/elevation';
-import { notFound } from '@belay/contract/errors';
+import { notFound, renameIssues } from '@belay/contract/errors';
+import type { ExecutionStart, StartedExecution } from '@belay/contract/executions';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { can } from '../can.js';
 import type { ActorContext } from '../context.js';
@@ -19,4 +20,28 @@ export async function requestElevation(
   const role = catalog.roles.get(request.role);
   if (!role || !can(user, 'request', { role })) throw notFound(`Role ${request.role}`);
   return submitRequest(ctx, { catalog, user, role, terms: request, request });
+}
+
+export interface StartExecution extends ExecutionStart {
+  idempotencyKey?: string | undefined;
+}
+
+/** Starts a workflow by name (POST /execution). Its input is an elevation request, and is checked as one. */
+export async function startExecution(ctx: ActorContext, request: StartExecution): Promise<StartedExecution> {
+  const { provider, providers, ...input } = request.input;
+  const { output, status } = await requestElevation(ctx, {
+    ...input,
+    providers: providers ?? (provider === undefined ? undefined : [provider]),
+    workflow: request.workflow,
+    idempotencyKey: request.idempotencyKey,
+  }).catch((error: unknown) => {
+    throw renameIssues(error, (path) => ofInput(path, providers === undefined));
+  });
+  return { workflow_id: output.workflow_id, run_id: output.execution_id, status };
+}
+
+/** Here `input` contains everything but the workflow, and a single provider may be a text. */
+function ofInput(path: string, isAlone: boolean): string {
+  if (path === 'workflow') return path;
+  return ['input', isAlone ? path.replace(/^providers(\[0\])?$/, 'provider') : path].filter(Boolean).join('.');
 }

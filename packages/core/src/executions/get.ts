@@ -18,11 +18,10 @@ import { aftermathOf } from '../catalog/authorizer.js';
 import type { ActorStore, Store } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { readNow } from '../now.js';
-import { failedBeside, grantState } from './grant-state.js';
 import { type Happening, readArchivedUntil, readGap, readHappenings } from './history.js';
 import { readWaiting, summarise } from './list.js';
 import { type GrantTimes, outcomeOf, readDecisions } from './outcome.js';
-import { executionState } from './state.js';
+import { executionState, failedBeside, grantState } from './state.js';
 
 const mostHistory = limits.history;
 

@@ -1,9 +1,8 @@
 import type { ExecutionState, GrantState } from '@belay/contract/executions';
 import { type ApprovalStatus, approvals, grants } from '@belay/db';
-import { and, inArray } from 'drizzle-orm';
-import { isNotOver } from '../access/wanted.js';
+import { and, inArray, type SQL, sql } from 'drizzle-orm';
+import { isLiveIn, isNotOver } from '../access/wanted.js';
 import type { Store } from '../context.js';
-import { failedBeside, grantState } from './grant-state.js';
 import type { GrantTimes } from './outcome.js';
 
 interface Standing {
@@ -70,4 +69,28 @@ export async function readStandings(
       return [id, { state, grants: own }];
     }),
   );
+}
+
+/** Returns whether a grant failed while another one keeps the access: then nothing must be revoked. */
+export const failedBeside: SQL<boolean> = sql<boolean>`(${grants}.ended_reason = 'failed' and exists (
+  select from ${grants} as other
+  where other.entitlement_id = ${grants}.entitlement_id and ${isLiveIn('other')}))`;
+
+/** Returns the state of a grant. */
+export function grantState(
+  grant: {
+    activatedAt: Date | null;
+    endedAt: Date | null;
+    goneAt: Date | null;
+    expiresAt: Date | null;
+    activateBy: Date | null;
+    failedBeside: boolean | null;
+  },
+  now: Date,
+): GrantState {
+  if (grant.goneAt) return 'gone';
+  if (grant.failedBeside) return 'failed';
+  const overAt = grant.expiresAt ?? grant.activateBy;
+  if (grant.endedAt || (overAt && overAt.getTime() <= now.getTime())) return 'ended';
+  return grant.activatedAt ? 'active' : 'granting';
 }

@@ -1,8 +1,7 @@
 import { invalid } from '@belay/contract/errors';
 import type { Context, UserActor } from '../context.js';
 import { checkCallback } from './callback.js';
-import { authenticatorOf, beginFlow } from './flow.js';
-import { requireLabel } from './label.js';
+import { authenticatorOf, beginFlow, requireLabel } from './flow.js';
 
 export interface BeginLogin {
   provider: string;

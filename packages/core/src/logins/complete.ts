@@ -16,7 +16,7 @@ import { claimIdentity, identityOf } from '../people/link.js';
 import { openSession } from '../sessions/open.js';
 import { createLogin } from './create.js';
 import { authenticatorOf, exchangeAnswer, type Flow, openFlow, takeFlow } from './flow.js';
-import { askForProgram } from './program/ask.js';
+import { askForProgram } from './program.js';
 
 export interface CompletedLogin {
   /** The secret of the browser's login. */

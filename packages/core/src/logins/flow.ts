@@ -1,5 +1,6 @@
 import { hashSecret } from '@belay/contract/canonical';
-import { AccessError, notFound } from '@belay/contract/errors';
+import { AccessError, invalid, notFound } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
 import { oauthFlows } from '@belay/db';
 import { type Authenticated, type Authenticator, Retryable } from '@belay/providers';
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
@@ -9,6 +10,7 @@ import { readNow } from '../now.js';
 import { requireAdmitted } from '../people/admission.js';
 import { requireReadable } from '../people/proved.js';
 import { requireProvisioned } from '../people/provisioned.js';
+import { requireText } from '../text.js';
 import { open, seal } from '../tokens/seal.js';
 import { openAnswer } from './posted.js';
 
@@ -165,4 +167,28 @@ export async function verifyAnswer(
       throw new AccessError('forbidden', 'The provider did not confirm your identity', { cause });
     });
   return requireReadable(proved);
+}
+
+/**
+ * Returns the XML that a provider needs about this service before people can sign in with it. Throws `not_found` and
+ * `not_configured`.
+ */
+export async function readSignInMetadata(ctx: Context, input: { provider: string }): Promise<{ metadata: string }> {
+  const metadata = await authenticatorOf(ctx, input.provider).metadata?.(redirectUri(ctx, input.provider));
+  if (metadata === undefined) {
+    throw new AccessError('not_configured', `The provider "${input.provider}" does not use metadata`);
+  }
+  return { metadata };
+}
+
+/**
+ * Returns the name that a program gives itself, in a form that pages, logs and terminals can display. It is not
+ * verified. Throws `invalid` when it is empty, longer than 200 characters, or has characters that are displayed as
+ * something else.
+ */
+export function requireLabel(given: string): string {
+  const label = requireText(given.trim(), 'label', limits.name);
+  if (label === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(label))
+    throw invalid('label', 'contains characters that cannot be displayed');
+  return label;
 }

@@ -1,12 +1,39 @@
 import { invalid } from '@belay/contract/errors';
-import type { LogEntry, LogFilter } from '@belay/contract/logs';
+import { limits } from '@belay/contract/limits';
+import type { LogEntry, LogFilter, LogList, LogPage } from '@belay/contract/logs';
 import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import { actorOf, isAboutOthers, type LedgerLevel, ledger, taskEvents, users } from '@belay/db';
 import { describeTaskEvent, kindOf } from '@belay/engine';
 import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
-import type { Actor, Store, UserActor } from '../context.js';
+import { requireUser } from '../actor.js';
+import type { Actor, ActorStore, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { idsKnownAs } from '../people/people.js';
+
+/** How many entries a response has at most, which is the limit of GET /logs. */
+const most = limits.page;
+
+/** Returns the newest log entries that the caller may see, newest first (docs/interface.md, section 10). */
+export async function listLogs(ctx: ActorStore, input: LogFilter): Promise<LogList> {
+  const { limit, ...filter } = input;
+  const rows = await readLedger(ctx, requireUser(ctx), filter, { limit: Math.min(limit ?? most, most) });
+  return { logs: rows.map(({ entry }) => entry) };
+}
+
+/** Returns one page of everything that the caller may see, however old: the limit of GET /logs does not apply. */
+export async function exportLogs(
+  ctx: ActorStore,
+  input: LogFilter & { cursor?: string | undefined },
+): Promise<LogPage> {
+  const { cursor, limit, ...filter } = input;
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+    throw invalid('cursor', 'is not a cursor issued by this server');
+  const wanted = Math.min(limit ?? most, most);
+  const before = cursor === undefined ? undefined : Number(cursor);
+  const rows = await readLedger(ctx, requireUser(ctx), filter, { before, limit: wanted });
+  const logs = rows.map(({ seq, entry }) => ({ ...entry, cursor: String(seq) }));
+  return { logs, next: logs.length < wanted ? null : (logs.at(-1)?.cursor ?? null) };
+}
 
 /** Events of the system that concern all people and name no person. */
 const everybodys = ['catalog.applied'];
@@ -19,7 +46,7 @@ const steps = 'io.serverlessworkflow.';
  * own acts, and entries that concern all people. Each part is read along an index, so the time does not grow with the
  * ledger.
  */
-export async function readLedger(
+async function readLedger(
   ctx: Store,
   user: UserActor,
   filter: LogFilter,

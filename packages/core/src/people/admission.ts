@@ -1,10 +1,13 @@
 import { isInDomains } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
+import { userIdentities } from '@belay/db';
+import type { Identities, Login, Person as Sought } from '@belay/providers';
+import { asc, eq } from 'drizzle-orm';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { Catalog } from '../configuration/catalog.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import type { ProvedIdentity } from './person.js';
+import type { ProvedIdentity } from './proved.js';
 
 /**
  * The data of an identity that the configuration judges: always the provider's own data, never what was derived from
@@ -88,4 +91,28 @@ export function isTrusted(ctx: Store, id: string, email: string): boolean {
   if (!authenticators.includes(id)) return false;
   if (authenticators.length === 1) return true;
   return isInDomains(email, providers.get(id)?.definition.trusted_email_domains ?? []);
+}
+
+/** Returns the person to look up at a provider: with the person's linked sign-ins if the provider uses them. */
+export async function soughtBy(
+  ctx: Store,
+  identities: Pick<Identities, 'byLogin'>,
+  { id, email, name, subject }: Pick<Sought, 'email' | 'name' | 'subject'> & { id: string },
+): Promise<Sought> {
+  const sought = { email, name, subject };
+  return identities.byLogin ? { ...sought, logins: await readLinked(ctx, id) } : sought;
+}
+
+/** Returns the sign-ins that are linked to a person and that the configuration lets them use. */
+async function readLinked(ctx: Store, userId: string): Promise<Login[]> {
+  const catalog = ctx.catalog.current();
+  const linked = await ctx.db
+    .select()
+    .from(userIdentities)
+    .where(eq(userIdentities.userId, userId))
+    .orderBy(asc(userIdentities.provider), asc(userIdentities.subject));
+  return linked
+    .filter((identity) => catalog.authenticators.includes(identity.provider))
+    .filter((identity) => unmetCondition(catalog, identity) === undefined)
+    .map(({ provider, subject }) => ({ provider, subject }));
 }

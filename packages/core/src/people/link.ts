@@ -7,7 +7,7 @@ import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from './admission.js';
 import { refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
-import type { ProvedIdentity } from './person.js';
+import type { ProvedIdentity } from './proved.js';
 import { asProvisioned, requireStaying } from './provisioned.js';
 
 /** Returns the identity that a provider's response proves, as it is stored. */

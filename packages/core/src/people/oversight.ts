@@ -1,6 +1,6 @@
 import { isNamed } from '@belay/contract/audience';
 import { AccessError } from '@belay/contract/errors';
-import { requireFreshGroups } from '../actor.js';
+import { requireFreshGroups, requireUser } from '../actor.js';
 import { operatorProvider } from '../configuration/authenticators.js';
 import type { OverseersDefinition } from '../configuration/schema.js';
 import type { Actor, ActorStore, Store, UserActor } from '../context.js';
@@ -63,4 +63,19 @@ function refuse(ctx: ActorStore, message: string): never {
     }
   }
   throw new AccessError('forbidden', message);
+}
+
+/** Returns who the caller is, and what they oversee. */
+export async function readWhoami(ctx: ActorStore): Promise<{
+  id: string;
+  email: string;
+  name: string;
+  groups: string[];
+  provider: string;
+  oversight?: Oversight;
+}> {
+  const user = requireUser(ctx);
+  const { id, email, name, groups, provider } = user;
+  const oversight = oversightOf(ctx, user);
+  return { id, email, name, groups, provider, ...(oversight ? { oversight } : {}) };
 }

@@ -3,7 +3,7 @@ import { type Database, type Transaction, userIdentities, users } from '@belay/d
 import { and, type Column, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Person, Store } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';
-import type { ProvedIdentity } from './person.js';
+import type { ProvedIdentity } from './proved.js';
 
 /**
  * Stores the person that a provider vouches for, by provider and subject, with the name, e-mail address and groups

@@ -2,6 +2,15 @@ import { foldAddress } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
 import { isStorable } from '@belay/contract/text';
 import type { Authenticated } from '@belay/providers';
+import type { Person } from '../context.js';
+
+/** The identity that a provider proved, before its person is known; with the provider's own names of groups. */
+export interface ProvedIdentity extends Omit<Person, 'id'> {
+  /** Absent when the provider does not distinguish them from groups. */
+  organizations?: string[] | undefined;
+  /** Who issued the subject, if the provider states it. */
+  issuer?: string | undefined;
+}
 
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** The maximum length of a text about a person, in characters; no honest text is longer. */

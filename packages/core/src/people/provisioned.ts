@@ -15,7 +15,7 @@ import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from './admission.js';
 import { asPerson } from './people.js';
-import type { ProvedIdentity } from './person.js';
+import type { ProvedIdentity } from './proved.js';
 
 /** A provisioned user that may describe an identity: the lower the rank, the surer. */
 interface Match {

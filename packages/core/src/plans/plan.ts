@@ -16,11 +16,10 @@ import { residualOf } from '../catalog/authorizer.js';
 import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { soughtBy } from '../people/logins.js';
+import { soughtBy } from '../people/admission.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { accessEnded } from './owner.js';
-import { requireWorkflow } from './require-workflow.js';
 
 /** One entitlement that a request would intend. */
 export interface PlannedGrant {
@@ -230,4 +229,19 @@ function requireMinimum(
       throw invalid('duration', `is shorter than ${minimum}, the shortest time that "${id}" grants this for`);
     }
   }
+}
+
+/**
+ * Throws `invalid` unless a role can be requested through a workflow now: another workflow may have other approvers,
+ * so the workflows of a role are one of its bounds. A disabled one is never replaced by the role's next, which may
+ * require less.
+ */
+export function requireWorkflow(catalog: Catalog, role: CompiledRole, name: string): void {
+  if (!role.workflows.includes(name)) {
+    throw invalid('workflow', `the role "${role.name}" cannot be requested through "${name}"`);
+  }
+  if (catalog.workflows.get(name)?.enabled) return;
+  const others = role.workflows.filter((each) => catalog.workflows.get(each)?.enabled);
+  const instead = others.length === 0 ? '' : `; use another one: ${others.join(', ')}`;
+  throw invalid('workflow', `the workflow "${name}" is disabled${instead}`);
 }

@@ -11,8 +11,7 @@ import { isTrusted } from '../people/admission.js';
 import { listNames } from '../people/known.js';
 import { settleProvisioned } from '../people/provisioned.js';
 import { endPeople } from '../users/end-people.js';
-import type { ProvisionedUser } from './read-users.js';
-import { describeUser } from './read-users.js';
+import { describeUser, type ProvisionedUser } from './read-users.js';
 
 /** What a directory says about a person. */
 export interface ProvisionedPerson {
@@ -211,4 +210,26 @@ async function follow(ctx: Store, tx: Transaction, provider: string, rows: reado
     reason: 'deprovisioned',
   });
   return jobs;
+}
+
+/**
+ * Raises the alarm for a change of a person that a directory sent and that could not be read: it may have been a
+ * deactivation. Call it outside of the transaction that was rolled back.
+ */
+export async function reportRefused(
+  ctx: Store,
+  input: { provider: string; id: string; requestId: string; because: string },
+): Promise<void> {
+  const { provider, id, requestId, because } = input;
+  ctx.log.error({ provider, provisioned: id, requestId, because }, 'a SCIM change of a person was rejected');
+  await appendLedger(ctx.db, [
+    {
+      type: 'provisioning.rejected',
+      level: 'error',
+      message: `A change of a person by "${provider}" was rejected; it may have been a deactivation`,
+      actor: { kind: 'system', name: 'provisioning' },
+      provider,
+      data: { provisioned_id: id, request_id: requestId, because },
+    },
+  ]);
 }

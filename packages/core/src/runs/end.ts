@@ -9,7 +9,7 @@ import { giveBack, readRest } from '../executions/cancel.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { familyOf, listFamily } from '../request-family.js';
-import { readingNow } from './reachable.js';
+import { readingNow } from './lease.js';
 
 /**
  * Ends a run. The last run of an execution that was requested for a run gives its access back; other access is left

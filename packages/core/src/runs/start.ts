@@ -11,7 +11,7 @@ import { requireDuration } from '../duration.js';
 import { requestElevation } from '../elevation/request.js';
 import { appendLedger } from '../ledger/append.js';
 import { familyOf } from '../request-family.js';
-import { readingNow } from './reachable.js';
+import { readingNow } from './lease.js';
 
 /**
  * Starts a run: joins the caller's request for this role that is open or holds access for long enough, or requests the

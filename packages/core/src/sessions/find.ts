@@ -1,7 +1,29 @@
+import type { SessionList } from '@belay/contract/sessions';
 import { logins, sessions, userIdentities } from '@belay/db';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
-import type { Store, UserActor } from '../context.js';
+import { requireUser } from '../actor.js';
+import { versionText } from '../configuration/compile.js';
+import type { ActorStore, Store, UserActor } from '../context.js';
+import { readNow } from '../now.js';
 import { unmetCondition } from '../people/admission.js';
+
+/**
+ * Returns the caller's active sessions by provider (GET /sessions). Never the tokens: in server mode these are
+ * never returned.
+ */
+export async function listSessions(ctx: ActorStore): Promise<SessionList> {
+  const user = requireUser(ctx);
+  const [now, active] = await Promise.all([readNow(ctx.db), findSessions(ctx, user)]);
+  const found = new Map<string, { version: number; expiry: string }>();
+  for (const { provider, version, expiresAt } of active) {
+    if (!found.has(provider)) found.set(provider, { version, expiry: expiresAt.toISOString() });
+  }
+  return {
+    version: versionText(ctx.catalog.current().version),
+    timestamp: now.toISOString(),
+    sessions: Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
 
 export interface ActiveSession {
   loginId: string;

@@ -3,7 +3,7 @@ import type { ProviderTokens } from '@belay/providers';
 import { sql } from 'drizzle-orm';
 import type { Context, Person } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
-import { lifeOf } from './lifetime.js';
+import { lifeOf } from './seal-tokens.js';
 
 /**
  * Opens a login's session with the provider that just proved `user`, or gives the existing one new tokens and the next

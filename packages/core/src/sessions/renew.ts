@@ -10,8 +10,7 @@ import { refreshIdentity } from '../people/people.js';
 import { requireReadable } from '../people/proved.js';
 import { asProvisioned, settleProvisioned } from '../people/provisioned.js';
 import { endAtProvider } from './end-at-provider.js';
-import { lifeOf } from './lifetime.js';
-import { openTokens } from './seal-tokens.js';
+import { lifeOf, openTokens } from './seal-tokens.js';
 
 type Row = typeof sessions.$inferSelect;
 

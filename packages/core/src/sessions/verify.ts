@@ -1,8 +1,10 @@
 import { AccessError, invalid } from '@belay/contract/errors';
+import type { VerifiedSession } from '@belay/contract/sessions';
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
 import type { ActorContext, Context } from '../context.js';
 import { readNow } from '../now.js';
+import { readPerson } from '../people/people.js';
 import { open } from '../tokens/seal.js';
 import { type ActiveSession, findSessions } from './find.js';
 
@@ -47,7 +49,7 @@ export async function verifySession(ctx: ActorContext, input: PresentedSession):
  * Returns the content of a session token, regardless of the caller. Throws `invalid` for a text that is not a session
  * token, or is expired or modified.
  */
-export async function openSessionToken(ctx: Context, token: string, now: Date): Promise<z.infer<typeof payloadSchema>> {
+async function openSessionToken(ctx: Context, token: string, now: Date): Promise<z.infer<typeof payloadSchema>> {
   const opened = await open(ctx.keyring, 'session', token, now).catch((cause: unknown) => {
     throw new AccessError('invalid', 'The session is not valid or has expired', {
       issues: [{ path: 'session', message: 'is not valid or has expired' }],
@@ -57,4 +59,20 @@ export async function openSessionToken(ctx: Context, token: string, now: Date): 
   const payload = payloadSchema.safeParse(opened);
   if (!payload.success) throw invalid('session', 'is not valid or has expired');
   return payload.data;
+}
+
+/**
+ * Returns what a session token proves now, for the agent or client that keeps it. Throws `invalid` for a text that is
+ * not a session token and `unauthenticated` for one that has ended.
+ */
+export async function inspectSession(ctx: Context, input: { session: string }): Promise<VerifiedSession> {
+  const { user, login, provider, version } = await openSessionToken(ctx, input.session, await readNow(ctx.db));
+  const [active] = await findSessions(ctx, { id: user, loginId: login }, { loginId: login, provider });
+  const subject = active?.subject;
+  const person = subject === undefined ? undefined : await readPerson(ctx, ctx.db, { userId: user, provider, subject });
+  if (active?.version !== version || !person) {
+    throw new AccessError('unauthenticated', `The session with "${provider}" has ended; sign in with it again`);
+  }
+  const { email, name, groups } = person;
+  return { provider, version, expiry: active.expiresAt.toISOString(), user: { email, name, groups, provider } };
 }

@@ -5,8 +5,7 @@ import type { SuggestedRole, Suggester, SuggestibleRole } from '../suggester.js'
 import { type CatalogIndex, createCatalogIndex } from './catalog-index.js';
 import { readWishedDuration } from './durations.js';
 import { allOfIt, common, environments, levelOf, relatedWords, silent } from './lexicon.js';
-import { clearPasted } from './pasted.js';
-import { readWords, type Word } from './words.js';
+import { clearPasted, readWords, type Word } from './words.js';
 
 /** Below this score the words have too little to do with the role. */
 const leastScore = 0.3;

@@ -10,7 +10,7 @@ import {
 } from '@belay/db';
 import { and, asc, eq, exists, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
-import { terminating } from '../access/terminate.js';
+import { terminating } from '../access/revoke.js';
 import { isLive } from '../access/wanted.js';
 import type { ActorStore, Job } from '../context.js';
 import { appendLedger } from '../ledger/append.js';

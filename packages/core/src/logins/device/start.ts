@@ -4,7 +4,7 @@ import { AccessError } from '@belay/contract/errors';
 import { deviceLogins } from '@belay/db';
 import type { Store } from '../../context.js';
 import { readNow } from '../../now.js';
-import { requireLabel } from '../label.js';
+import { requireLabel } from '../flow.js';
 import { hashUserCode, newUserCode } from './codes.js';
 
 /** How often a program may poll for the approval, in seconds. */

@@ -1,15 +1,73 @@
+import type { ShownProgramLogin } from '@belay/contract/auth';
 import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { loginCodes, logins, programLogins, sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
-import { and, eq } from 'drizzle-orm';
-import { requireUser } from '../../actor.js';
-import type { ActorContext, Context } from '../../context.js';
-import { appendLedger } from '../../ledger/append.js';
-import { readNow } from '../../now.js';
-import { lifeOf } from '../../sessions/lifetime.js';
-import { openTokens, sealTokens } from '../../sessions/seal-tokens.js';
-import { type NamedProgramLogin, waitingIn } from './waiting.js';
+import { and, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { requireUser } from '../actor.js';
+import type { ActorContext, ActorStore, Context, Person, Store, UserActor } from '../context.js';
+import { appendLedger } from '../ledger/append.js';
+import { readNow } from '../now.js';
+import { lifeOf, openTokens, sealTokens } from '../sessions/seal-tokens.js';
+
+/** The request of a program that sent the browser here. */
+export interface AskedByProgram {
+  callback: string;
+  codeChallenge: string;
+  label: string | null;
+}
+
+/**
+ * Stores a program's sign-in until its person has confirmed it, and returns the confirmation page. Without it, a page
+ * of another site could send a signed-in browser through the whole flow and have the code sent to its own program (RFC
+ * 8252, section 8.6). Bound to the browser and to the login that was just created in it.
+ */
+export async function askForProgram(
+  ctx: Store,
+  tx: Transaction,
+  input: AskedByProgram & { user: Person; loginId: string; browserHash: string; now: Date },
+): Promise<URL> {
+  const { user, now, ...asked } = input;
+  const request = Buffer.from(ctx.randomBytes(32)).toString('base64url');
+  await tx.insert(programLogins).values({
+    ...asked,
+    requestHash: hashSecret(request),
+    provider: user.provider,
+    subject: user.subject,
+    expiresAt: new Date(now.getTime() + ctx.timing.loginFlow),
+  });
+  const page = new URL('/api/v1/auth/program', ctx.program.baseUrl);
+  page.searchParams.set('request', request);
+  return page;
+}
+
+/** The key of a program's sign-in: its own secret, and that of the browser in which it was started. */
+export interface NamedProgramLogin {
+  request: string;
+  browserSecret: string | undefined;
+}
+
+/**
+ * Returns which program requests to sign in as the caller. Throws `not_found` unless it was started in this browser
+ * and login.
+ */
+export async function findProgramLogin(ctx: ActorStore, input: NamedProgramLogin): Promise<ShownProgramLogin> {
+  const waiting = waitingIn(requireUser(ctx), input);
+  const [found] = waiting === undefined ? [] : await ctx.db.select().from(programLogins).where(waiting);
+  if (!found) throw notFound('A sign-in of a program that waits in this browser');
+  const { label, callback, createdAt, expiresAt } = found;
+  const { origin, hostname } = new URL(callback);
+  const own = origin === new URL(ctx.program.baseUrl).origin;
+  const loopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
+  return {
+    request: input.request,
+    label,
+    callback,
+    place: own ? 'own' : loopback ? 'loopback' : 'listed',
+    asked_at: createdAt.toISOString(),
+    expires_at: expiresAt.toISOString(),
+  };
+}
 
 type Waiting = typeof programLogins.$inferSelect;
 
@@ -97,4 +155,18 @@ async function takeTokens(ctx: Context, tx: Transaction, decided: Waiting, now: 
     .set(await lifeOf(ctx, provider, tokens, { now, endsAt: session.endsAt }))
     .where(own);
   return { ...tokens, refreshToken };
+}
+
+/**
+ * Matches a waiting sign-in that is in time, and was started in this browser and this login; undefined without a
+ * browser.
+ */
+function waitingIn(user: UserActor, { request, browserSecret }: NamedProgramLogin): SQL | undefined {
+  if (browserSecret === undefined) return undefined;
+  return and(
+    eq(programLogins.requestHash, hashSecret(request)),
+    eq(programLogins.loginId, user.loginId),
+    eq(programLogins.browserHash, hashSecret(browserSecret)),
+    gt(programLogins.expiresAt, sql`app_now()`),
+  );
 }
