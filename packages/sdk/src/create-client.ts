@@ -24,7 +24,6 @@ import { createWorkflows, type WorkflowsResource } from './resources/workflows.j
 import { createTransport } from './transport/create-transport.js';
 import type { RetryPolicy } from './transport/retry.js';
 import type { Fetch } from './transport/send.js';
-import { wait } from './transport/wait.js';
 
 export interface ClientOptions {
   /** Where Belay is, for example `https://belay.example.com`; a path is kept. */
@@ -107,4 +106,20 @@ export function createClient(options: ClientOptions): BelayClient {
     logs: createLogs(transport),
     configuration: createConfiguration(transport),
   };
+}
+
+/** Resolves after a time; throws `aborted` as soon as the signal is. Both the timer and the listener are removed. */
+function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(new BelayError('aborted', 'the call was aborted', { status: 0, cause: signal?.reason }));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+  });
 }
