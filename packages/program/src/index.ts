@@ -3,6 +3,5 @@ export { arriving, listen, stopListening } from './listen.js';
 export { createLogger, type Logger } from './logger.js';
 export { clock, delay, elapsed, machine, newId, random, randomBytes } from './machine.js';
 export { parseVariables, portVariable } from './parse-variables.js';
-export type { ProcessLike } from './process-like.js';
-export { readProgram, rootPath } from './program.js';
+export { type ProcessLike, readProgram, rootPath } from './program.js';
 export { oneLine, StartError } from './start-error.js';
