@@ -1,22 +1,20 @@
 import { lchown, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '@belay/host';
+import { holdLock, replaceFile } from '@belay/host';
 import postgres from 'postgres';
-import { adoptPostmaster } from './adopt-postmaster.js';
 import { choosePort } from './choose-port.js';
 import { chooseServerUser } from './choose-server-user.js';
 import { createCluster } from './create-cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import type { ServerUser } from './ensure-account.js';
 import { findPlatformPackage } from './find-platform-package.js';
-import { holdStartLock } from './hold-start-lock.js';
 import { inspectCluster } from './inspect-cluster.js';
 import type { Names } from './names.js';
+import { adoptPostmaster, stopPostmaster } from './postmaster.js';
 import { type Binaries, prepareBinaries } from './prepare-binaries.js';
 import { createDataFolder, prepareDataFolder } from './prepare-data-folder.js';
 import { readPassword } from './read-password.js';
 import { LOG_FILE, startPostmaster } from './start-postmaster.js';
-import { stopPostmaster } from './stop-postmaster.js';
 import { checkSettings, writeSettings } from './write-settings.js';
 
 /** A running server of our own. */
@@ -223,4 +221,30 @@ async function removeUnfinished(home: string): Promise<void> {
       await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
+}
+
+interface HoldStartLockOptions {
+  folder: string;
+  /** Unique to this hold. */
+  token: string;
+  delay(ms: number): Promise<void>;
+}
+
+/** Two minutes: longer than the first start of the slowest machine, shorter than an operator's patience. */
+const PATIENCE = 120_000;
+
+/**
+ * Waits until this process alone may start a server in the folder, and returns the release. The lock only orders starts: that
+ * there is never a second postmaster is PostgreSQL's own guarantee (postmaster.pid and the shared memory key).
+ *
+ * @throws EmbeddedPostgresError `start_failed` when a live holder does not let go within two minutes.
+ */
+async function holdStartLock({ folder, token, delay }: HoldStartLockOptions): Promise<() => Promise<void>> {
+  const path = join(folder, 'postgres.lock');
+  const release = await holdLock({ path, token, delay, patience: PATIENCE });
+  if (release !== undefined) return release;
+  throw new EmbeddedPostgresError(
+    'start_failed',
+    `Another process has been starting PostgreSQL in ${folder} for two minutes: end it, or remove ${path}.`,
+  );
 }

@@ -1,8 +1,10 @@
 import { readFile, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { inspectProcess } from '@belay/host';
+import { inspectProcess, runProgram } from '@belay/host';
 import postgres from 'postgres';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import type { ServerUser } from './ensure-account.js';
+import type { Binaries } from './prepare-binaries.js';
 
 /** What was found: a server that answers as ours, one that is on its way up or down, or none. */
 type Adoption = { state: 'ours'; port: number } | { state: 'changing' } | { state: 'silent' } | { state: 'none' };
@@ -107,4 +109,20 @@ function judge(error: unknown, cluster: string, port: number): Adoption {
     );
   }
   return { state: 'silent' };
+}
+
+/**
+ * Stops a cluster's server, ending its connections, and waits until it is gone. One that does not run is what was wanted.
+ *
+ * @throws EmbeddedPostgresError `start_failed` with pg_ctl's reason when the server does not go.
+ */
+export async function stopPostmaster(binaries: Binaries, cluster: string, user: ServerUser | undefined): Promise<void> {
+  const { code, output, failure } = await runProgram(
+    binaries.pgControl,
+    ['stop', '--wait', '--mode', 'fast', '--pgdata', cluster],
+    user,
+  );
+  if (code !== 0 && !/PID file .* does not exist|No such process|cannot stop server; .* is not running/i.test(output)) {
+    throw new EmbeddedPostgresError('start_failed', `PostgreSQL on ${cluster} did not stop: ${failure ?? output}`);
+  }
 }
