@@ -1,9 +1,13 @@
 export { verifyArchives } from './archive/verify-archive.js';
 export { openArchiveFolder } from './archive/write-archive.js';
 export { applyConfiguration } from './config/apply-configuration.js';
-export { type ConfigurationChoice, chooseConfiguration, demoSource } from './config/choose-configuration.js';
+export {
+  type ConfigurationChoice,
+  chooseConfiguration,
+  demoSource,
+  findConfiguration,
+} from './config/choose-configuration.js';
 export { ConfigurationError, type ConfigurationFault } from './config/configuration-error.js';
-export { findConfiguration } from './config/find-configuration.js';
 export { readConfiguration } from './config/read-configuration.js';
 export type { References } from './config/resolve-reference.js';
 export { type Validation, validateConfiguration } from './config/validate-configuration.js';

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { holdLock } from '@belay/host';
 import { delay, randomBytes, StartError } from '@belay/program';
 import { type LocalVault, openLocalVault, type SecretName } from '@belay/providers';
-import { findConfiguration } from './config/find-configuration.js';
+import { findConfiguration } from './config/choose-configuration.js';
 import { readConfiguration } from './config/read-configuration.js';
 import type { Environment } from './environment.js';
 import { readSecrets } from './secret.js';

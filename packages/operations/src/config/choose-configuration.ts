@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Database } from '@belay/db';
 import { rootPath, StartError } from '@belay/program';
-import { findConfiguration } from './find-configuration.js';
 
 /** The name of the demo's catalog in the ledger and beside its versions. */
 export const demoSource = 'demo';
@@ -33,4 +34,13 @@ export async function chooseConfiguration(
   throw new StartError(
     `BELAY_CONFIG is not set and there is no belay.yaml or config/ here, but the database has the configuration of ${inForce.source}; start in its folder, or set BELAY_CONFIG`,
   );
+}
+
+/**
+ * Returns where the configuration is: the path that is set, else `belay.yaml` or `config/` in the directory, else
+ * undefined (the demo).
+ */
+export function findConfiguration(asked: string | undefined, directory: string): string | undefined {
+  if (asked !== undefined) return asked;
+  return ['belay.yaml', 'config'].find((name) => existsSync(join(directory, name)));
 }
