@@ -22,9 +22,8 @@ import type { AnyTRPCRouter } from '@trpc/server';
 import { returnPath } from './guard.js';
 import { renderIntroduction, renderLocal, renderMessage, styleSource } from './page.js';
 import type { LocalRequestContext } from './routers/trpc.js';
-import { localPerson } from './verbs/person.js';
 import type { LocalContext } from './verbs/ports.js';
-import { completeLocalLogin } from './verbs/sessions.js';
+import { completeLocalLogin, localPerson } from './verbs/sessions.js';
 import { describeLocal } from './verbs/system.js';
 
 export interface LocalAppOptions {

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import { type Closing, elapsed, randomBytes, StartError } from '@belay/program';
+import { requireServerAddress } from './environment.js';
 import { createLocalLogins } from './logins.js';
 import type { RunningAgent, StartAgentOptions } from './open-machine.js';
 import { describeMachine, openMachine } from './open-machine.js';
 import { clientRouter } from './routers/roots.js';
 import { chooseAddress, serveLocal } from './serve.js';
-import { requireServerAddress } from './server-address.js';
 import { openUpstream } from './upstream.js';
 
 /**

@@ -3,11 +3,10 @@ import { AccessError } from '@belay/contract/errors';
 import { removeUnfinished } from '@belay/host';
 import { clock, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { writeConfiguration } from './configuration-file.js';
-import { explainDisk } from './disk.js';
+import { explainDisk, holdFolder } from './data-folder.js';
+import { requireServerAddress } from './environment.js';
 import { createFiles, type Files, prepareFolder } from './files.js';
 import { hashCredential, type Identity, readIdentity, readJoining, writeIdentity, writeJoining } from './identity.js';
-import { holdFolder } from './lock.js';
-import { requireServerAddress } from './server-address.js';
 import { openUpstream } from './upstream.js';
 import { acceptConfiguration } from './verbs/configuration.js';
 

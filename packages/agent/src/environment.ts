@@ -1,4 +1,4 @@
-import { parseVariables, portVariable } from '@belay/program';
+import { parseVariables, portVariable, StartError } from '@belay/program';
 import { z } from 'zod';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -85,4 +85,23 @@ function defaultDataDirectory(env: Record<string, string | undefined>, mode: str
   if (env.XDG_STATE_HOME) return `${env.XDG_STATE_HOME}/belay/${mode}`;
   const home = env.HOME ?? env.USERPROFILE;
   return home ? `${home}/.local/state/belay/${mode}` : `.belay/${mode}`;
+}
+
+/**
+ * Returns the address of a server as it is kept, without a slash at its end. Throws `StartError` for one that is not https, unless it
+ * is on this machine: credentials and sessions travel there, and the key that is pinned at the enrolment comes from there. Nor
+ * for one that says more than where the server is: before an @ a host can be pretended, and no path follows a ? or a #.
+ */
+export function requireServerAddress(address: string): string {
+  if (/[?#@]/.test(address)) {
+    throw new StartError(
+      'BELAY_SERVER is an address with a name, a query or a fragment: use https://belay.example.com',
+    );
+  }
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isHere = url !== undefined && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere)) return address.replace(/\/+$/, '');
+  throw new StartError(
+    `BELAY_SERVER is ${JSON.stringify(address)}: use https, e.g. https://belay.example.com; plain http is for a server on this machine`,
+  );
 }

@@ -1,14 +1,12 @@
 import { resolve } from 'node:path';
 import { removeUnfinished } from '@belay/host';
-import type { Closing, Logger } from '@belay/program';
-import { clock, randomBytes, readProgram } from '@belay/program';
+import { type Closing, clock, type Logger, randomBytes, readProgram } from '@belay/program';
+import { holdFolder } from './data-folder.js';
 import type { LocalEnvironment } from './environment.js';
 import { createFiles, type Files, prepareFolder } from './files.js';
-import { createLocalLedger } from './ledger.js';
-import { holdFolder } from './lock.js';
 import { openSessionStore } from './session-store.js';
 import { openKeyring, openStoreKey } from './store-key.js';
-import type { LocalContext, LocalLedger, SessionStore, Upstream } from './verbs/ports.js';
+import type { LocalContext, LocalLedger, LocalLogEntry, SessionStore, Upstream } from './verbs/ports.js';
 
 export interface StartAgentOptions {
   environment: LocalEnvironment;
@@ -66,4 +64,28 @@ export async function describeMachine(
   const { baseUrl, server, ...rest } = given;
   const { sessions, ledger } = machine;
   return { ...rest, sessions, ledger, clock, program: { ...(await readProgram()), baseUrl, server } };
+}
+
+/** The interface's limit (GET /logs). */
+const most = 500;
+
+/** Returns what happened on this machine, in memory: the newest 500 entries (docs/architecture.md, section 3). */
+export function createLocalLedger(clock: () => Date): LocalLedger {
+  const ring: LocalLogEntry[] = [];
+  return {
+    append({ level = 'info', type, message, provider = '', user = '' }) {
+      ring.push({
+        timestamp: clock().toISOString(),
+        level,
+        message,
+        provider,
+        user,
+        owner: user,
+        workflow_id: '',
+        type,
+      });
+      if (ring.length > most) ring.shift();
+    },
+    entries: () => [...ring].reverse(),
+  };
 }

@@ -1,7 +1,7 @@
 import { createClosing } from '@belay/program';
 import { composeAgent } from './compose-agent.js';
 import { composeClient } from './compose-client.js';
-import { explainDisk } from './disk.js';
+import { explainDisk } from './data-folder.js';
 import type { RunningAgent, StartAgentOptions } from './open-machine.js';
 
 /** Starts agent or client mode. Throws `StartError` with one line; then nothing that it started runs any more. */

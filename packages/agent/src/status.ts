@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { explainDisk } from './disk.js';
+import { explainDisk, findHolder } from './data-folder.js';
 import { createFiles } from './files.js';
 import { readIdentity } from './identity.js';
-import { findHolder } from './lock.js';
 
 export interface AgentStatus {
   dataDirectory: string;

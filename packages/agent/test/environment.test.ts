@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseLocalEnvironment } from '../src/environment.js';
-import { requireServerAddress } from '../src/server-address.js';
+import { parseLocalEnvironment, requireServerAddress } from '../src/environment.js';
 
 const agent = { BELAY_MODE: 'agent', HOME: '/srv/rita' };
 

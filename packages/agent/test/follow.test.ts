@@ -20,7 +20,7 @@ import { enrolAgent } from '../src/enrol.js';
 import { createFiles, type Files } from '../src/files.js';
 import { followServer } from '../src/follow.js';
 import { readIdentity } from '../src/identity.js';
-import { createLocalLedger } from '../src/ledger.js';
+import { createLocalLedger } from '../src/open-machine.js';
 import { readAgentStatus } from '../src/status.js';
 import { openUpstream } from '../src/upstream.js';
 import { type Local, makeCredential, startLocal } from './support/local.js';
