@@ -28,3 +28,12 @@ export function redirect<Output>(
 export function redirectUnlessJson<Output extends { location: string }>(ctx: RequestContext, output: Output): Output {
   return ctx.request.jsonRequested ? output : redirect(ctx, output, 307, `${ctx.host.basePath}${output.location}`);
 }
+
+/** Sets the header `Link` to the next page too (RFC 8288), for clients that know only the documented fields. */
+export function linkNext<Output extends { next: string | null }>(ctx: RequestContext, output: Output): Output {
+  if (ctx.request.transport !== 'rest' || output.next === null) return output;
+  const url = new URL(ctx.request.url);
+  url.searchParams.set('cursor', output.next);
+  ctx.reply.headers.Link = `<${url.pathname}${url.search}>; rel="next"`;
+  return output;
+}

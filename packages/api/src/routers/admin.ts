@@ -21,8 +21,8 @@ import {
   skipProvider,
   stopUser,
 } from '@belay/core';
-import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
+import { linkNext } from '../reply.js';
 import { router } from '../trpc.js';
 
 const tags = ['administration'];

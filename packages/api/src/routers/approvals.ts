@@ -1,7 +1,7 @@
 import { approvalOperations } from '@belay/contract/approvals';
 import { decideApproval, decideApprovals, listApprovers, listInbox } from '@belay/core';
-import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
+import { linkNext } from '../reply.js';
 import { router } from '../trpc.js';
 
 export const approvalsRouter = router({

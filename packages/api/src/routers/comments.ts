@@ -1,7 +1,7 @@
 import { commentOperations } from '@belay/contract/comments';
 import { addComment, listComments } from '@belay/core';
-import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
+import { linkNext } from '../reply.js';
 import { router } from '../trpc.js';
 
 const tags = ['executions'];

@@ -11,8 +11,8 @@ import {
   watchExecution,
 } from '@belay/core';
 import { tracked } from '@trpc/server';
-import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
+import { linkNext } from '../reply.js';
 import { router } from '../trpc.js';
 
 const tags = ['executions'];

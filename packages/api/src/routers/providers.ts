@@ -8,8 +8,8 @@ import {
   listProviderRoles,
   listProviders,
 } from '@belay/core';
-import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
+import { linkNext } from '../reply.js';
 import { browserSecret } from '../sign-in.js';
 import { router } from '../trpc.js';
 

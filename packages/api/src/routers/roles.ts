@@ -1,8 +1,8 @@
 import { metadata } from '@belay/contract/metadata';
 import { roleOperations } from '@belay/contract/roles';
 import { getRole, listStarredRoles, searchRoles, starRole, unstarRole } from '@belay/core';
-import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
+import { linkNext } from '../reply.js';
 import { router } from '../trpc.js';
 
 export const rolesRouter = router({
