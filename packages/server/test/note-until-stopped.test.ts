@@ -1,7 +1,7 @@
 import { execute, reachable, sqlText } from '@belay/db';
 import { createWorld } from '@belay/testkit/world';
 import { expect, it, vi } from 'vitest';
-import { noteUntilStopped } from '../src/modes/note-until-stopped.js';
+import { noteUntilStopped } from '../src/modes/serve.js';
 
 it('counts the time of leases while the server listens, the beginning of an outage, and nothing after its end', async () => {
   await using world = await createWorld();

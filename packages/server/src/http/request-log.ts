@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import type { Logger } from '@belay/core';
-import { isStream, type RequestState } from '@belay/rest';
+import { isOutage } from '@belay/contract/outage';
+import { type Context, type Logger, noteOutage } from '@belay/core';
+import { isForeseen, isStream, type RequestState, stateOf } from '@belay/rest';
+import { TRPCError } from '@trpc/server';
 import type { Meters } from '../meters.js';
 
 /** In milliseconds. Streams are slow by nature, and few. */
@@ -33,4 +35,13 @@ export function logRequest(
     else if (status < 400 && milliseconds < slow) log.debug(detail, 'request');
     else log.info(detail, 'request');
   });
+}
+
+/** Logs an unexpected error with the request id; an outage of the database is one line for all requests. */
+export function logFailure(context: Context, request: IncomingMessage, error: unknown, detail: object = {}): void {
+  if (isOutage(error)) noteOutage(context, error);
+  else if (!isForeseen(error)) {
+    const inner = error instanceof TRPCError ? (error.cause ?? error) : error;
+    context.log.error({ requestId: stateOf(request).id, ...detail, error: inner }, 'request failed');
+  }
 }

@@ -1,15 +1,13 @@
 import type { Server } from 'node:http';
 import { serverRouter } from '@belay/api';
-import type { Context } from '@belay/core';
+import { type Context, noteReachable } from '@belay/core';
 import type { Environment } from '@belay/operations';
-import type { Closing } from '@belay/program';
-import { listen, stopListening } from '@belay/program';
+import { type Closing, listen, stopListening } from '@belay/program';
 import { type QueueBackend, startWorker } from '@belay/worker';
 import { createApp } from '../http/app.js';
 import { defaultLimits } from '../http/limits.js';
 import type { Meters } from '../meters.js';
 import type { Demo, DemoComposer } from './demo.js';
-import { noteUntilStopped } from './note-until-stopped.js';
 
 /** How long work that is in progress gets to finish when the program stops, in milliseconds; the rest is another worker's. */
 const workerGrace = 4_000;
@@ -72,4 +70,21 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { databaseUrl } = options;
   const { log, delay } = context;
   worker = demo ? await demo.startWorker({ databaseUrl, log, delay, start }) : await start();
+}
+
+/** Notes every few seconds that this server can be reached: the leases of runs count no other time. */
+export function noteUntilStopped(context: Context, closing: Pick<Closing, 'add'>): void {
+  const stopping = new AbortController();
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      // A database that is away is not written: that is what the note is for.
+      await noteReachable(context).catch(() => {});
+      await context.delay(context.timing.run.note, stopping.signal).catch(() => {});
+    }
+  };
+  const running = loop();
+  closing.add('The notes that the server can be reached', async () => {
+    stopping.abort();
+    await running;
+  });
 }
