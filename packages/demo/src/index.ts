@@ -1,3 +1,2 @@
-export { startDemoIdentityProvider } from './identity-provider/index.js';
-
-export { openDemo } from './open-demo.js';
+export { startDemoIdentityProvider } from './identity-provider/start.js';
+export { openDemo } from './start-demo.js';

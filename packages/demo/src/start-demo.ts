@@ -1,12 +1,22 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { findFreePort } from '@belay/host';
 import { StartError } from '@belay/program';
-import type { Demo, DemoOptions } from '@belay/server';
+import type { Demo, DemoComposer, DemoOptions } from '@belay/server';
 import { startDemoControl } from './control.js';
-import { startDemoIdentityProvider } from './identity-provider/index.js';
+import { startDemoIdentityProvider } from './identity-provider/start.js';
+import { isFromHere, requireLoopback } from './only-here.js';
 import { demoPeople } from './people.js';
 import { prepareDemoTarget } from './prepare-target.js';
 import { type DemoSettings, keepFirstDemoSettings, readDemoSettings, writeDemoSettings } from './settings.js';
+import { startSwitchableWorker } from './switchable-worker.js';
+
+/** Opens the demo, for a server without a configuration. */
+export const openDemo: DemoComposer = {
+  check: requireLoopback,
+  start: startDemo,
+  admits: isFromHere,
+  startWorker: startSwitchableWorker,
+};
 
 const clientId = 'belay-demo';
 const takeOverPause = 2_000;
@@ -17,7 +27,7 @@ const portsBeside = 10;
  * Prepares the demo (docs/architecture.md, section 11): its target, and, in a process that serves HTTP, its identity provider and its
  * control. Any number of processes on one data folder share one demo. Throws `StartError`.
  */
-export async function startDemo(options: DemoOptions): Promise<Demo> {
+async function startDemo(options: DemoOptions): Promise<Demo> {
   const { dataDirectory, databaseUrl, baseUrl, randomBytes } = options;
   const token = Buffer.from(randomBytes(6)).toString('hex');
   const kept =

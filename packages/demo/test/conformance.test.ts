@@ -3,7 +3,7 @@ import { type Connector, oauth2Connector, oidcConnector } from '@belay/providers
 import { authenticatorConformance } from '@belay/providers/testkit';
 import { openBrowser } from '@belay/testkit/browser';
 import * as vitest from 'vitest';
-import { startDemoIdentityProvider } from '../src/identity-provider/index.js';
+import { startDemoIdentityProvider } from '../src/identity-provider/start.js';
 
 const redirectUri = 'http://127.0.0.1:8080/api/v1/auth/callback/demo';
 

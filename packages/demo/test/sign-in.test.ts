@@ -3,11 +3,8 @@ import { request } from 'node:http';
 import { type Authenticator, oidcConnector, Retryable, Terminal } from '@belay/providers';
 import { openBrowser } from '@belay/testkit/browser';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import {
-  type DemoAccount,
-  type DemoIdentityProviderOptions,
-  startDemoIdentityProvider,
-} from '../src/identity-provider/index.js';
+import type { DemoAccount } from '../src/identity-provider/people.js';
+import { type DemoIdentityProviderOptions, startDemoIdentityProvider } from '../src/identity-provider/start.js';
 
 const calm = () => new AbortController().signal;
 const secret = () => randomBytes(24).toString('base64url');

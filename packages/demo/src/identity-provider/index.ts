@@ -1,2 +1,0 @@
-export type { DemoAccount } from './people.js';
-export { type DemoIdentityProviderOptions, startDemoIdentityProvider } from './start.js';
