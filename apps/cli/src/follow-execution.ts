@@ -1,11 +1,10 @@
-import type { BelayClient, ExecutionDetails, ExecutionEvent } from '@belay/sdk';
+import { type BelayClient, type ExecutionDetails, type ExecutionEvent, printable } from '@belay/sdk';
 import { CliError } from './cli-error.js';
 import { describeTimeLeft } from './duration.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
-import { describeState } from './output/describe-state.js';
 import type { Output } from './output/output.js';
-import { printable } from './output/printable.js';
 import { createProgress } from './output/progress.js';
+import { describeState } from './output/render-request.js';
 import type { Shell } from './shell.js';
 
 export interface FollowOptions {

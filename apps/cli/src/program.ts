@@ -1,35 +1,36 @@
+import { printable } from '@belay/sdk';
 import { Command, CommanderError } from 'commander';
 import { CliError } from './cli-error.js';
 import { addGroup, type Parent } from './command.js';
-import { addAccessList } from './commands/access-list.js';
-import { addAccessReturn } from './commands/access-return.js';
-import { addAccessRevoke } from './commands/access-revoke.js';
+import { addAccessList, addAccessReturn, addAccessRevoke } from './commands/access.js';
 import { addAdminActs, addAdminReads } from './commands/admin.js';
-import { addAgentEnroll } from './commands/agent-enroll.js';
-import { addAgentInstall } from './commands/agent-install.js';
-import { addAgentJoin } from './commands/agent-join.js';
-import { addAgentRun } from './commands/agent-run.js';
-import { addAgentStatus } from './commands/agent-status.js';
-import { addAgentUninstall } from './commands/agent-uninstall.js';
+import {
+  addAgentEnroll,
+  addAgentInstall,
+  addAgentJoin,
+  addAgentRun,
+  addAgentStatus,
+  addAgentUninstall,
+} from './commands/agent.js';
 import { addApprove } from './commands/approve.js';
-import { addAsk } from './commands/ask.js';
-import { addComment } from './commands/comment.js';
+import { addAsk, addComment } from './commands/comments.js';
 import { addCompletion } from './commands/completion.js';
 import { addDeny } from './commands/deny.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEncryptionRotate } from './commands/encryption-rotate.js';
-import { addExecutionsCancel } from './commands/executions-cancel.js';
-import { addExecutionsList } from './commands/executions-list.js';
-import { addExecutionsShow } from './commands/executions-show.js';
-import { addExecutionsTerminate } from './commands/executions-terminate.js';
-import { addExecutionsWatch } from './commands/executions-watch.js';
+import {
+  addExecutionsCancel,
+  addExecutionsList,
+  addExecutionsShow,
+  addExecutionsTerminate,
+  addExecutionsWatch,
+} from './commands/executions.js';
 import { addExtend } from './commands/extend.js';
 import { addHistory } from './commands/history.js';
 import { addInbox } from './commands/inbox.js';
 import { addInit } from './commands/init.js';
 import { addLedger } from './commands/ledger.js';
-import { addLogin } from './commands/login.js';
-import { addLogout } from './commands/logout.js';
+import { addLogin, addLogout, addWhoami } from './commands/login.js';
 import { addLogs } from './commands/logs.js';
 import { addNotifications } from './commands/notifications.js';
 import { addOpen } from './commands/open.js';
@@ -40,26 +41,17 @@ import { addRestore } from './commands/restore.js';
 import { addReviews } from './commands/reviews.js';
 import { addRoles } from './commands/roles.js';
 import { addRun } from './commands/run.js';
-import { addSchema } from './commands/schema.js';
-import { addScimCreateToken } from './commands/scim-create-token.js';
-import { addScimListTokens } from './commands/scim-list-tokens.js';
-import { addScimRevokeToken } from './commands/scim-revoke-token.js';
+import { addScimCreateToken, addScimListTokens, addScimRevokeToken } from './commands/scim.js';
 import { addSessions } from './commands/sessions.js';
 import { addStart } from './commands/start.js';
 import { addTest } from './commands/test.js';
-import { addTokenCreate } from './commands/token-create.js';
-import { addTokenList } from './commands/token-list.js';
-import { addTokenRevoke } from './commands/token-revoke.js';
+import { addTokenCreate, addTokenList, addTokenRevoke } from './commands/token.js';
 import { addUserStop } from './commands/user-stop.js';
-import { addValidate } from './commands/validate.js';
-import { addVaultList } from './commands/vault-list.js';
-import { addVaultRemove } from './commands/vault-remove.js';
-import { addVaultSet } from './commands/vault-set.js';
+import { addSchema, addValidate } from './commands/validate.js';
+import { addVaultList, addVaultRemove, addVaultSet } from './commands/vault.js';
 import { addWait } from './commands/wait.js';
-import { addWhoami } from './commands/whoami.js';
 import { exitCodes } from './exit-codes.js';
 import { reportFailure } from './output/failure.js';
-import { printable } from './output/printable.js';
 import type { Shell } from './shell.js';
 
 function addCommands(root: Parent): void {

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
+import { printable } from '@belay/sdk';
 import { CliError } from './cli-error.js';
-import { printable } from './output/printable.js';
 import type { Choice, Prompts } from './shell.js';
 
 /** Loaded at the first question: most commands ask none. */

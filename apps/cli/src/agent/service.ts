@@ -1,9 +1,17 @@
 import path from 'node:path';
 import { CliError } from '../cli-error.js';
 import type { Environment } from '../host.js';
-import { launchdPlist } from './launchd-plist.js';
-import type { ServiceOptions } from './service-options.js';
-import { systemdUnit } from './systemd-unit.js';
+
+/** What the service is to run. */
+export interface ServiceOptions {
+  /** The command line, program first. */
+  command: readonly string[];
+  /** What is set beside the user's own environment. */
+  variables: Readonly<Record<string, string>>;
+  /** The agent's data folder: the only place that it can write to. */
+  dataDirectory: string;
+  home: string;
+}
 
 /** How the agent is installed as a service of the user, on one operating system. */
 export interface Service {
@@ -35,4 +43,101 @@ export function describeService(host: Environment, options: ServiceOptions): Ser
     };
   }
   throw new CliError('not_configured', `no service manager is supported on ${host.platform}; run: belay agent run`);
+}
+
+/** Quotes a word for systemd, so that specifiers and variables are not expanded (systemd.syntax, systemd.service). */
+function quote(word: string): string {
+  return `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`;
+}
+
+/** Quotes a word of a command line, where `$` starts a variable. */
+function quoteArgument(word: string): string {
+  return quote(word).replaceAll('$', '$$$$');
+}
+
+/**
+ * Returns a systemd user unit that runs the agent with few rights: it may write to its own folder alone, gain no privileges and
+ * take a bounded share of the machine. Memory may not be made executable in most units; Node has to, so it is not forbidden.
+ */
+function systemdUnit({ command, variables, dataDirectory }: ServiceOptions): string {
+  const environment = Object.entries(variables).map(([name, value]) => `Environment=${quote(`${name}=${value}`)}`);
+  return `[Unit]
+Description=Belay agent
+StartLimitIntervalSec=300
+StartLimitBurst=10
+
+[Service]
+Type=exec
+ExecStart=${command.map(quoteArgument).join(' ')}
+${environment.map((line) => `${line}\n`).join('')}Restart=on-failure
+RestartSec=5
+TimeoutStopSec=15
+UMask=0077
+MemoryHigh=160M
+MemoryMax=240M
+TasksMax=64
+NoNewPrivileges=yes
+PrivateTmp=yes
+ProtectSystem=strict
+ProtectHome=read-only
+ReadWritePaths=${quote(dataDirectory)}
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RestrictNamespaces=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=default.target
+`;
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function string(text: string): string {
+  return `<string>${escapeXml(text)}</string>`;
+}
+
+/** Returns a launchd agent of the user's own (launchd.plist(5)) that starts at login and is started again when it fails. */
+function launchdPlist({ command, variables, home }: ServiceOptions): string {
+  const log = path.join(home, 'Library', 'Logs', 'belay-agent.log');
+  const environment = Object.entries(variables).map(
+    ([name, value]) => `    <key>${escapeXml(name)}</key>\n    ${string(value)}\n`,
+  );
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>Label</key>
+  <string>dev.belay.agent</string>
+  <key>ProgramArguments</key>
+  <array>
+${command.map((word) => `    ${string(word)}\n`).join('')}  </array>
+  <key>EnvironmentVariables</key>
+  <dict>
+${environment.join('')}  </dict>
+  <key>RunAtLoad</key>
+  <true/>
+  <key>KeepAlive</key>
+  <dict>
+    <key>SuccessfulExit</key>
+    <false/>
+  </dict>
+  <key>ProcessType</key>
+  <string>Background</string>
+  <key>Umask</key>
+  <integer>63</integer>
+  <key>StandardOutPath</key>
+  ${string(log)}
+  <key>StandardErrorPath</key>
+  ${string(log)}
+</dict>
+</plist>
+`;
 }

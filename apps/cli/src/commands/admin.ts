@@ -1,9 +1,8 @@
 import { auditColumns, csvLine } from '@belay/contract/csv';
-import type { AccessFilter, AuditEntry, AuditFilter, BelayClient } from '@belay/sdk';
+import { type AccessFilter, type AuditEntry, type AuditFilter, type BelayClient, printable } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
-import { printable } from '../output/printable.js';
 
 interface Act {
   reason: string;

@@ -1,9 +1,9 @@
+import { printable } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import type { Setup, Status } from '../doctor/check.js';
 import type { Finding } from '../doctor/examine.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../output/output.js';
-import { printable } from '../output/printable.js';
 
 function render({ check, status, message, cure }: Finding, { colours, terminal }: Output): string {
   if (!terminal) return [status, check, message, cure ?? ''].map(printable).join('\t').trimEnd();

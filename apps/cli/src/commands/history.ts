@@ -1,7 +1,7 @@
 import type { ExecutionFilter } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
-import { describeState } from '../output/describe-state.js';
+import { describeState } from '../output/render-request.js';
 
 interface Options extends Omit<ExecutionFilter, 'decided_by' | 'q'> {
   search?: string;

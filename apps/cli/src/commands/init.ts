@@ -1,6 +1,6 @@
+import { printable } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';
-import { printable } from '../output/printable.js';
 import type { Beginning } from '../shell.js';
 
 interface Options {

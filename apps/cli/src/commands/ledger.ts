@@ -1,7 +1,7 @@
+import { printable } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../output/output.js';
-import { printable } from '../output/printable.js';
 import type { Archives } from '../shell.js';
 
 /**

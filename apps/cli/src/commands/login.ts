@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
-import { usage } from '../cli-error.js';
+import { type BelayClient, printable } from '@belay/sdk';
+import { CliError, usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
 import type { Connection } from '../connect.js';
-import { chooseAuthenticator } from '../login/choose-authenticator.js';
-import { printable } from '../output/printable.js';
+import { describeTimeLeft } from '../duration.js';
+import type { Shell } from '../shell.js';
 import { within } from '../within.js';
 
-interface Options {
+interface LoginOptions {
   provider?: string;
   browser: boolean;
   device?: boolean;
@@ -23,12 +24,9 @@ function programLabel(): string {
 
 async function loginByBrowser(
   { server, client }: Connection,
-  { options, output, interactive, shell }: Invocation<Options & CommonOptions>,
+  { options, output, interactive, shell }: Invocation<LoginOptions & CommonOptions>,
 ) {
-  const [{ createProof }, { listenForCode }] = await Promise.all([
-    import('../login/create-proof.js'),
-    import('../login/listen-for-code.js'),
-  ]);
+  const { createProof, listenForCode } = await import('../login/listen-for-code.js');
   const provider = await chooseAuthenticator(client, options.provider, { ...shell, interactive });
   const proof = createProof(shell.randomBytes(32));
   const secret = Buffer.from(shell.randomBytes(16)).toString('base64url');
@@ -52,7 +50,7 @@ async function loginByBrowser(
  * machine at all (RFC 8628).
  */
 export function addLogin(parent: Parent): void {
-  addCommand<Options>(parent, {
+  addCommand<LoginOptions>(parent, {
     name: 'login',
     description: 'sign in with a browser on this machine, or on any machine with --device',
     examples: [
@@ -88,6 +86,76 @@ export function addLogin(parent: Parent): void {
       await credentials.save(server, { token, expires_at, email: user.email, provider: user.provider });
       output.result({ server, user, expires_at }, () =>
         printable(`signed in to ${server} as ${user.email}, until ${expires_at}`),
+      );
+      return undefined;
+    },
+  });
+}
+
+/** Returns the provider to sign in with: the named one, the only one, or the one that the user selects. */
+async function chooseAuthenticator(
+  client: BelayClient,
+  named: string | undefined,
+  shell: Pick<Shell, 'prompts' | 'signal' | 'interactive'>,
+): Promise<string> {
+  const { providers } = await client.auth.providers({ signal: shell.signal });
+  const ids = providers.map(({ id }) => id).join(', ');
+  if (named !== undefined) {
+    if (providers.some(({ id }) => id === named)) return named;
+    throw new CliError('not_found', `${named} is not a sign-in provider; available: ${ids || 'none'}`);
+  }
+  const [only] = providers;
+  if (only === undefined) throw new CliError('not_configured', 'the server has no sign-in provider');
+  if (providers.length === 1) return only.id;
+  if (!shell.interactive) throw usage(`--provider is required, one of: ${ids}`);
+  const choices = providers.map(({ id, name, description }) => ({ value: id, label: name, hint: description }));
+  return shell.prompts.select('Sign in with', choices);
+}
+
+/** Declares the command `belay logout`, which ends the session at the server and deletes its token. Succeeds when the session has already ended. */
+export function addLogout(parent: Parent): void {
+  addCommand(parent, {
+    name: 'logout',
+    description: 'sign out',
+    examples: ['logout'],
+    run: async ({ output, connect, shell }) => {
+      const { server, client, credentials, signedIn } = await connect();
+      if (signedIn) {
+        const { isBelayError } = await import('@belay/sdk');
+        await client.auth.logout(undefined, { signal: shell.signal }).catch((error: unknown) => {
+          if (!isBelayError(error, 'unauthenticated')) throw error;
+        });
+      }
+      await credentials.remove(server);
+      const message = signedIn ? `signed out of ${server}` : `not signed in to ${server}`;
+      output.result({ server, message }, () => message);
+      return undefined;
+    },
+  });
+}
+
+/** Declares the command `belay whoami`, which shows the signed-in person and when the session expires. */
+export function addWhoami(parent: Parent): void {
+  addCommand(parent, {
+    name: 'whoami',
+    description: 'show who you are signed in as, at which server and until when',
+    examples: ['whoami', 'whoami --json'],
+    items: () => undefined,
+    run: async ({ output, connect, shell }) => {
+      const { server, origin, client, expiresAt } = await connect();
+      const me = await client.auth.whoami({ signal: shell.signal });
+      const until = me.expires_at ?? expiresAt;
+      output.result({ server, found_by: origin, ...me, ...(until && { expires_at: until }) }, () =>
+        output.fields({
+          email: me.email,
+          name: me.name,
+          groups: me.groups.join(', '),
+          provider: me.provider,
+          server,
+          'found by': origin,
+          until,
+          left: describeTimeLeft(until, shell.clock()),
+        }),
       );
       return undefined;
     },

@@ -1,11 +1,10 @@
-import type { BelayErrorCode, LogEntry, LogFilter, LogLevel } from '@belay/sdk';
+import { type BelayErrorCode, type LogEntry, type LogFilter, type LogLevel, printable } from '@belay/sdk';
 import { Option } from 'commander';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';
 import { readDuration } from '../duration.js';
 import { findRequest } from '../find-request.js';
 import type { Output } from '../output/output.js';
-import { printable } from '../output/printable.js';
 
 interface Options {
   level?: LogLevel;

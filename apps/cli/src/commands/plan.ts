@@ -1,8 +1,8 @@
+import { printable } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { readDuration } from '../duration.js';
 import { exitCodes } from '../exit-codes.js';
-import { printable } from '../output/printable.js';
 import type { ConfigurationPlan } from '../shell.js';
 
 /** Declares the command `belay plan`, which says what a change of the configuration does to people. */

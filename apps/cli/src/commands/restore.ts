@@ -1,7 +1,6 @@
-import type { RestoreStatus } from '@belay/sdk';
+import { printable, type RestoreStatus } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import type { Output } from '../output/output.js';
-import { printable } from '../output/printable.js';
 
 const onMachine = '(for operators, on the server’s machine)';
 

@@ -1,6 +1,6 @@
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
-import { describeAccess } from '../output/describe-access.js';
+import { describeAccess } from '../output/render-request.js';
 
 interface Options {
   provider?: string[];

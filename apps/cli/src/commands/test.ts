@@ -1,6 +1,6 @@
+import { printable } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { printable } from '../output/printable.js';
 import type { PolicyTest } from '../shell.js';
 
 /** Declares the command `belay test`, which plays policy cases against a configuration, without a server. */

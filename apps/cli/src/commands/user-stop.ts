@@ -1,5 +1,5 @@
+import { printable } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
-import { printable } from '../output/printable.js';
 
 /**
  * Declares the command `belay user stop <e-mail>`, which ends all logins, tokens, requests and access of a person. Needs the server's own database and secret.

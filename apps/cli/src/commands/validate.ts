@@ -1,6 +1,6 @@
+import { printable } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { printable } from '../output/printable.js';
 
 /** Declares the command `belay validate`, which checks a configuration as a start or a reload does, without a server. */
 export function addValidate(parent: Parent): void {
@@ -18,6 +18,21 @@ export function addValidate(parent: Parent): void {
           .join('\n'),
       );
       return ok ? exitCodes.ok : exitCodes.failed;
+    },
+  });
+}
+
+/** Declares the command `belay schema`, which prints the JSON Schema of configuration files, or of policy cases. */
+export function addSchema(parent: Parent): void {
+  addCommand<{ cases?: true }>(parent, {
+    name: 'schema',
+    here: true,
+    description: 'print the JSON Schema of configuration files, for editors',
+    examples: ['schema > config/.belay.schema.json', 'schema --cases > config/.policy-test.schema.json'],
+    options: (command) => command.option('--cases', 'of policy cases (belay test) instead'),
+    run: async ({ options, shell }) => {
+      shell.stdout.write(await shell.operator.schema(options.cases === true ? 'cases' : 'configuration'));
+      return undefined;
     },
   });
 }

@@ -5,7 +5,7 @@ import { addCommand, type Parent } from '../command.js';
 import { readDuration } from '../duration.js';
 import { exitCodes } from '../exit-codes.js';
 import { findRequest } from '../find-request.js';
-import { describeState } from '../output/describe-state.js';
+import { describeState } from '../output/render-request.js';
 
 interface Options {
   until: WaitTarget;

@@ -1,21 +1,15 @@
 import type { Check, Outcome, Setup, Status } from './check.js';
 import { agent } from './checks/agent.js';
 import { baseUrl } from './checks/base-url.js';
-import { callbacks } from './checks/callbacks.js';
-import { clock } from './checks/clock.js';
-import { configuration } from './checks/configuration.js';
-import { credentials } from './checks/credentials.js';
+import { callbacks, configuration, providers } from './checks/configuration.js';
 import { dataFolder } from './checks/data-folder.js';
 import { database } from './checks/database.js';
-import { environment } from './checks/environment.js';
-import { health } from './checks/health.js';
-import { login } from './checks/login.js';
-import { node } from './checks/node.js';
+import { environment, node } from './checks/environment.js';
+import { credentials, login } from './checks/login.js';
 import { port } from './checks/port.js';
-import { providers } from './checks/providers.js';
 import { redis } from './checks/redis.js';
 import { secret } from './checks/secret.js';
-import { server } from './checks/server.js';
+import { clock, health, server } from './checks/server.js';
 
 /** In the order in which one fault explains the next. */
 export const checks: readonly Check[] = [

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CliError } from '../cli-error.js';
@@ -64,4 +65,16 @@ export async function listenForCode(secret: string, signal: AbortSignal): Promis
       await closed;
     },
   };
+}
+
+/** The two halves of PKCE (RFC 7636, S256): the challenge goes with the browser, the verifier stays here. */
+interface Proof {
+  verifier: string;
+  challenge: string;
+}
+
+/** Makes a proof from 32 random bytes. */
+export function createProof(random: Uint8Array): Proof {
+  const verifier = Buffer.from(random).toString('base64url');
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }

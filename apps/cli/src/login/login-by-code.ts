@@ -1,8 +1,6 @@
-import type { BelayClient, PolledDeviceLogin } from '@belay/sdk';
-import { isBelayError } from '@belay/sdk';
+import { type BelayClient, isBelayError, type PolledDeviceLogin, printable } from '@belay/sdk';
 import { CliError } from '../cli-error.js';
 import type { Output } from '../output/output.js';
-import { printable } from '../output/printable.js';
 import type { Shell } from '../shell.js';
 
 export type CompletedDeviceLogin = Extract<PolledDeviceLogin, { status: 'complete' }>;

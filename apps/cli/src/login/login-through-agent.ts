@@ -1,7 +1,7 @@
+import { printable } from '@belay/sdk';
 import { CliError, usage } from '../cli-error.js';
 import type { CommonOptions, Invocation } from '../command.js';
 import { findAgent, readAgentSessions } from '../find-agent.js';
-import { printable } from '../output/printable.js';
 
 interface Options {
   provider?: string;

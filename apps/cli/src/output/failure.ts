@@ -1,9 +1,9 @@
+import { printable } from '@belay/sdk';
 import { CliError, type CliErrorCode, toExitCode } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { explainNetwork } from '../explain-network.js';
 import { toJson } from './format.js';
 import type { Sink } from './output.js';
-import { printable } from './printable.js';
 
 interface Failure {
   code: CliErrorCode;

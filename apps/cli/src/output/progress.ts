@@ -1,5 +1,5 @@
+import { printable } from '@belay/sdk';
 import type { Output, Sink } from './output.js';
-import { printable } from './printable.js';
 
 /** Shows progress while a command waits. */
 export interface Progress extends Disposable {

@@ -1,5 +1,4 @@
-import type { InboxEntry } from '@belay/sdk';
-import { describeAccess } from './describe-access.js';
+import type { Execution, InboxEntry } from '@belay/sdk';
 import type { Output } from './output.js';
 
 /** Renders everything that an approval of this request grants, with identities, duration and digest. */
@@ -34,4 +33,21 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       'No grants',
     ),
   ].join('\n');
+}
+
+/**
+ * Returns a provider's access in words: the text itself, or `name value` pairs of what it is made of. Complete on purpose: an
+ * approver must see everything that will be granted.
+ */
+export function describeAccess(access: unknown): string {
+  if (typeof access === 'string') return access;
+  if (typeof access !== 'object' || access === null || Array.isArray(access)) return JSON.stringify(access) ?? '-';
+  return Object.entries(access)
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
+}
+
+/** Returns the state of a request in words; servers without `state` report only the status of the workflow. */
+export function describeState({ state, status }: { state?: Execution['state']; status: string }): string {
+  return (state ?? status).replaceAll('_', ' ');
 }

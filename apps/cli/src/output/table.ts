@@ -1,7 +1,7 @@
+import { printable } from '@belay/sdk';
 import stringWidth from 'fast-string-width';
 import { wrapAnsi } from 'fast-wrap-ansi';
 import type picocolors from 'picocolors';
-import { printable } from './printable.js';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
 /** Text that is short for a person at a terminal, and whole for a program. */

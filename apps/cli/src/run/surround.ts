@@ -1,9 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Cluster, Connections } from '@belay/sdk';
+import { type Cluster, type Connections, printable } from '@belay/sdk';
 import type { Environment } from '../host.js';
-import { printable } from '../output/printable.js';
 import { findUser } from './kubeconfig-user.js';
 
 type Shared = Connections['connections'];

@@ -1,4 +1,4 @@
-import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../check.js';
+import { type Check, failed, noServerHere, type Outcome, ok, skipped, warning } from '../check.js';
 
 /** The configuration can be used, as `belay validate` says. */
 export const configuration: Check = {
@@ -15,3 +15,56 @@ export const configuration: Check = {
     );
   },
 };
+
+/** The addresses that a login may return to keep its code to themselves. */
+export const callbacks: Check = {
+  name: 'callbacks',
+  run: async ({ local, diagnosis }) => {
+    if ((await local()) === undefined) return noServerHere;
+    const found = await diagnosis.configuration();
+    if (found === undefined) return skipped('no configuration found');
+    if (!found.inspection.ok) return skipped('the configuration is not valid');
+    const { callbacks: allowed } = found.inspection;
+    const open = allowed.filter((callback) => !/^https:|^http:\/\/(localhost|127\.|\[::1\])/.test(callback));
+    if (open.length > 0) {
+      return open.map(
+        (callback): Outcome => warning(`server.callbacks contains ${callback}, which is not encrypted`, 'use https'),
+      );
+    }
+    return ok(`${allowed.length} in addition to loopback and the server’s own`);
+  },
+};
+
+/** Every provider of the configuration answers, and could grant what the configuration offers there. */
+export const providers: Check = {
+  name: 'providers',
+  run: async ({ local, diagnosis }) => {
+    if ((await local()) === undefined) return noServerHere;
+    const found = await diagnosis.configuration();
+    if (found === undefined) return skipped('no configuration found');
+    if (!found.inspection.ok) return skipped('the configuration is not valid');
+    const outcomes = found.inspection.providers.flatMap(
+      ({ provider, type, fault, weaknesses, obstacles }): Outcome[] => {
+        const which = `${provider} (${type})`;
+        if (fault !== undefined)
+          return [failed(`${which}: ${fault}`, `start it, or correct providers.${provider}.config`)];
+        return [
+          ok(`${which} responds`),
+          ...obstacles.map(({ message, cure, roles }) =>
+            failed(`${which}: ${nameRoles(roles)} would be approved and not granted: ${message}`, cure),
+          ),
+          ...weaknesses.map(({ message, cure }) => warning(`${which}: ${message}`, cure)),
+        ];
+      },
+    );
+    return outcomes.length > 0 ? outcomes : skipped('none configured');
+  },
+};
+
+/** A long list of roles is shortened; each is in the configuration. */
+const named = 5;
+
+function nameRoles(roles: readonly string[]): string {
+  const more = roles.length > named ? ` and ${roles.length - named} more` : '';
+  return `${roles.slice(0, named).join(', ')}${more}`;
+}

@@ -1,4 +1,5 @@
-import { type Check, failed, type Outcome, ok, warning } from '../check.js';
+import { describeDuration } from '../../duration.js';
+import { type Check, failed, type Outcome, ok, skipped, warning } from '../check.js';
 
 /** Version numbers that should understand each other: the same major, and the same minor before 1.0. */
 function series(version: string): string {
@@ -28,5 +29,40 @@ export const server: Check = {
       outcomes.push(warning(message, 'install the same version on both sides'));
     }
     return outcomes.length > 0 ? outcomes : ok(`${at} responds, version ${answer.version}`);
+  },
+};
+
+/** Every service of the server is well. */
+export const health: Check = {
+  name: 'health',
+  run: async ({ server }) => {
+    const { answer } = await server();
+    if (answer === undefined) return skipped('the server does not respond');
+    const bad = Object.entries(answer.health).filter(([, state]) => !/^(healthy|not configured|local)/.test(state));
+    if (bad.length === 0) return ok(answer.status);
+    return bad.map(([service, state]): Outcome => {
+      const cure = 'see the server’s log; on its machine: belay doctor';
+      return state.startsWith('unhealthy')
+        ? failed(`${service}: ${state}`, cure)
+        : warning(`${service}: ${state}`, cure);
+    });
+  },
+};
+
+/** Beyond these differences between the clocks, in milliseconds, time left is shown wrong, and logins fail. */
+const noticeable = 5_000;
+const harmful = 60_000;
+
+/** This machine's clock agrees with the server's. */
+export const clock: Check = {
+  name: 'clock',
+  run: async ({ server }) => {
+    const { answer } = await server();
+    if (answer === undefined) return skipped('the server does not respond');
+    const off = Math.abs(answer.skew);
+    const message = `this machine’s clock is ${describeDuration(off)} ${answer.skew > 0 ? 'ahead of' : 'behind'} the server’s`;
+    const cure = 'synchronise the clock, for example with: timedatectl set-ntp true';
+    if (off > harmful) return failed(message, cure);
+    return off > noticeable ? warning(message, cure) : ok('matches the server’s clock');
   },
 };

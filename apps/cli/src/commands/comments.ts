@@ -17,3 +17,20 @@ export function addAsk(parent: Parent): void {
     },
   });
 }
+
+/** Declares the command `belay comment <id> <text>`, which writes to the other side of a request and decides nothing. */
+export function addComment(parent: Parent): void {
+  addCommand(parent, {
+    name: 'comment <id> <text>',
+    description: 'comment on a request, or answer a question about your own',
+    examples: ["comment 0197… 'the ticket is T-1'"],
+    values: { id: 'executions' },
+    run: async ({ args: [given = '', text = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const id = await findRequest(client, given, signal);
+      const made = await client.comments.add({ id, text }, { signal });
+      output.result(made, () => output.fields({ [made.kind]: made.text, written: made.created_at }));
+      return undefined;
+    },
+  });
+}

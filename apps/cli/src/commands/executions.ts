@@ -1,9 +1,41 @@
-import type { Approvers, BelayClient, Comment, ExecutionDetails } from '@belay/sdk';
+import { type Approvers, type BelayClient, type Comment, type ExecutionDetails, printable } from '@belay/sdk';
+import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
-import { describeAccess } from '../output/describe-access.js';
-import { describeState } from '../output/describe-state.js';
+import { followExecution } from '../follow-execution.js';
 import type { Output } from '../output/output.js';
+import { describeAccess, describeState } from '../output/render-request.js';
+
+/** Declares the command `belay executions list`, which lists the caller's open requests. */
+export function addExecutionsList(parent: Parent): void {
+  addCommand(parent, {
+    name: 'list',
+    description: 'list your open requests',
+    examples: ['executions', 'executions list --json'],
+    isDefault: true,
+    items: ({ executions }) => executions,
+    run: async ({ output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const list = await client.executions.list({ signal });
+      const ids = output.ids(list.executions.map(({ workflow_id }) => workflow_id));
+      output.result(list, () =>
+        output.table(
+          ['Request', 'Role', 'Providers', 'State', 'Waiting for', 'Started'],
+          list.executions.map((execution, index) => [
+            ids[index],
+            execution.role,
+            execution.providers.join(', '),
+            describeState(execution),
+            execution.waiting_for.join(', '),
+            output.time(execution.start_time),
+          ]),
+          'No open requests',
+        ),
+      );
+      return undefined;
+    },
+  });
+}
 
 interface Shown extends ExecutionDetails {
   comments: Comment[];
@@ -107,6 +139,62 @@ export function addExecutionsShow(parent: Parent): void {
       const id = await findRequest(client, given, signal);
       const execution = await getWhole(client, id, signal);
       output.result(execution, () => render(execution, output));
+      return undefined;
+    },
+  });
+}
+
+interface WatchOptions {
+  after?: string;
+}
+
+/** Declares the command `belay executions watch <id>`, which prints every event until the request has ended; exits with 8 when it ended without access. */
+export function addExecutionsWatch(parent: Parent): void {
+  addCommand<WatchOptions>(parent, {
+    name: 'watch <id>',
+    description: 'follow a request until it has ended',
+    examples: ['executions watch 0197…', 'executions watch 0197… --json --after 42'],
+    values: { id: 'executions' },
+    options: (command) => command.option('--after <seq>', 'start after the event with this seq'),
+    run: async ({ args: [given = ''], options: { after }, output, connect, shell }) => {
+      if (after !== undefined && !/^\d{1,15}$/.test(after))
+        throw usage('--after must be the seq of an event, which is a number');
+      const { client } = await connect();
+      const id = await findRequest(client, given, shell.signal);
+      return followExecution(client, id, output, shell, { until: 'over', lastEventId: after });
+    },
+  });
+}
+
+/** Declares the command `belay executions cancel <id>`, which cancels a request; its workflow can clean up first. */
+export function addExecutionsCancel(parent: Parent): void {
+  addCommand(parent, {
+    name: 'cancel <id>',
+    description: 'cancel a request; its workflow can clean up first',
+    examples: ['executions cancel 0197…'],
+    values: { id: 'executions' },
+    run: async ({ args: [given = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const id = await findRequest(client, given, signal);
+      const done = await client.executions.cancel(id, { signal });
+      output.result({ execution_id: id, ...done }, () => printable(done.message));
+      return undefined;
+    },
+  });
+}
+
+/** Declares the command `belay executions terminate <id>`, which terminates a request without clean-up; its access ends at once. */
+export function addExecutionsTerminate(parent: Parent): void {
+  addCommand(parent, {
+    name: 'terminate <id>',
+    description: 'terminate a request without clean-up; its access ends at once',
+    examples: ['executions terminate 0197…'],
+    values: { id: 'executions' },
+    run: async ({ args: [given = ''], output, connect, shell: { signal } }) => {
+      const { client } = await connect();
+      const id = await findRequest(client, given, signal);
+      const done = await client.executions.terminate(id, { signal });
+      output.result({ execution_id: id, ...done }, () => printable(done.message));
       return undefined;
     },
   });
