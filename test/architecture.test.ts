@@ -24,7 +24,7 @@ import {
   checkLintRules,
   checkWorkspaceDependencies,
 } from './architecture/imports.js';
-import { checkCircles, checkFolders, checkNames, checkShapes } from './architecture/order.js';
+import { checkCircles, checkFolders, checkNames, checkShapes, checkSmallFiles } from './architecture/order.js';
 import { checkRepetition } from './architecture/repetition.js';
 import { checkDocumentedPaths, checkMachineTraces, checkPins, checkTableComments } from './architecture/repository.js';
 import { importsOf, readTree, type Tree } from './architecture/tree.js';
@@ -82,6 +82,7 @@ describe('the house as it stands', () => {
     ['joins signals only where their sources are held', checkSignals],
     ['writes executions and steps in one package', checkWriters],
     ['keeps its files small', checkLength],
+    ['has no small file that a single other file imports', checkSmallFiles],
     ['writes no six lines twice', checkRepetition],
     ['pins every version once', checkPins],
     ['comments on every table', checkTableComments],
@@ -303,6 +304,27 @@ describe('each rule can fail', () => {
     const text = 'const signal = AbortSignal.any([given, AbortSignal.timeout(5)]);';
     expect(checkSignals(broken({ 'packages/core/src/a.ts': text }))).toHaveLength(1);
     expect(checkSignals(broken({ 'packages/providers/src/within.ts': text }))).toEqual([]);
+  });
+
+  it('small files: one that a single file imports, and a list without need', () => {
+    const fault = broken({
+      'packages/a/package.json': { exports: { '.': conditions, './b': { '@belay/source': './src/b.ts' } } },
+      'packages/a/src/index.ts': `export { c } from './c.js';`,
+      'packages/a/src/b.ts': '',
+      'packages/a/src/c.ts': `import { b } from './b.js';\nimport { d } from './d.js';\nconst { e } = await import('./e.js');`,
+      'packages/a/src/d.ts': '',
+      'packages/a/src/e.ts': `import { f } from './f.js';`,
+      'packages/a/src/f.ts': '',
+      'packages/a/src/g.ts': `import { f } from './f.js';`,
+      'packages/a/src/h.ts': `import { i } from './i.js';${'\n'.repeat(241)}end();`,
+      'packages/a/src/i.ts': `${'\n'.repeat(8)}end();`,
+      'packages/a/test/d.test.ts': `import { d } from '../src/d.js';`,
+      'packages/api/src/roots.ts': '',
+    });
+    expect(checkSmallFiles(fault)).toEqual([
+      'packages/a/src/d.ts has 1 lines, and only packages/a/src/c.ts imports it; join them',
+      'packages/api/src/roots.ts is listed without need: no small file stays apart from it',
+    ]);
   });
 
   it('length: a source of more than 400 lines, a test of more than 600', () => {

@@ -88,6 +88,67 @@ function heightOf(path: string, folders: readonly string[]): number {
   return named === -1 ? folders.indexOf(path.includes('/') ? (path.split('/')[0] ?? '') : '.') : named;
 }
 
+/** Fewer lines than these make a small file; a file of at most `joined` lines has room for it. */
+const small = 30;
+const joined = 250;
+
+/** Files whose small files stay apart, and why: most of them list others, of which there is a file each. */
+const apart: Record<string, string> = {
+  'apps/cli/src/program.ts': 'a file for each command, or for each group of commands',
+  'packages/api/src/roots.ts': 'a file for each router',
+  'packages/console/src/texts.ts': 'a file for the texts of each page or area',
+  'packages/core/src/host.ts': 'a file for each function that workflows call',
+  'packages/providers/src/gcp/open.ts': 'each system has its `identities.ts` (packages/providers/README.md)',
+  'packages/sdk/src/types.ts':
+    'the package writes out what is of contract, and leaves what is in files of its own (pack/src/expand-types.mjs)',
+};
+
+/**
+ * Returns small files that a single other file of their package imports: they belong into it. What is loaded when it is
+ * needed stays apart, and so do doors and what a door exports.
+ */
+export function checkSmallFiles(tree: Tree): string[] {
+  const doors = new Set(readDoors(tree).values());
+  const isDoor = (path: string) => doors.has(path) || /\/index\.ts$/.test(path);
+  const importers = new Map<string, string[]>();
+  for (const [path, targets] of readImports(tree)) {
+    const own = sourceFolderOf(path);
+    if (own === undefined) continue;
+    for (const target of targets) {
+      if (target.startsWith(own)) importers.set(target, [...(importers.get(target) ?? []), path]);
+    }
+  }
+  const faults: string[] = [];
+  const needed = new Set<string>();
+  for (const [path, [importer = '', ...others]] of importers) {
+    const lines = linesOf(tree, path);
+    if (others.length > 0 || lines >= small || isDoor(path) || isDoor(importer) || !/(?<!\.d)\.tsx?$/.test(path))
+      continue;
+    if (lines + linesOf(tree, importer) > joined || isLoadedLater(tree, importer, path)) continue;
+    if (importer in apart) needed.add(importer);
+    else faults.push(`${path} has ${lines} lines, and only ${importer} imports it; join them`);
+  }
+  for (const path of Object.keys(apart)) {
+    if (tree.has(path) && !needed.has(path))
+      faults.push(`${path} is listed without need: no small file stays apart from it`);
+  }
+  return faults;
+}
+
+function sourceFolderOf(path: string): string | undefined {
+  return /^(packages|apps)\/[^/]+\/src\//.exec(path)?.[0];
+}
+
+function linesOf(tree: Tree, path: string): number {
+  return (tree.get(path) ?? '').trimEnd().split('\n').length;
+}
+
+/** Returns whether a file imports another one only when it needs it. */
+function isLoadedLater(tree: Tree, path: string, target: string): boolean {
+  const later = [...codeOf(tree.get(path) ?? '').matchAll(/\bimport\(\s*'([^']+)'/g)];
+  return later.some(([, specifier = '']) => resolve(tree, path, specifier) === target);
+}
+
 /** Packages whose door names what others use of it, and nothing else. */
 const named = ['packages/core', 'packages/db', 'packages/engine', 'packages/worker'];
 
