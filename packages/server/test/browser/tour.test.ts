@@ -72,6 +72,15 @@ const pages = (): [name: string, who: Who, path: string][] => {
   ];
 };
 
+/** Returns what stands at the end of a row and beyond its edge, where the row cuts it. */
+const findCut = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('.row-side > *')].flatMap((part) => {
+      const edge = part.closest('.row')?.getBoundingClientRect().right ?? 0;
+      return part.getBoundingClientRect().right > edge ? [part.textContent ?? ''] : [];
+    }),
+  );
+
 describe.runIf(here)('every page with 500 roles, 200 requests that wait and 10,000 that ended', () => {
   it('has nothing that axe finds, light and dark, on a phone and on a wide screen, and fits the screen', async () => {
     const found: string[] = [];
@@ -93,6 +102,7 @@ describe.runIf(here)('every page with 500 roles, 200 requests that wait and 10,0
         found.push(...(await findFaults(page)).map((fault) => `${path} at ${width}: ${fault}`));
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         if (wide > width) found.push(`${path} is ${wide} wide at ${width}`);
+        found.push(...(await findCut(page)).map((text) => `${path} at ${width} cuts “${text}”`));
         if (form !== undefined) await picture(page, `${form}${name}`);
         await page.emulateMedia({ colorScheme: 'dark' });
         found.push(...(await findFaults(page, 'colours')).map((fault) => `${path} dark at ${width}: ${fault}`));
