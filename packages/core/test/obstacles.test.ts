@@ -10,7 +10,7 @@ const minute = 60 * second;
 /** A system that grants some roles and says so, as the test lets it. */
 const says = { obstacles: async (_asked: readonly Access[]): Promise<object[]> => [], asked: 0 };
 const connector: Connector = (() => {
-  const memory = createMemoryConnector(createMemoryProvider({ now: () => 0, people: [] }));
+  const memory = createMemoryConnector(createMemoryProvider({ now: () => new Date(0), people: [] }));
   return {
     ...memory,
     type: 'stingy',

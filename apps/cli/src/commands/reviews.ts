@@ -1,9 +1,8 @@
-import type { BelayClient, ReviewFilter, ReviewVerdict } from '@belay/sdk';
+import { type BelayClient, printable, type ReviewFilter, type ReviewVerdict } from '@belay/sdk';
 import { Option } from 'commander';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
-import { printable } from '../output/printable.js';
 
 interface Listing {
   status?: NonNullable<ReviewFilter['status']>;

@@ -1,7 +1,7 @@
 import { reviewOperations } from '@belay/contract/reviews';
 import { closeReview, listReviews } from '@belay/core';
-import { linkNext } from '../paging.js';
 import { authenticated } from '../procedures.js';
+import { linkNext } from '../reply.js';
 import { router } from '../trpc.js';
 
 const tags = ['reviews'];
