@@ -14,7 +14,9 @@ RUN node build/image.mjs /image
 FROM ${BASE_IMAGE}
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /image /app
-ENV NODE_ENV=production \
+# `belay` is the command, as in: docker compose exec server-1 belay doctor
+ENV PATH=/app/bin:$PATH \
+    NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=8080 \
     BELAY_CONFIG=/etc/belay \

@@ -7,7 +7,7 @@
  */
 
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,6 +48,10 @@ for (const file of files) {
   await cp(join(root, file), join(folder, file), { recursive: true, filter });
 }
 await cp(join(root, 'deploy/health.mjs'), join(folder, 'health.mjs'));
+// In the PATH of the image.
+await mkdir(join(folder, 'bin'));
+await symlink('../apps/cli/bundle/main.js', join(folder, 'bin/belay'));
+await chmod(join(folder, 'apps/cli/bundle/main.js'), 0o755);
 await bundleThreads();
 for (const path of await findOnDemand()) await copyPackage(path);
 
@@ -113,6 +117,7 @@ async function copyPackage(path) {
       const inside = source.slice(path.length).split(sep);
       // Packages inside it are copied by their own turn, without what is not needed.
       if (inside.includes('node_modules')) return false;
+      if (inside.at(-1) === 'browser' && inside.at(-2) === 'dist') return false;
       return !inside.some((part) => unreadFolders.includes(part)) && !unread.includes(extname(source));
     },
   });

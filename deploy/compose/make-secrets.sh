@@ -1,6 +1,11 @@
 #!/bin/sh
 # Writes the secrets of compose.yaml, each once: a secret that exists is kept. The image's account reads them (10001).
 set -eu
+# The engine mounts a secret with the owner that its file has here. Docker Desktop, on other systems, lets every account read it.
+if [ "$(id -u)" -ne 0 ] && [ "$(uname -s)" = Linux ]; then
+  echo 'make-secrets.sh: run it as root (with rootless Podman: podman unshare), so that it can give two of the secrets to account 10001' >&2
+  exit 1
+fi
 cd "$(dirname "$0")"
 mkdir -p secrets
 chmod 711 secrets

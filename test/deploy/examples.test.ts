@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { root } from './dockerfile.js';
 
@@ -26,6 +28,7 @@ interface Service {
   networks: string[];
   secrets?: string[];
   environment?: Record<string, string>;
+  env_file?: { path: string; required: boolean }[];
   depends_on?: Record<string, { condition: string }>;
 }
 
@@ -60,6 +63,52 @@ describe('compose.yaml', () => {
     const used = new Set(Object.values(compose.services).flatMap(({ secrets = [] }) => secrets));
     expect([...used].sort()).toEqual(Object.keys(compose.secrets).sort());
     expect(read('compose.yaml')).not.toMatch(/:\/\/[^\s/]+:[^\s/]+@/);
+  });
+
+  it('gives each process the variables that the configuration names', () => {
+    for (const [, { env_file }] of ours) expect(env_file).toEqual([{ path: './config/.env', required: false }]);
+  });
+
+  it('keeps its secrets and variables out of version control', () => {
+    const paths = ['.env', 'config/.env', 'deploy/compose/secrets/belay_secret'];
+    const { stdout } = spawnSync('git', ['check-ignore', '--no-index', ...paths], { cwd: root, encoding: 'utf8' });
+    expect(stdout.trim().split('\n')).toEqual(paths);
+  });
+});
+
+describe('the secrets of Compose', () => {
+  const script = fileURLToPath(new URL('deploy/compose/make-secrets.sh', root));
+  const folder = mkdtempSync(join(tmpdir(), 'belay-secrets-'));
+  const copy = join(folder, 'make-secrets.sh');
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  copyFileSync(script, copy);
+  chmodSync(folder, 0o777);
+
+  it('are not made on Linux by an account that cannot give them to the account of the image', () => {
+    const account = process.getuid?.() === 0 ? { uid: 61_234, gid: 61_234 } : {};
+    const { status, stderr } = spawnSync('sh', [copy], { encoding: 'utf8', ...account });
+    if (process.platform !== 'linux') return expect(status).toBe(0);
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^make-secrets\.sh: run it as root/)]);
+    expect(readdirSync(folder)).toEqual(['make-secrets.sh']);
+  });
+
+  it('are made once, and the account of the image reads its own two', () => {
+    if (process.getuid?.() !== 0)
+      return console.warn('not tested, since it needs root: whose the secrets of Compose are');
+    const made = () =>
+      readdirSync(join(folder, 'secrets')).map((name) => {
+        const { uid, mode } = statSync(join(folder, 'secrets', name));
+        return [name, uid, (mode & 0o777).toString(8), readFileSync(join(folder, 'secrets', name), 'utf8')];
+      });
+    expect(spawnSync('sh', [copy]).status).toBe(0);
+    const first = made();
+    expect(spawnSync('sh', [copy]).status).toBe(0);
+    expect(made()).toEqual(first);
+    expect(first.map(([name, uid, mode]) => [name, uid, mode])).toEqual([
+      ['belay_secret', 10_001, '400'],
+      ['database_url', 10_001, '400'],
+      ['postgres_password', 0, '400'],
+    ]);
   });
 });
 

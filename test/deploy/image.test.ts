@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { findFreePort } from '@belay/host';
@@ -168,9 +168,10 @@ describe('the image', () => {
     const worker = start({ BELAY_WORKER: 'only' });
     await vi.waitFor(() => expect(worker.said()).toContain('Belay'), waiting);
     expect(await health({ BELAY_WORKER: 'only' })).toBe(0);
-    const { stdout } = await exec(process.execPath, [join(app, 'apps/cli/bundle/main.js'), 'validate', '--json'], {
+    const [path = ''] = (fixed().PATH ?? '').split(':');
+    const { stdout } = await exec(join(inside(path), 'belay'), ['validate', '--json'], {
       cwd: folder,
-      env: { ...fixed(), BELAY_CONFIG: join(folder, 'belay.yaml') },
+      env: { ...fixed(), PATH: dirname(process.execPath), BELAY_CONFIG: join(folder, 'belay.yaml') },
     });
     expect(JSON.parse(stdout)).toMatchObject({ ok: true });
     worker.child.kill('SIGTERM');

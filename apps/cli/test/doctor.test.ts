@@ -179,6 +179,15 @@ describe('belay doctor', () => {
     expect(report.text).not.toContain(secret);
   });
 
+  it('needs no data folder beside a database of its own, as in a container whose root is read-only', async () => {
+    const variables = { BELAY_DATA: path.join(folder, 'nowhere'), BELAY_SECRET: secret, PORT: '0' };
+    const own = await examine({ ...variables, DATABASE_URL: 'postgres://belay:hidden-password@127.0.0.1:1/belay' });
+    expect(of(own, 'data folder')).toMatchObject([
+      { status: 'skipped', message: expect.stringContaining('DATABASE_URL') },
+    ]);
+    expect(of(await examine(variables), 'data folder')).toMatchObject([{ status: 'ok' }]);
+  });
+
   it('warns of a PostgreSQL target whose holders could keep Belay out, with the cure', async () => {
     const superuser = process.env.BELAY_TEST_DATABASE_URL ?? '';
     const sql = postgres(superuser, { max: 1, onnotice: () => {} });

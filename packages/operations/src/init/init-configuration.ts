@@ -115,7 +115,7 @@ ${resources}    workflows: [approve-and-grant]
 
 function environment(variables: Readonly<Record<string, string>>): string {
   const lines = Object.entries(variables).map(([name, where]) => `# ${where}\n${name}=\n`);
-  return `# The variables of this configuration. Copy the file to .env, set them, and load them before you start Belay:\n#   set -a; . ./.env; set +a\n# A value with several lines stands in quotes. Keep .env out of version control.\n\n${lines.join('\n')}\n${ofTheProcess}`;
+  return `# The variables of this configuration. Copy the file to .env, set them, and load them before you start Belay:\n#   set -a; . ./.env; set +a\n# Put each value in single quotes: without them $, & and spaces mean something else. Keep .env out of version control.\n\n${lines.join('\n')}\n${ofTheProcess}`;
 }
 
 /** What a process has to know besides the configuration; all of it may stay commented out for a trial on one machine. */

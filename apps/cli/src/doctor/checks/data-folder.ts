@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../check.js';
+import { type Check, failed, noServerHere, type Outcome, ok, skipped, warning } from '../check.js';
 
 /** Less room than this, in bytes, a database fills within days. */
 const room = 256 * 1024 * 1024;
@@ -32,6 +32,8 @@ export const dataFolder: Check = {
     if (server === undefined) return noServerHere;
     const folder = server.dataDirectory;
     const existing = await nearest(folder);
+    // A container has no such folder, and a root that is read-only.
+    if (existing !== folder && !server.embedded) return skipped('not needed, since DATABASE_URL is set');
     const outcomes: Outcome[] = shell.posix ? await checkSecretFile(folder) : [];
     if (!(await stat(existing)).isDirectory()) {
       return failed(`${existing} is not a folder`, 'move it away, or set BELAY_DATA to another folder');
