@@ -31,6 +31,15 @@ const everything = [
   'networkPolicy.monitoringNamespace.kubernetes\\.io/metadata\\.name=monitoring',
 ];
 
+/** Values that people set by themselves, each with what it comes to. */
+const variants = [
+  [`image.digest=sha256:${'a'.repeat(64)}`, 'imagePullSecrets[0].name=registry'],
+  ['existingConfigMap=mine', 'environmentSecrets={login,reporting}', 'redis=false'],
+  ['server.resources=null', 'drainSeconds=0', 'networkPolicy.enabled=false'],
+  ['ingress.enabled=true', 'ingress.tlsSecret=', 'ingress.annotations.a\\.example/b=c', 'trustProxy=10.0.0.0/8'],
+  ['worker.replicas=3', 'worker.autoscaling.enabled=true', 'worker.autoscaling.maxReplicas=3'],
+];
+
 const plurals: Record<string, string> = { NetworkPolicy: 'networkpolicies', Ingress: 'ingresses' };
 
 /** The path at which the API server takes a manifest. */
@@ -42,11 +51,13 @@ function pathOf({ apiVersion, kind }: Manifest): string {
 it('makes what an API server takes, with no field that it does not know', async () => {
   await using cluster = await startTarget('kubernetes');
   const answers = await Promise.all(
-    [...render(), ...render(...everything)].map(async (manifest) => {
-      const { status, body } = await cluster.call('admin', 'POST', pathOf(manifest), manifest);
-      const { message } = (typeof body === 'object' ? body : {}) as { message?: string };
-      return { kind: manifest.kind, name: manifest.metadata.name, status, message };
-    }),
+    [[], everything, ...variants]
+      .flatMap((values) => render(...values))
+      .map(async (manifest) => {
+        const { status, body } = await cluster.call('admin', 'POST', pathOf(manifest), manifest);
+        const { message } = (typeof body === 'object' ? body : {}) as { message?: string };
+        return { kind: manifest.kind, name: manifest.metadata.name, status, message };
+      }),
   );
   const refused = answers.filter(({ status }) => status !== 201);
   // A kind of the External Secrets Operator, which this cluster does not have.
@@ -74,9 +85,19 @@ it('lets the number of workers follow the work that is due, and never fall below
   });
 });
 
-it.each(['worker.replicas=0', 'image.tag=latest', 'baseUrl=http://belay.example.com', 'misspelt=1'])(
-  'is not made with %s',
-  (value) => {
-    expect(() => render(value)).toThrow(/values don't meet the specifications|schema/);
-  },
-);
+it.each([
+  'worker.replicas=0',
+  'image.tag=latest',
+  'baseUrl=http://belay.example.com',
+  'misspelt=1',
+  // No selector is every namespace, and a server believes the proxy about addresses.
+  'networkPolicy.ingressNamespace=null',
+])('is not made with %s', (value) => {
+  expect(() => render(value)).toThrow(/values don't meet the specifications|schema/);
+});
+
+it('is not made with fewer workers at most than at least, which an API server rejects', () => {
+  expect(() => render('worker.autoscaling.enabled=true', 'worker.autoscaling.maxReplicas=1')).toThrow(
+    'worker.autoscaling.maxReplicas must not be less than worker.replicas (2)',
+  );
+});
