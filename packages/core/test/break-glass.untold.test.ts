@@ -1,4 +1,4 @@
-import { cancelExecution, getExecution } from '@belay/core';
+import { cancelExecution, closeReview, getExecution, listReviews } from '@belay/core';
 import { performStep } from '@belay/engine';
 import { afterEach, describe, expect, it } from 'vitest';
 import { gateOf } from './support/gate.js';
@@ -17,9 +17,9 @@ import {
 
 /** Ways to use a role for emergencies without a word to those who are to be told. */
 
-const watched = (tell: object) => ({
-  ...catalogWith({}, { break_glass: { tell } }),
-  messages: { channels: ['memory'], kinds: ['break_glass.used'] },
+const watched = (tell: object, review?: object) => ({
+  ...catalogWith({}, { break_glass: { tell, ...(review && { review }) } }),
+  messages: { channels: ['memory'], kinds: ['break_glass.used', ...(review ? ['review.opened'] : [])] },
 });
 
 describe('the use of a role for emergencies', () => {
@@ -80,13 +80,34 @@ describe('the use of a role for emergencies', () => {
     expect([holds(), titles()]).toEqual([false, ['Emergency access: ada may have used reader']]);
   });
 
-  it('is not told when it ends before the provider was called', async () => {
-    cast = await openCast({ catalog: watched({ users: ['wilma@example.com'] }) });
+  it('is reviewed once when the request is cancelled before the access is seen there', async () => {
+    const catalog = watched({ users: ['wilma@example.com'] }, { by: { users: ['wilma@example.com'] } });
+    cast = await openCast({ catalog });
     const { house, ada } = cast;
+    const wilma = await house.person('wilma', []);
+    const granted = await grantedAndNotRecorded(ada);
+    await cancelExecution(ada, { id: granted.id });
+    granted.goOn();
+    await granted.done;
+    await house.pass(hour);
+    expect(holds()).toBe(false);
+    const { reviews } = await listReviews(wilma, {});
+    expect(reviews).toMatchObject([{ execution_id: granted.id, status: 'open', active_from: null, may_close: true }]);
+    await closeReview(wilma, { id: String(reviews[0]?.id), verdict: 'not_justified', note: 'Cancelled in between.' });
+    await house.pass(hour);
+    expect((await listReviews(wilma, {})).reviews).toEqual([]);
+  });
+
+  it('is neither told nor reviewed when it ends before the provider was called', async () => {
+    const catalog = watched({ users: ['wilma@example.com'] }, { by: { users: ['wilma@example.com'] } });
+    cast = await openCast({ catalog });
+    const { house, ada } = cast;
+    const wilma = await house.person('wilma', []);
     const id = await request(ada, { workflow: 'automatic', duration: 'PT30M' });
     await beginOnly(house, id);
     await cancelExecution(ada, { id });
     await house.pass(hour);
     expect([house.provider.count('ensurePresent'), titles()]).toEqual([0, []]);
+    expect((await listReviews(wilma, {})).reviews).toEqual([]);
   });
 });
