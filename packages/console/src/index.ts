@@ -4,6 +4,7 @@ export { renderPage } from './pages/page.js';
 export { referencePage } from './pages/reference.js';
 export type { Ask } from './pages/table.js';
 export {
+  isShownAgain,
   renderCart,
   renderConfirmation,
   renderHome,

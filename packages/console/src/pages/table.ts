@@ -249,6 +249,13 @@ const lists: Readonly<Record<string, (view: View) => Page | undefined>> = {
   'logs.list': (view) => logsPage({ logs: [] }, view),
 };
 
+const formsShownAgain = ['elevation.request', 'elevation.requestMany', 'elevation.suggest', 'preferences.choose'];
+
+/** Returns whether there is a page that shows the rejected input of a procedure again: see `renderRefused`. */
+export function isShownAgain(procedure: string): boolean {
+  return Object.hasOwn(lists, procedure) || formsShownAgain.includes(procedure);
+}
+
 /**
  * Renders the page of a rejected form with its submitted values; resolves to undefined when there is none or the caller cannot see it.
  * Only forms with text written by hand are shown again; other errors get the error page.

@@ -3,6 +3,7 @@ import {
   type Ask,
   errorPage,
   type Frame,
+  isShownAgain,
   renderCart,
   renderConfirmation,
   renderHome,
@@ -77,6 +78,8 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
       return renderPage(await renderConfirmation(asked, view, ask), view);
     },
     async rejected({ operation, context, input }, refused) {
+      // An error page needs nothing of the database.
+      if (!isShownAgain(operation.procedure)) return undefined;
       const { ask, view } = await open(context, input);
       const shown = { ...view, refused };
       const page = await renderRefused(operation.procedure, shown, ask);
