@@ -20,7 +20,8 @@ check() { # what, a command
     failed=$((failed + 1))
   fi
 }
-up() { (cd "$folder" && $compose --project-name belay-try $files "$@"); }
+# A process that ends and is started again and again would be waited for without an end.
+up() { (cd "$folder" && timeout 240 $compose --project-name belay-try $files "$@"); }
 clean() {
   touch "$folder/over"
   [ -z "$load" ] || wait "$load" || true
@@ -55,17 +56,19 @@ sh "$folder/deploy/compose/make-secrets.sh"
 
 inside() { up exec -T "$@"; }
 page() { curl --silent --insecure --fail --location --max-time 20 --header 'accept: text/html' https://localhost/ | grep -q 'Company account'; }
+# The proxy has a certificate a moment after its start.
+first_page() { for _ in 1 2 3 4 5 6 7 8 9 10; do ! page || return 0; sleep 1; done; return 1; }
 no_program() { inside server-1 sh -c '! command -v npm && ! command -v gcc && ! command -v make'; }
 first_process() { inside "$1" sh -c 'tr "\0" " " </proc/1/cmdline | grep -q "^node /app/apps/server/bundle/main.js" && test "$(id -u)" = 10001'; }
 read_only() { inside "$1" sh -c 'for each in /x /app/x /etc/belay/x; do ! touch $each 2>/dev/null || exit 1; done'; }
 small() { test "$(docker image inspect --format '{{.Size}}' "$BELAY_IMAGE")" -lt 250000000; }
 replaced() { up up --detach --no-deps --no-build --wait --force-recreate "$1"; }
 ended_with() { test "$(docker inspect --format '{{.State.ExitCode}}' "$(up ps --all --quiet "$1")")" = 0; }
-none_lost() { cat "$folder/load"; grep -q '^[1-9][0-9]* served, 0 lost$' "$folder/load"; }
+none_lost() { cat "$folder/errors" "$folder/load" 2>/dev/null || true; grep -q '^[1-9][0-9]* served, 0 lost$' "$folder/load"; }
 
 check 'the image has less than 250 MB' small
 check 'compose up: everything is healthy' up up --detach --wait --no-build
-check 'the page to sign in is served with TLS' page
+check 'the page to sign in is served with TLS' first_page
 for each in server-1 worker-1; do
   check "$each: node is the first process, as account 10001" first_process $each
   check "$each: nothing can be written" read_only $each
@@ -75,7 +78,10 @@ check 'belay validate' inside server-1 belay validate
 (
   served=0 lost=0
   while [ ! -e "$folder/over" ]; do
-    if page; then served=$((served + 1)); else lost=$((lost + 1)); fi
+    if page; then served=$((served + 1)); else
+      lost=$((lost + 1))
+      up logs --no-log-prefix --tail 20 proxy 2>&1 | grep 'http.log.error' | tail -n 1 | cut -c 1-200 >>"$folder/errors" || true
+    fi
   done
   echo "$served served, $lost lost" >"$folder/load"
 ) &
