@@ -146,6 +146,16 @@ describe('a provider that no longer honours a sign-in', () => {
     expect((await rows('ledger')).filter(({ type }) => type === 'login.ended')).toHaveLength(1);
   });
 
+  it('that gave nothing to read the groups with is named in the log once', async () => {
+    const tokens = [await signIn(corp, approver, passing), await signIn(corp, { ...approver, subject: 'bo' }, passing)];
+    const said: unknown[] = [];
+    const { ctx } = cast.house;
+    const log = { ...ctx.log, warn: (detail: object, message: string) => void said.push({ ...detail, message }) };
+    await advance(3 * hour);
+    for (const token of tokens) expect(await verifyLogin({ ...ctx, log }, { token })).not.toBeNull();
+    expect(said).toEqual([{ provider: 'corp', message: expect.stringContaining('have no refresh token') }]);
+  });
+
   it('that cannot be reached, or cannot tell, ends nothing', async () => {
     const token = await signIn(corp, approver, renewing);
     corp.state.refresh = 'is down';

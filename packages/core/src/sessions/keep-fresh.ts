@@ -17,6 +17,9 @@ interface Question {
 const questions = new WeakMap<Database, Map<string, Question>>();
 const most = 1_000;
 
+/** The providers whose sign-ins were found to have nothing left to read with, so that the log says it once. */
+const mute = new WeakMap<Database, Set<string>>();
+
 /**
  * Refreshes the provider's data of a person when it is old, in parallel with the request; a request waits only when it
  * is too old, and not long. Returns `fresh` when the stored data may be used, `read` when it must be read again from
@@ -43,6 +46,7 @@ export async function keepGroupsFresh(
   );
   const answer = await Promise.race([asked, late]);
   stop.abort();
+  if (answer === 'silent') tellMute(ctx, actor.provider);
   return answer === 'silent' ? 'fresh' : answer === 'read' ? 'read' : 'stale';
 }
 
@@ -65,6 +69,18 @@ function ask(ctx: Context, actor: UserActor): Promise<Answer> {
     else question.until = ctx.clock().getTime() + ctx.timing.groups.retry;
   });
   return answer;
+}
+
+/** A person's groups stay as they were for as long as the login lives, which only an operator can change. */
+function tellMute(ctx: Context, provider: string): void {
+  const told = mute.get(ctx.db) ?? new Set();
+  mute.set(ctx.db, told);
+  if (told.has(provider)) return;
+  told.add(provider);
+  ctx.log.warn(
+    { provider },
+    'the groups of people cannot be read again: their sign-ins have no refresh token (docs/guides/sign-in.md)',
+  );
 }
 
 /** Calls the provider with the tokens of one session after the other, the caller's own first, until one succeeds. */
