@@ -1,3 +1,4 @@
+CREATE INDEX "reviews_open_idx" ON "reviews" USING btree ("opened_at","id") WHERE "reviews"."closed_at" is null;--> statement-breakpoint
 -- What opens a review, for access that became active and for access that a provider may have held and that was never seen there.
 CREATE FUNCTION open_review_of(execution uuid, person uuid, ends timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 declare

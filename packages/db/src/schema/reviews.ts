@@ -35,6 +35,7 @@ export const reviews = pgTable(
     index('reviews_execution_idx').on(table.executionId),
     index('reviews_due_idx').on(table.dueAt).where(sql`${table.closedAt} is null`),
     index('reviews_opened_idx').on(table.openedAt, table.id),
+    index('reviews_open_idx').on(table.openedAt, table.id).where(sql`${table.closedAt} is null`),
     check('review_verdict_is_known', sql`${table.verdict} in ('justified', 'not_justified')`),
     check(
       'review_is_closed_whole',
