@@ -206,6 +206,7 @@ const table: Record<string, { right: Config; rows: Row[] }> = {
       ['token_endpoint_auth_method', 'none', /client_secret_basic.*client_secret_post/],
       ['scopes', ['a b'], /is not a valid scope/],
       ['session_scopes', ['a b'], /is not a valid scope/],
+      ['authorization_parameters', { client_id: 'another' }, /is a parameter that Belay sets/],
       ['groups_claim', '', /at least|>=1/],
       ['organizations_claim', '', /at least|>=1/],
       ['email_domains', ['example'], domains],

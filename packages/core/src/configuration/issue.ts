@@ -30,6 +30,8 @@ export function issuesOfShape(
     const text = `is not a known key${expectedKeys(known())}`;
     return issue.keys.map((key) => unknownName(pathOf([...path, key]), text, key, known));
   }
+  // What is wrong with the key is inside.
+  if (issue.code === 'invalid_key') return [{ path: pathOf(path), message: issue.issues[0]?.message ?? message }];
   const own = /^Invalid (input|option)/.test(message);
   if (own && issue.code === 'invalid_value') {
     const choices = issue.values.map((value) => JSON.stringify(value)).join(', ');

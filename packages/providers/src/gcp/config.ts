@@ -22,12 +22,10 @@ const group = z
   .refine((text) => foldAddress(text) === text, 'is not the e-mail address of a group in lower case');
 
 const people = z.record(
-  z.string().refine((text) => foldAddress(text) !== undefined),
+  z
+    .string()
+    .refine((text) => foldAddress(text) !== undefined, 'is not an e-mail address, for example rita@example.com'),
   z.string().refine((text) => foldAddress(text) !== undefined, 'is not the e-mail address of a Google account'),
-  {
-    error: ({ code }) =>
-      code === 'invalid_key' ? 'is not an e-mail address, for example rita@example.com' : undefined,
-  },
 );
 
 /** The configuration of a provider of type `gcp`. */
