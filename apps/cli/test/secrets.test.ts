@@ -124,6 +124,8 @@ const lines: Record<string, string[]> = {
   'restore keep': ['l-1', '--reason', 'because'],
   'restore skip': ['store', '--reason', 'because'],
   'restore open': [],
+  'reviews list': [],
+  'reviews close': ['r-1', '--verdict', 'justified', '--note', 'because'],
   start: [],
   doctor: [],
   completion: ['bash'],

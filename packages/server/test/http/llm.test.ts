@@ -129,7 +129,7 @@ describe('GET /elevate/llm', () => {
     const page = await browse('GET', path);
     expect(page.status).toBe(200);
     expect(page.headers['content-type']).toMatch(/^text\/html/);
-    expect(Object.keys(formOf(page.body, path))).toEqual(['csrf_token', 'reason']);
+    expect(Object.keys(formOf(page.body, path))).toEqual(['csrf_token', 'shown_to', 'reason']);
     const stranger = await send(`${world.url}${path}`, { headers: { accept: 'text/html' } });
     expect(stranger.status).toBe(302);
     expect(stranger.headers.location).toContain('/auth?callback=');
