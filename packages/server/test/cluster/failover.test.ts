@@ -12,7 +12,7 @@ import {
 } from '../../../providers/test/postgres/fifteen.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
 import { hasPooler, type Pooler, startPooler } from './pooler.js';
-import { makeTarget, type Target } from './target.js';
+import { directConfiguration, makeTarget, type Target } from './target.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const waiting = { timeout: 120_000, interval: 200 };
@@ -44,7 +44,7 @@ describe.runIf(hasFifteen() && hasPooler())('Belay behind PgBouncer, with a stan
     belayUrl.pathname = '/belay';
     pooler = await startPooler(belayUrl.href);
     target = await makeTarget(3);
-    folder = await makeFolder({ 'belay.yaml': configuration(target) });
+    folder = await makeFolder({ 'belay.yaml': directConfiguration(target) });
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
@@ -144,26 +144,4 @@ async function openStandby(primary: Fifteen): Promise<Fifteen> {
     .toEqual(['sync']);
   await admin.end();
   return standby;
-}
-
-function configuration(target: Target): string {
-  return `
-providers:
-  target:
-    provider: postgres
-    config: { url: '\${env:TARGET_URL}', identity: username, email_domains: [example.com] }
-roles:
-  reader:
-    providers: [target]
-    inherits: ['target:${target.role}']
-    permissions: { groups: [engineers] }
-    workflows: [direct]
-workflows:
-  direct:
-    workflow:
-      document: { dsl: '1.0.3', namespace: test, name: direct, version: 1.0.0 }
-      do:
-        - grant: { call: access.grant }
-        - hold: { call: access.hold }
-`;
 }

@@ -6,7 +6,7 @@ import { Agent, setGlobalDispatcher } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
 import { type Front, proxies } from './proxies.js';
-import { makeTarget, type Target } from './target.js';
+import { directConfiguration, makeTarget, type Target } from './target.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -36,7 +36,7 @@ describe('two servers and two workers behind a proxy', () => {
     setGlobalDispatcher(new Agent({ connect: { rejectUnauthorized: false } }));
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     target = await makeTarget(1);
-    folder = await makeFolder({ 'belay.yaml': configuration(target) });
+    folder = await makeFolder({ 'belay.yaml': directConfiguration(target, noter(target)) });
     environment = {
       DATABASE_URL: target.databaseUrl,
       BELAY_SECRET: 'the secret of servers that are only a test',
@@ -152,34 +152,18 @@ describe('two servers and two workers behind a proxy', () => {
 
 const waiting = { timeout: 60_000, interval: 100 };
 
-function configuration(target: Target): string {
-  return `
-providers:
-  target:
-    provider: postgres
-    config: { url: '\${env:TARGET_URL}', identity: username, email_domains: [example.com] }
-roles:
-  reader:
-    providers: [target]
-    inherits: ['target:${target.role}']
-    permissions: { groups: [engineers] }
-    workflows: [direct]
+/** A role whose workflow grants nothing. */
+const noter = (target: Target) => ({
+  roles: `
   noter:
     providers: [target]
     inherits: ['target:${target.role}']
     permissions: { groups: [engineers] }
-    workflows: [note]
-workflows:
+    workflows: [note]`,
+  workflows: `
   note:
     workflow:
       document: { dsl: '1.0.3', namespace: test, name: note, version: 1.0.0 }
       do:
-        - note: { set: { seen: true } }
-  direct:
-    workflow:
-      document: { dsl: '1.0.3', namespace: test, name: direct, version: 1.0.0 }
-      do:
-        - grant: { call: access.grant }
-        - hold: { call: access.hold }
-`;
-}
+        - note: { set: { seen: true } }`,
+});

@@ -47,3 +47,26 @@ export async function makeTarget(people: number): Promise<Target> {
     },
   };
 }
+
+/** Returns a configuration with the target, and a role `reader` there that is granted without an approval; `more` follows it. */
+export function directConfiguration(target: Target, more = { roles: '', workflows: '' }): string {
+  return `
+providers:
+  target:
+    provider: postgres
+    config: { url: '\${env:TARGET_URL}', identity: username, email_domains: [example.com] }
+roles:
+  reader:
+    providers: [target]
+    inherits: ['target:${target.role}']
+    permissions: { groups: [engineers] }
+    workflows: [direct]${more.roles}
+workflows:
+  direct:
+    workflow:
+      document: { dsl: '1.0.3', namespace: test, name: direct, version: 1.0.0 }
+      do:
+        - grant: { call: access.grant }
+        - hold: { call: access.hold }${more.workflows}
+`;
+}
