@@ -161,6 +161,15 @@ describe('the judge', () => {
     expect(broken(lived({ requests: [late], ...heldFor([20.5, 40]) }))).toEqual(['slow']);
   });
 
+  it('has a request for two targets wait for both, and a request for one for no other', () => {
+    const faults = [fault({ scope: { target: 'two' }, from: at(10), healed: at(18) })];
+    const late = { duration: 30 * second, activeAt: at(22), expiresAt: at(40), goneAt: at(40.5) };
+    const both = requested({ ...late, holdings: [holding, 'ada two/reader'] });
+    const held = { [holding]: [{ from: at(21.5), to: at(40) }], 'ada two/reader': [{ from: at(21.5), to: at(40) }] };
+    expect(broken(lived({ requests: [both], faults, held }))).toEqual([]);
+    expect(broken(lived({ requests: [requested(late)], faults, ...heldFor([21.5, 40]) }))).toEqual(['slow']);
+  });
+
   it('sees what is still held at the end, as when every worker was stopped for ever', () => {
     expect(broken(lived({ requests: [requested({ goneAt: null })], ...heldFor([10.5, 100]) }))).toEqual([
       'overstayed',

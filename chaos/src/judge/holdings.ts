@@ -25,7 +25,7 @@ export function assignHoldings(history: History): { holdings: Holding[]; strays:
   const byHolding = new Map<string, Holding[]>();
   for (const request of history.requests) {
     for (const holding of request.holdings) {
-      const target = holding.split(' ')[1]?.split('/')[0] ?? '';
+      const target = targetOf(holding);
       const made = { request, holding, target, held: [], ...endsOf(request, history) };
       byHolding.set(holding, [...(byHolding.get(holding) ?? []), made]);
     }
@@ -85,4 +85,9 @@ function whenClockShows(clock: History['clock'], time: number): { first: number;
     if (shows > from || index === 0) last = Math.min(Math.max(shows, from), to);
   }
   return { first, last };
+}
+
+/** Returns the target that `person target/role` is held at. */
+export function targetOf(holding: string): string {
+  return holding.split(' ')[1]?.split('/')[0] ?? '';
 }

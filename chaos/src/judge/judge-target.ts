@@ -1,7 +1,7 @@
 import type { AccessRequest, History } from '../history.js';
 import { bounds } from './bounds.js';
 import { deadline, faultsBetween } from './deadlines.js';
-import { gaps, type Holding, type Stray } from './holdings.js';
+import { gaps, type Holding, type Stray, targetOf } from './holdings.js';
 
 /** One revocation, as the target showed it. */
 export interface Revocation {
@@ -33,13 +33,18 @@ export function judgeTarget(history: History, holdings: readonly Holding[], stra
 }
 
 /** What was allowed to be granted is granted in time, unless it was ended before. */
-function judgeStart(history: History, { request, holding, target, held }: Holding, wrong: string[]): void {
+function judgeStart(history: History, { request, holding, held }: Holding, wrong: string[]): void {
   const { mayHoldFrom: due, final, endSentAt } = request;
   if (due === null || final === null || final.state === 'cancelled' || final.status === 'faulted') return;
   const [first] = held;
   if (!first && endSentAt !== null) return;
   const done = first?.from ?? history.endedAt;
-  const latest = deadline(history.faults, { target, due, done, requestedAt: request.sentAt });
+  // A request for several targets is granted at none before each of them was asked (R2), so it waits for the slowest.
+  const latest = Math.max(
+    ...request.holdings.map((each) =>
+      deadline(history.faults, { target: targetOf(each), due, done, requestedAt: request.sentAt }),
+    ),
+  );
   // Without a fault a grant has as long as it has after one: how fast it is, is a figure and not a promise.
   if (done > Math.max(latest, due + bounds.afterFault)) {
     wrong.push(`${holding} was granted ${done - due} ms after it was due (${request.key})`);
