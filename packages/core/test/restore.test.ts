@@ -198,7 +198,7 @@ describe('after a restore', () => {
     expect(done.sort()).toEqual([0, 0, 1]);
   });
 
-  it('lets no administrator keep access of their own, whatever the provider calls them, and any revoke it', async () => {
+  it('rejects an administrator who would keep their own access, under each name that the provider has for them, and lets them revoke it', async () => {
     const { house, grace } = cast;
     Object.assign(house.provider.options, { people: [{ id: 'a-17', name: 'ada', email: ada }] });
     await house.applyCatalog({

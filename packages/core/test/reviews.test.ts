@@ -232,7 +232,7 @@ describe('the review of an emergency', () => {
     expect(await entries('review.closed')).toHaveLength(1);
   });
 
-  it('waits for those whom the role named when it was requested, whatever the configuration says since', async () => {
+  it('waits for the reviewers that the role named when it was requested, also after the configuration has changed', async () => {
     const { house, sue, grace } = await open();
     await use();
     await house.pass(2 * hour);

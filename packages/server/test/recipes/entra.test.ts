@@ -13,7 +13,7 @@ import { client, openRecipes, type Visitor } from './support/recipes.js';
  * than 200; refresh tokens are for `offline_access`, and those of a blocked user end while access tokens last until they
  * expire. The emulator sends no `email_verified`, as Entra does not.
  *
- * By SAML at an identity provider of ours, which sends the attributes that Entra documents: no emulator has Entra's SAML.
+ * By SAML at the identity provider of our tests, which sends the attributes that Entra documents: no emulator has Entra's SAML.
  */
 
 const forged = await forgeries();
