@@ -43,10 +43,10 @@ function codeOf(error: unknown): string {
  * a job that was handled twice or is gone already, as happens when a response was lost; these are harmless and not an
  * outage.
  */
-export function workerTrouble(outage: Outage, log: Logger): (error: Error) => void {
+export function workerTrouble(down: Outage['down'], log: Logger): (error: Error) => void {
   return (error) => {
     if ('code' in error && typeof error.code === 'number')
       log.debug({ error }, 'the queue reported an error about a job');
-    else outage.down(error);
+    else down(error);
   };
 }

@@ -141,7 +141,7 @@ function openWorker(
     { connection, concurrency, ...workerOptions, drainDelay },
     createPostgresBackend,
   );
-  worker.on('error', workerTrouble(outage, log));
+  worker.on('error', workerTrouble(outage.down, log));
   worker.on('failed', () => deadLetters.note(name, 'failed'));
   worker.on('stalled', () => deadLetters.note(name, 'stalled'));
   return {

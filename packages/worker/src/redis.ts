@@ -53,7 +53,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
   const consumer = connect(urls, { ...common, maxRetriesPerRequest: null, socketTimeout: 5_000 });
   for (const client of [producer, consumer]) {
     client.on('error', outage.down);
-    client.on('ready', outage.up);
+    client.on('ready', () => void look());
     // Jobs that were on their way are lost with a connection, and so are those that are sent until there is another.
     for (const change of ['close', 'ready']) client.on(change, () => backend.local?.sweepSoon());
   }
@@ -64,11 +64,28 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
    * about it; a write, because a server that is full, or a replica, can be read.
    */
   const reach = () => producer.set(`${prefix}:reach`, '', 'PX', 1_000);
+  async function look(): Promise<void> {
+    if (!isReady()) return;
+    try {
+      await reach();
+      outage.up();
+    } catch (error) {
+      if (!closed) outage.down(error);
+    }
+  }
   /** In a cluster no event says that one node is back. */
   async function lookUntilBack(): Promise<void> {
     while (!closed && outage.reason() !== null) {
       await wait(lookAgain, undefined, { ref: false });
-      if (isReady()) await reach().then(outage.up, outage.down);
+      await look();
+    }
+  }
+  /** A command can fail late, when the node that it was sent to is back already; so the node decides. */
+  function suspect(error: unknown): void {
+    if (outage.reason() !== null || !isReady()) outage.down(error);
+    else {
+      backend.local?.sweepSoon();
+      void look();
     }
   }
 
@@ -93,13 +110,13 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
       }
     },
     send: (command) => send(producer, command),
-    openQueue: (name) => openQueue(name, producer, prefix, outage),
+    openQueue: (name) => openQueue(name, producer, prefix, suspect),
     openWorker: (name, process, concurrency) =>
       openWorker(name, process, {
         concurrency,
         consumer,
         prefix,
-        outage,
+        suspect,
         log,
         deadLetters,
         onLoss: () => backend.local?.sweepSoon(),
@@ -129,7 +146,7 @@ async function send(producer: Client, [name = '', ...parts]: readonly string[]):
   return producer.call(name, ...parts);
 }
 
-function openQueue(name: QueueName, producer: Client, prefix: string, outage: Outage): JobQueue {
+function openQueue(name: QueueName, producer: Client, prefix: string, suspect: Outage['down']): JobQueue {
   // Created when Redis is reachable for the first time: BullMQ holds commands back until then, and a job must not
   // wait.
   let queue: Queue | null = null;
@@ -138,7 +155,7 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
       if (producer.status !== 'ready') throw new Error('redis is not reachable');
       if (queue === null) {
         queue = new Queue(name, { connection: producer, prefix, ...queueOptions });
-        queue.on('error', outage.down);
+        queue.on('error', suspect);
       }
       try {
         await queue.waitUntilReady();
@@ -151,7 +168,7 @@ function openQueue(name: QueueName, producer: Client, prefix: string, outage: Ou
       try {
         await queue.addBulk(payloads.map(bullJob));
       } catch (error) {
-        outage.down(error);
+        suspect(error);
         throw error;
       }
     },
@@ -168,13 +185,13 @@ function openWorker(
     concurrency: number;
     consumer: Client;
     prefix: string;
-    outage: Outage;
+    suspect: Outage['down'];
     log: Logger;
     deadLetters: DeadLetters;
     onLoss(): void;
   },
 ): JobWorker {
-  const { concurrency, consumer, prefix, outage, log, deadLetters, onLoss } = parts;
+  const { concurrency, consumer, prefix, suspect, log, deadLetters, onLoss } = parts;
   const worker = new Worker(name, (job) => process(job.data), {
     connection: consumer,
     prefix,
@@ -182,7 +199,7 @@ function openWorker(
     ...workerOptions,
     drainDelay,
   });
-  worker.on('error', workerTrouble(outage, log));
+  worker.on('error', workerTrouble(suspect, log));
   // Of the connection that waits for jobs as well, which is its own.
   worker.on('ioredis:close', onLoss);
   worker.on('failed', () => deadLetters.note(name, 'failed'));
