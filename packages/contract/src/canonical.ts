@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Returns JSON with sorted keys and without undefined: the same value is always the same text. */
 export function canonicalJson(value: unknown): string {
@@ -14,10 +14,10 @@ export function canonicalJson(value: unknown): string {
 
 /** Returns the SHA-256 of the canonical form, base64url. */
 export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('base64url');
+  return hash('sha256', canonicalJson(value), 'base64url');
 }
 
 /** Returns the SHA-256 of a secret, base64url, which is stored in its place. */
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url');
+  return hash('sha256', secret, 'base64url');
 }

@@ -17,12 +17,15 @@ function parse(accept: string): Negotiator {
  */
 export function negotiate(header: string | undefined, offers: readonly string[]): string | undefined {
   if (header === undefined || header === '' || header === '*/*') return offers[0];
+  // What programs send: one type, written as we write it.
+  if (offers.includes(header)) return header;
   return parse(header).mediaTypes([...offers])[0];
 }
 
 /** Returns whether the client named this media type itself, and did not merely accept anything. */
 export function names(header: string | undefined, mediaType: string): boolean {
   if (header === undefined) return false;
+  if (header === mediaType) return true;
   return parse(header)
     .mediaTypes()
     .some((named) => named.toLowerCase() === mediaType);

@@ -1,5 +1,5 @@
 import { hashSecret } from '@belay/contract/canonical';
-import { type Database, logins, type Transaction, userIdentities, users } from '@belay/db';
+import { type Database, execute, logins, sqlText, type Transaction, userIdentities, users } from '@belay/db';
 import { and, eq, lte, ne, sql } from 'drizzle-orm';
 import { type Adapter, type DatabaseSession, Lucia, TimeSpan } from 'lucia';
 import type { Store } from '../context.js';
@@ -46,14 +46,14 @@ export function newLoginSecret(ctx: Store): string {
 }
 
 /**
- * Creates Lucia on our tables: only this module uses it. Sessions slide; their ids are the secrets of logins. `row` is
- * the login to validate, as `readLogins` has read it.
+ * Creates Lucia on our tables: only this module uses it. Sessions slide; their ids are the secrets of logins. `rows` are
+ * the logins to validate, as `readLogins` has read them.
  */
 export function luciaOf(
   ctx: Store,
-  { db = ctx.db, row }: { db?: Database | Transaction; row?: LoginRow } = {},
+  { db = ctx.db, rows = new Map() }: { db?: Database | Transaction; rows?: LoginRows } = {},
 ): Lucia<LoginAttributes, PersonAttributes> {
-  return new Lucia(createAdapter(ctx, db, row), {
+  return new Lucia(createAdapter(ctx, db, rows), {
     sessionExpiresIn: new TimeSpan(ctx.timing.login, 'ms'),
     getSessionAttributes: (attributes) => attributes,
     getUserAttributes: (attributes) => attributes,
@@ -64,53 +64,45 @@ export function luciaOf(
  * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's.
  * Lucia compares with the process's clock, so times are shifted by the difference of the two clocks.
  */
-function createAdapter(ctx: Store, db: Database | Transaction, row: LoginRow | undefined): Adapter {
+function createAdapter(ctx: Store, db: Database | Transaction, rows: LoginRows): Adapter {
   let shift = 0;
   const toRow = (time: Date) => new Date(time.getTime() - shift);
   const toProcess = (time: Date) => new Date(time.getTime() + shift);
   return {
     async getSessionAndUser(secret) {
+      const row = rows.get(secret);
       if (!row) return [null, null];
       const now = new Date(row.now);
       shift = ctx.clock().getTime() - now.getTime();
-      const { login } = row;
-      const endsAt = endOf(ctx, login);
-      const until = new Date(Math.min(login.expiresAt.getTime(), endsAt.getTime()));
+      const endsAt = endOf(ctx, row);
+      const expires = new Date(row.expires_at);
+      const until = expires < endsAt ? expires : endsAt;
       // The name and groups of a person are those from the provider that this login was proved with. Without its
       // identity, a login has only what it was created with, never what another provider says about the person.
-      if (!row.identity && (login.subject !== null || login.provider !== row.user.provider)) return [null, null];
+      if (!row.identified && (row.login_subject !== null || row.login_provider !== row.provider)) return [null, null];
       // A directory says that the person has left.
-      if (row.user.deprovisionedAt !== null) return [null, null];
-      const user = { ...row.user, ...row.identity };
+      if (row.deprovisioned) return [null, null];
       const catalog = ctx.catalog.current();
-      if (unmetCondition(catalog, user) !== undefined) return [null, null];
+      if (unmetCondition(catalog, row) !== undefined) return [null, null];
       const attributes = {
-        loginId: login.id,
-        kind: login.kind as LoginKind,
-        provider: login.provider,
-        subject: login.subject,
-        label: login.label,
-        sid: login.sid,
+        loginId: row.id,
+        kind: row.kind,
+        provider: row.login_provider,
+        subject: row.login_subject,
+        label: row.label,
+        sid: row.sid,
         until: toProcess(until),
         endsAt: toProcess(endsAt),
-        toldAt: row.identity?.toldAt ?? null,
+        toldAt: row.told_at === null ? null : new Date(row.told_at),
         now,
       };
       // Lucia would write with each request of a login that cannot be extended further.
       const slides = until < endsAt || until <= now;
       const expiresAt = toProcess(slides ? until : new Date(now.getTime() + ctx.timing.login));
+      const { email, name, provider, subject } = row;
       return [
-        { id: secret, userId: login.userId, expiresAt, attributes },
-        {
-          id: login.userId,
-          attributes: {
-            email: user.email,
-            name: user.name,
-            groups: passingGroups(catalog, user),
-            provider: user.provider,
-            subject: user.subject,
-          },
-        },
+        { id: secret, userId: row.user_id, expiresAt, attributes },
+        { id: row.user_id, attributes: { email, name, groups: passingGroups(catalog, row), provider, subject } },
       ];
     },
     async getUserSessions(): Promise<DatabaseSession[]> {
@@ -157,55 +149,73 @@ function createAdapter(ctx: Store, db: Database | Transaction, row: LoginRow | u
 /** How many logins one query reads: a statement must not grow with the number of callers. */
 const together = 500;
 
+/** A login as it is read, with its person as the provider that it was proved with knows them. */
+interface LoginRow {
+  secret_hash: string;
+  id: string;
+  user_id: string;
+  kind: LoginKind;
+  login_provider: string;
+  login_subject: string | null;
+  label: string | null;
+  sid: string | null;
+  created_at: string;
+  expires_at: string;
+  ends_at: string;
+  deprovisioned: boolean;
+  /** Whether the login's own identity is there; without it, the person is as they were when it was created. */
+  identified: boolean;
+  provider: string;
+  subject: string;
+  email: string;
+  name: string;
+  groups: string[];
+  organizations: string[];
+  told_at: string | null;
+  now: string;
+}
+
+/** By their secrets. */
+export type LoginRows = ReadonlyMap<string, LoginRow>;
+
 /** Reads the logins of secrets, by secret; many share one query. An unknown secret has none. */
-export async function readLogins(ctx: Store, secrets: readonly string[]): Promise<ReadonlyMap<string, LoginRow>> {
+export async function readLogins(ctx: Store, secrets: readonly string[]): Promise<LoginRows> {
   const byHash = new Map(secrets.map((secret) => [hashSecret(secret), secret]));
   const hashes = [...byHash.keys()];
   const found = new Map<string, LoginRow>();
   for (let from = 0; from < hashes.length; from += together) {
-    const rows = await prepared(ctx.db).execute({ hashes: hashes.slice(from, from + together).join(',') });
-    for (const row of rows) found.set(byHash.get(row.login.secretHash) ?? '', row);
+    const rows = await execute<LoginRow>(ctx.db, statement(hashes.slice(from, from + together)));
+    for (const row of rows) found.set(byHash.get(row.secret_hash) ?? '', row);
   }
   return found;
 }
 
-export type LoginRow = Awaited<ReturnType<ReturnType<typeof prepareLogins>['execute']>>[number];
-
-const statements = new WeakMap<Database, ReturnType<typeof prepareLogins>>();
-
-/** Runs with every request, so it is prepared once per pool, with the same text for one login and for many. */
-function prepared(db: Database) {
-  const ready = statements.get(db) ?? prepareLogins(db);
-  statements.set(db, ready);
-  return ready;
-}
-
-function prepareLogins(db: Database) {
-  return (
-    db
-      .select({ login: logins, user: users, identity: userIdentities, now: sql<string>`app_now()` })
-      .from(logins)
-      .innerJoin(users, eq(users.id, logins.userId))
-      .leftJoin(
-        userIdentities,
-        and(
-          eq(userIdentities.provider, logins.provider),
-          eq(userIdentities.subject, logins.subject),
-          eq(userIdentities.userId, logins.userId),
-        ),
-      )
-      // One text parameter for any number of logins: a hash contains no comma.
-      .where(sql`${logins.secretHash} = any(string_to_array(${sql.placeholder('hashes')}, ','))`)
-      .prepare('read_logins')
-  );
+/** Runs with every request, so it reads no column in vain; its text is the same for one login and for many. */
+function statement(hashes: readonly string[]) {
+  // One text parameter for any number of logins: a hash contains no comma.
+  return sqlText`
+    select login.secret_hash, login.id, login.user_id, login.kind, login.label, login.sid,
+      login.provider as login_provider, login.subject as login_subject,
+      login.created_at, login.expires_at, login.ends_at,
+      person.deprovisioned_at is not null as deprovisioned, known.subject is not null as identified,
+      coalesce(known.provider, person.provider) as provider, coalesce(known.subject, person.subject) as subject,
+      coalesce(known.email, person.email) as email, coalesce(known.name, person.name) as name,
+      coalesce(known.groups, person.groups) as groups,
+      coalesce(known.organizations, person.groups) as organizations, known.told_at, app_now() as now
+    from ${logins} login
+    join ${users} person on person.id = login.user_id
+    left join ${userIdentities} known
+      on known.provider = login.provider and known.subject = login.subject and known.user_id = login.user_id
+    where login.secret_hash = any (string_to_array(${hashes.join(',')}, ','))`;
 }
 
 /**
  * Returns when a login ends regardless of its use: as set at its creation, or earlier if the operator has shortened it
  * since.
  */
-function endOf(ctx: Store, { kind, createdAt, endsAt }: typeof logins.$inferSelect): Date {
+function endOf(ctx: Store, { kind, created_at, ends_at }: LoginRow): Date {
+  const endsAt = new Date(ends_at);
   if (kind !== 'browser' && kind !== 'device') return endsAt;
-  const end = new Date(createdAt.getTime() + ctx.catalog.current().loginEnd[kind]);
+  const end = new Date(new Date(created_at).getTime() + ctx.catalog.current().loginEnd[kind]);
   return end < endsAt ? end : endsAt;
 }

@@ -1,6 +1,6 @@
 import type { Context, UserActor } from '../context.js';
 import { keepGroupsFresh } from '../sessions/keep-fresh.js';
-import { type LoginRow, luciaOf, readLogins } from './lucia.js';
+import { luciaOf, readLogins } from './lucia.js';
 
 export interface VerifiedLogin {
   actor: UserActor;
@@ -16,7 +16,7 @@ export interface VerifiedLogin {
  * `timing.groups.wait`.
  */
 export function verifyLogin(ctx: Context, { token }: { token: string }): Promise<VerifiedLogin | null> {
-  return verifyWith(ctx, token, readLogins(ctx, plausible([token])));
+  return verifyWith(ctx, token, read(ctx, [token]));
 }
 
 /**
@@ -27,19 +27,23 @@ export function verifyLogins(
   ctx: Context,
   { tokens }: { tokens: readonly string[] },
 ): readonly Promise<VerifiedLogin | null>[] {
-  const rows = readLogins(ctx, plausible(tokens));
-  return tokens.map((token) => verifyWith(ctx, token, rows));
+  const sessions = read(ctx, tokens);
+  return tokens.map((token) => verifyWith(ctx, token, sessions));
 }
 
-type Rows = ReturnType<typeof readLogins>;
+type Sessions = ReturnType<typeof luciaOf>;
 
-async function verifyWith(ctx: Context, token: string, rows: Rows): Promise<VerifiedLogin | null> {
-  const found = await toLogin(ctx, token, (await rows).get(token));
+async function read(ctx: Context, tokens: readonly string[]): Promise<Sessions> {
+  return luciaOf(ctx, { rows: await readLogins(ctx, plausible(tokens)) });
+}
+
+async function verifyWith(ctx: Context, token: string, sessions: Promise<Sessions>): Promise<VerifiedLogin | null> {
+  const found = await toLogin(await sessions, token);
   if (found === null) return null;
   const state = await keepGroupsFresh(ctx, found);
   if (state === 'fresh') return found.login;
   // The data was refreshed, or the login has ended because of it.
-  const again = await toLogin(ctx, token, (await readLogins(ctx, [token])).get(token));
+  const again = await toLogin(await read(ctx, [token]), token);
   if (again === null || state === 'read' || again.age <= ctx.timing.groups.fresh) return again?.login ?? null;
   return { ...again.login, actor: { ...again.login.actor, stale: true } };
 }
@@ -49,9 +53,8 @@ function plausible(tokens: readonly string[]): string[] {
   return tokens.filter(({ length }) => length >= 20 && length <= 200);
 }
 
-async function toLogin(ctx: Context, token: string, row: LoginRow | undefined) {
-  if (row === undefined) return null;
-  const { session, user } = await luciaOf(ctx, { row }).validateSession(token);
+async function toLogin(sessions: Sessions, token: string) {
+  const { session, user } = await sessions.validateSession(token);
   if (!session || !user) return null;
   const { id, email, name, groups, provider, subject } = user;
   const { loginId, kind, toldAt, now, until, endsAt } = session;
