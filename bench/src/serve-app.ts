@@ -12,7 +12,7 @@ export interface Served {
 
 /** Serves the HTTP application of a server on a port of its own. Requests are counted and never limited. */
 export function serveApp(context: Context): Promise<Served> {
-  const { app } = createApp({
+  const { answer } = createApp({
     context,
     router: serverRouter,
     basePath: '/api/v1',
@@ -21,7 +21,7 @@ export function serveApp(context: Context): Promise<Served> {
     limits: { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER },
     counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy' },
   });
-  return serve(app);
+  return serve(answer);
 }
 
 /** Listens on a free port of the loopback interface. */

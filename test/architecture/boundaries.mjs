@@ -323,6 +323,7 @@ export const boundaries = {
       'pino',
       'postgres',
       'prom-client',
+      'proxy-addr',
       'undici',
       '@trpc/server',
       'node:*',

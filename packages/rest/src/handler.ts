@@ -25,11 +25,10 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
   const { hooks } = options;
   const table = createRouteTable(options.router);
   const kept = createKeptAnswers();
-  const recognised = new WeakMap<IncomingMessage, Context>();
   const failing = {
     hooks,
     challenge: options.challenge,
-    contextOf: (request: IncomingMessage) => recognised.get(request),
+    contextOf: (request: IncomingMessage) => stateOf(request).context as Context | undefined,
   };
   const fail: Rest['fail'] = (request, response, thrown) => sendError(failing, request, response, thrown);
 
@@ -47,7 +46,7 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
     const context = await hooks.identify(request, 'rest', operation);
     const { streams } = options;
     if (streams !== undefined) context.stayOpen = () => streams.open(context, response, 'answer');
-    recognised.set(request, context);
+    stateOf(request).context = context;
     const search = query < 0 ? '' : address.slice(query + 1);
     const exchange = { options, request, response, route, operation, context, parameters, search, address };
     await perform(kept, exchange).catch(async (thrown: unknown) => {
@@ -57,6 +56,7 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
 
   return {
     routes: table.routes,
+    serves: (path) => table.find(relative(path, options, table.atRoot)) !== undefined,
     fail,
     answerTrpc: createTrpcHandler({ ...options, fail }),
     async answer(request, response) {

@@ -93,5 +93,7 @@ export interface Rest {
   answerTrpc(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
   /** Answers with what may be said of an error, in the caller's media type. */
   fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): void;
+  /** Returns whether there is a documented path at this address, which has no query. */
+  serves(path: string): boolean;
   routes: RouteTable['routes'];
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { RestContext } from './exchange.js';
 
 /** What we keep beside a request while it is answered, for its answer and its line in the log. */
 export interface RequestState {
@@ -9,21 +10,28 @@ export interface RequestState {
   route?: string;
   /** The address of the request, where it is a short one for a documented path. */
   address?: string;
+  /** The context of its procedures, once its caller is recognised. */
+  context?: RestContext;
 }
 
-const states = new WeakMap<IncomingMessage, RequestState>();
+const kept = Symbol('state');
+
+/** On the request itself: a WeakMap costs each request more than the rest of its bookkeeping. */
+interface Stateful extends IncomingMessage {
+  [kept]?: RequestState;
+}
 
 /** Gives the request its id: the client's own when it looks like one, else a new one. */
 export function beginRequest(request: IncomingMessage, newId: () => string): RequestState {
   const given = request.headers['x-request-id'];
   const id = typeof given === 'string' && /^[A-Za-z0-9._-]{8,128}$/.test(given) ? given : newId();
   const state: RequestState = { id };
-  states.set(request, state);
+  (request as Stateful)[kept] = state;
   return state;
 }
 
 export function stateOf(request: IncomingMessage): RequestState {
-  return states.get(request) ?? { id: '' };
+  return (request as Stateful)[kept] ?? { id: '' };
 }
 
 /**

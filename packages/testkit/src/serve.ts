@@ -81,13 +81,14 @@ export interface AttachOptions {
   lines: LogLine[];
   limits?: Partial<Limits> | undefined;
   sendCommand?: AppOptions['sendCommand'];
+  trustProxy?: AppOptions['trustProxy'];
   meters?: Meters;
 }
 
 /** Puts the real app behind a server that listens already. */
 export function attach(server: Server, options: AttachOptions): Served {
-  const { context, router, url, baseUrl, log, lines, limits, sendCommand, meters } = options;
-  const { app, drain } = createApp({
+  const { context, router, url, baseUrl, log, lines, limits, sendCommand, trustProxy, meters } = options;
+  const { answer, drain } = createApp({
     context: { ...context, log },
     meters,
     router,
@@ -96,9 +97,10 @@ export function attach(server: Server, options: AttachOptions): Served {
     log,
     limits: { ...defaultLimits, ...limits },
     sendCommand,
+    ...(trustProxy === undefined ? {} : { trustProxy }),
     counters: { uptimeMilliseconds: () => 1234, scheduler: async () => 'healthy' },
   });
-  server.on('request', app);
+  server.on('request', answer);
   return {
     url,
     lines,
@@ -116,6 +118,7 @@ export async function serve(options: {
   router: AnyTRPCRouter;
   limits?: Partial<Limits>;
   sendCommand?: AppOptions['sendCommand'];
+  trustProxy?: AppOptions['trustProxy'];
 }): Promise<Served> {
   const { lines, log } = keepLines();
   const server = createServer();

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Host, RequestContext } from '@belay/api';
 import { type Asset, assets, documentedPath } from '@belay/console';
 import { type Actor, type Context, createReadiness, type Logger, oversightOf, roleVisibility } from '@belay/core';
@@ -20,13 +20,13 @@ import {
 } from '@belay/rest';
 import { createScim, scimPath } from '@belay/scim';
 import { type AnyTRPCRouter, TRPCError } from '@trpc/server';
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import type { Meters } from '../meters.js';
 import { countTogether, type SendCommand } from './count-together.js';
 import { describeOnce } from './describe-once.js';
 import { answerOwnPage, ownPage } from './home.js';
 import { identify, type Site, signInFor } from './identify.js';
-import { isAuthPath, type Limits, limitRequests } from './limits.js';
+import { isAuthPath, type Limits, limitRequests, type TrustProxy } from './limits.js';
 import { createPages, type Pages } from './render.js';
 import { logFailure, logRequest } from './request-log.js';
 import { securityHeaders } from './security-headers.js';
@@ -43,8 +43,8 @@ export interface AppOptions {
   baseUrl: string;
   log: Logger;
   limits: Limits;
-  /** Express's `trust proxy`: the addresses whose forwarding headers are trusted. Default: none. */
-  trustProxy?: boolean | number | string | string[];
+  /** The addresses whose forwarding headers are trusted. Default: none. */
+  trustProxy?: TrustProxy;
   /** Sends a command to the shared Redis, where there is one, which counts the rate limits. */
   sendCommand?: SendCommand | undefined;
   /** Measures requests, and is read by GET /metrics; without it only counts are returned. */
@@ -61,7 +61,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  app: Express;
+  answer: RequestListener;
   /** Prepares the stop: /ready fails, event streams end (clients reconnect elsewhere) and connections are not kept alive. */
   drain(): void;
 }
@@ -112,35 +112,6 @@ export function createApp(options: AppOptions): App {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
-  app.set('trust proxy', options.trustProxy ?? false);
-  app.use((request, response, next) => {
-    requests += 1;
-    const state = beginRequest(request, nextRequestId);
-    logRequest(log, request, response, pathOf(request.url), state, meters);
-    response.setHeader('X-Request-Id', state.id);
-    for (const [name, value] of headers) response.setHeader(name, value);
-    response.setHeader('Cache-Control', 'no-store');
-    // Errors vary as well: each is a page or JSON, and depends on the caller.
-    response.setHeader('Vary', 'Accept, Authorization, Cookie');
-    if (draining) response.setHeader('Connection', 'close');
-    const misdirected = () => refuse(421, 'The Host header does not match an address of this server');
-    if (options.admits?.(request) === false) rest.fail(request, response, misdirected());
-    else if (request.url.startsWith('/')) traceRequest(request, response, state, next);
-    // An absolute-form target names a host that the client chose; no Belay client needs it.
-    else rest.fail(request, response, refuse(400, 'The address must be a path'));
-  });
-  app.use(
-    limitRequests(
-      limits,
-      isAuthPath(basePath),
-      (request, response, seconds) => {
-        const refusal = refuse(429, 'Too many requests', { 'Retry-After': String(seconds) });
-        (isScim(request.url) ? scim : rest).fail(request, response, refusal);
-      },
-      (name) =>
-        sendCommand && countTogether({ send: sendCommand, prefix: `belay:limit:${name}:`, delay: context.delay }),
-    ),
-  );
   app.use((request, response, next) => {
     if (request.url.startsWith('/trpc/')) return next();
     if (isScim(request.url)) return scim.answer(request, response);
@@ -173,10 +144,57 @@ export function createApp(options: AppOptions): App {
     }
     return rest.answerTrpc(request, response, request.path.slice(1));
   });
-  app.use(lastResort(context, rest));
+  const failed = lastResort(context, rest);
+  app.use(failed satisfies ErrorRequestHandler);
+
+  /** What programs ask for at documented paths needs nothing of Express, which costs a request more than its answer. */
+  function dispatch(request: IncomingMessage, response: ServerResponse): void {
+    if (rest.serves(pathOf(request.url ?? '')) && !wantsPage(request)) {
+      rest.answer(request, response).catch((error: unknown) => failed(error, request, response));
+    } else app(request, response);
+  }
+  const limit = limitRequests(limits, {
+    isAuth: isAuthPath(basePath),
+    refused(request, response, seconds) {
+      const refusal = refuse(429, 'Too many requests', { 'Retry-After': String(seconds) });
+      (isScim(request.url ?? '') ? scim : rest).fail(request, response, refusal);
+    },
+    trustProxy: options.trustProxy,
+    store: (name) =>
+      sendCommand && countTogether({ send: sendCommand, prefix: `belay:limit:${name}:`, delay: context.delay }),
+  });
+  function begin(request: IncomingMessage, response: ServerResponse): void {
+    const { url = '' } = request;
+    const state = beginRequest(request, nextRequestId);
+    logRequest(log, request, response, pathOf(url), state, meters);
+    response.setHeader('X-Request-Id', state.id);
+    for (const [name, value] of headers) response.setHeader(name, value);
+    response.setHeader('Cache-Control', 'no-store');
+    // Errors vary as well: each is a page or JSON, and depends on the caller.
+    response.setHeader('Vary', 'Accept, Authorization, Cookie');
+    if (draining) response.setHeader('Connection', 'close');
+    if (options.admits?.(request) === false) {
+      throw refuse(421, 'The Host header does not match an address of this server');
+    }
+    // An absolute-form target names a host that the client chose; no Belay client needs it.
+    if (!url.startsWith('/')) throw refuse(400, 'The address must be a path');
+    traceRequest(request, response, state, () =>
+      limit(request, response, (error) => {
+        if (error === undefined) dispatch(request, response);
+        else failed(error, request, response);
+      }),
+    );
+  }
 
   return {
-    app,
+    answer(request, response) {
+      requests += 1;
+      try {
+        begin(request, response);
+      } catch (error) {
+        failed(error, request, response);
+      }
+    },
     drain() {
       draining = true;
       streams.close();
@@ -274,8 +292,8 @@ function createServerRest(
 }
 
 /** Handles unexpected errors: the details go to the log, never to the caller. */
-function lastResort(context: Context, rest: Rest): ErrorRequestHandler {
-  return (error: unknown, request, response, _next) => {
+function lastResort(context: Context, rest: Rest) {
+  return (error: unknown, request: IncomingMessage, response: ServerResponse, _next?: unknown): void => {
     // A procedure that a page asks has logged its own failure.
     if (!(error instanceof Refusal || error instanceof TRPCError)) logFailure(context, request, error);
     rest.fail(request, response, error);

@@ -1,5 +1,7 @@
-import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit, type Store } from 'express-rate-limit';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
+import { ipKeyGenerator, rateLimit, type Store } from 'express-rate-limit';
+import proxyAddress from 'proxy-addr';
 
 export interface Limits {
   /** Largest body, in bytes. */
@@ -23,36 +25,59 @@ export const defaultLimits: Limits = {
   batch: 20,
 };
 
+/** Whose forwarding headers are trusted: all, so many hops, or these addresses and networks. */
+export type TrustProxy = boolean | number | string | string[];
+
 /**
  * Counts requests by address; past the limit `refused` answers 429. One counter for all, a stricter one for sign-in. `store`
  * makes where a counter of this name is kept; in this process, when it makes none.
  */
 export function limitRequests(
   limits: Limits,
-  isAuth: (path: string) => boolean,
-  refused: (request: Request, response: Response, retryAfterSeconds: number) => void,
-  store: (name: string) => Store | undefined = () => undefined,
-): RequestHandler {
-  const limiter = (limit: number, kept: Store | undefined): RequestHandler =>
+  options: {
+    isAuth(path: string): boolean;
+    refused(request: IncomingMessage, response: ServerResponse, retryAfterSeconds: number): void;
+    trustProxy?: TrustProxy | undefined;
+    store?(name: string): Store | undefined;
+  },
+): (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void {
+  const { isAuth, refused, store } = options;
+  const addressOf = addressBehind(options.trustProxy ?? false);
+  const limiter = (limit: number, kept: Store | undefined) =>
     rateLimit({
       windowMs: limits.windowMilliseconds,
       limit,
       standardHeaders: false,
       legacyHeaders: false,
+      keyGenerator: (request) => ipKeyGenerator(addressOf(request)),
       handler: (request, response) =>
         refused(request, response, Math.max(1, Math.ceil(limits.windowMilliseconds / 1000))),
       // The operator configures whether a proxy is trusted; a header cannot.
       validate: false,
       ...(kept === undefined ? {} : { store: kept }),
     });
-  const all = limiter(limits.requests, store('all'));
-  const auth = limiter(limits.authRequests, store('auth'));
-  return (request, response, next) =>
+  const all = limiter(limits.requests, store?.('all'));
+  const auth = limiter(limits.authRequests, store?.('auth'));
+  return (given, answer, next) => {
+    // Made for Express, of which it uses nothing with these settings.
+    const [request, response] = [given as Request, answer as Response];
     all(request, response, (error?: unknown) => {
-      if (error !== undefined) next(error);
-      else if (isAuth(request.url)) auth(request, response, next);
-      else next();
+      if (error === undefined && isAuth(request.url)) auth(request, response, next);
+      else next(error);
     });
+  };
+}
+
+function addressBehind(trust: TrustProxy): (request: IncomingMessage) => string {
+  if (trust === false) return ({ socket }) => socket.remoteAddress ?? '';
+  const trusts = trustOf(trust);
+  return (request) => proxyAddress(request, trusts) ?? '';
+}
+
+function trustOf(trust: Exclude<TrustProxy, false>): (address: string, hops: number) => boolean {
+  if (trust === true) return () => true;
+  if (typeof trust === 'number') return (_address, hops) => hops < trust;
+  return proxyAddress.compile(typeof trust === 'string' ? trust.split(',').map((each) => each.trim()) : trust);
 }
 
 /** Returns whether a path, with or without its query, checks or issues credentials, so that guessing must be limited. */

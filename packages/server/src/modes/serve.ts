@@ -41,7 +41,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await stopListening(server, context.delay);
   };
   if (address !== undefined) {
-    const { app, drain } = createApp({
+    const { answer, drain } = createApp({
       context,
       router: serverRouter,
       basePath: '/api/v1',
@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions): Promise<void> {
         droppedJobs: () => backend.deadLetters.dropped(),
       },
     });
-    http = { server: await listen(app, address.port, environment.host), drain };
+    http = { server: await listen(answer, address.port, environment.host), drain };
     await demo?.publish();
     noteUntilStopped(context, closing);
   }

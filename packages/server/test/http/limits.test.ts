@@ -54,6 +54,22 @@ describe('the rate limit', () => {
     const from = (address: string) => send(`${served.url}/api/v1/read`, { headers: { 'x-forwarded-for': address } });
     expect([(await from('192.0.2.1')).status, (await from('192.0.2.2')).status]).toEqual([200, 429]);
   });
+
+  it.each([
+    ['of every proxy', true, '192.0.2.1', '192.0.2.2, 198.51.100.1'],
+    ['of one proxy', 1, '192.0.2.1', '192.0.2.1, 192.0.2.2'],
+    ['of a proxy at these addresses', '10.0.0.1, loopback', '192.0.2.1', '192.0.2.1, 192.0.2.2'],
+    ['of a proxy in a list', ['127.0.0.0/8'], '192.0.2.1', '192.0.2.1, 192.0.2.2'],
+  ])('counts the address that a header names, %s', async (_whose, trustProxy, first, second) => {
+    const limits = { requests: 1, windowMilliseconds: 30_000 };
+    await using served = await serve({ context, router: twoPaths, limits, trustProxy });
+    const statuses = [];
+    for (const address of [first, second, first]) {
+      const headers = { 'x-forwarded-for': address };
+      statuses.push((await send(`${served.url}/api/v1/read`, { headers })).status);
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+  });
 });
 
 describe.skipIf(!hasRedis())('the rate limit of several processes', () => {
