@@ -74,6 +74,7 @@ export function createScim(options: ScimOptions): Scim {
       response.destroy();
       return;
     }
+    if (error.status === 503) response.setHeader('Retry-After', '5');
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
     send(response, error.status, 'application/scim+json', JSON.stringify(describeError(error)));
   }

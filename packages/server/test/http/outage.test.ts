@@ -1,17 +1,126 @@
 import { serverRouter } from '@belay/api';
+import { exampleOf } from '@belay/contract/examples';
+import { createProvisioningToken } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { listOperations } from '@belay/rest';
 import { type Served, send, serve } from '@belay/testkit/serve';
 import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
 
+interface Call {
+  name: string;
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+/** What is answered without the database: documents, and what is rejected before anything is read. */
+const needsNoDatabase = [
+  'POST /events/{source}',
+  'trpc events.receive',
+  'page /api/v1/openapi.json',
+  'page /api/v1/reference',
+  'page /api/v1/belay.schema.json',
+];
+
+/** Every operation over REST and tRPC, the pages that have none, and those of directories, as each one's example says. */
+function listCalls(tokens: { login: string; directory: string }): Call[] {
+  const authorization = `Bearer ${tokens.login}`;
+  const operations = listOperations(serverRouter).flatMap(
+    ({ method, path, input, contentTypes, procedure }): Call[] => {
+      const example = input ? exampleOf(input, 'input') : {};
+      const fields = Object.entries(example as Record<string, unknown>);
+      const filled = fields.reduce(
+        (made, [name, value]) => made.replace(`{${name}}`, encodeURIComponent(`${value}`)),
+        path,
+      );
+      const texts = fields.filter(([name, value]) => typeof value !== 'object' && !path.includes(`{${name}}`));
+      const query = new URLSearchParams(texts.map(([name, value]) => [name, `${value}`])).toString();
+      const [type = ''] = contentTypes;
+      const inForm = type === 'application/x-www-form-urlencoded';
+      const call = (accept: string): Call => ({
+        name: `${method} ${path}`,
+        method,
+        path: `/api/v1${filled}${method === 'GET' ? `?${query}` : ''}`,
+        headers: { authorization, accept, ...(method === 'GET' ? {} : { 'content-type': type }) },
+        ...(method === 'GET' ? {} : { body: inForm ? query : JSON.stringify(example) }),
+      });
+      const { type: kind } = procedureOf(procedure);
+      return kind === 'query' ? [call('application/json'), call('text/html')] : [call('application/json')];
+    },
+  );
+  const procedures = Object.keys(serverRouter._def.procedures).map((name): Call => {
+    const { type, inputs } = procedureOf(name);
+    const [input] = inputs.slice(-1);
+    const example = JSON.stringify(input ? exampleOf(input, 'input') : {});
+    return {
+      name: `trpc ${name}`,
+      method: type === 'mutation' ? 'POST' : 'GET',
+      path: `/trpc/${name}${type === 'mutation' ? '' : `?input=${encodeURIComponent(example)}`}`,
+      headers: {
+        authorization,
+        'content-type': 'application/json',
+        ...(type === 'subscription' ? { accept: 'text/event-stream' } : {}),
+      },
+      ...(type === 'mutation' ? { body: example } : {}),
+    };
+  });
+  const documents = ['/api/v1/openapi.json', '/api/v1/reference', '/api/v1/belay.schema.json'];
+  const own = ['/', '/search?q=read', '/request', '/inbox', '/requests', '/roles', '/access', '/reviews', '/settings'];
+  const pages = [...own, ...documents].map((path): Call => {
+    return { name: `page ${path}`, method: 'GET', path, headers: { authorization, accept: 'text/html' } };
+  });
+  const person = { schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'], userName: 'ada@example.test' };
+  const directory: [method: string, path: string, body?: object][] = [
+    ['GET', '/Users'],
+    ['GET', '/Groups'],
+    ['GET', '/ServiceProviderConfig'],
+    ['POST', '/Users', person],
+    ['PATCH', '/Users/one', { Operations: [{ op: 'replace', path: 'active', value: false }] }],
+    ['DELETE', '/Users/one'],
+    ['POST', '/.search', {}],
+  ];
+  return [
+    ...operations,
+    ...procedures,
+    ...pages,
+    ...directory.map(([method, path, body]): Call => {
+      const headers = { authorization: `Bearer ${tokens.directory}`, 'content-type': 'application/scim+json' };
+      const said = body === undefined ? {} : { body: JSON.stringify(body) };
+      return { name: `${method} /scim/v2${path}`, method, path: `/scim/v2${path}`, headers, ...said };
+    }),
+  ];
+}
+
+function procedureOf(name: string) {
+  const procedures = serverRouter._def.procedures as unknown as Record<
+    string,
+    { _def: { type: 'query' | 'mutation' | 'subscription'; inputs: Parameters<typeof exampleOf>[0][] } }
+  >;
+  const found = procedures[name];
+  if (found === undefined) throw new Error(`There is no procedure ${name}`);
+  return found._def;
+}
+
 describe('while the database cannot be reached', () => {
   let world: World;
   let proxy: FaultyProxy;
   let served: Served;
+  let directory: string;
   let closeDatabase: () => Promise<void>;
   beforeAll(async () => {
-    world = await createWorld();
+    const scim = {};
+    world = await createWorld({
+      change: (document) => {
+        const { demo } = document.providers;
+        return { ...document, providers: { ...document.providers, demo: { ...demo, scim } } };
+      },
+    });
+    const actor = { kind: 'operator', name: 'root' } as const;
+    const made = await createProvisioningToken({ ...world.context, actor }, { provider: 'demo', ttl: 'P1D' });
+    directory = made.token;
   });
   beforeEach(async () => {
     const target = new URL(world.database.url);
@@ -31,14 +140,6 @@ describe('while the database cannot be reached', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  const paths = [
-    '/api/v1/roles',
-    '/api/v1/executions',
-    '/api/v1/access',
-    '/api/v1/approvals',
-    '/api/v1/logs',
-    '/api/v1/ready',
-  ];
   const faults: [string, () => void][] = [
     [
       'resets its connections and rejects new ones',
@@ -53,36 +154,43 @@ describe('while the database cannot be reached', () => {
   it.each(faults)(
     'ends every request within 10 s as 503 with Retry-After and a request id, and writes one line for all, while it %s',
     async (_, begin) => {
-      const authorization = `Bearer ${await world.token('requester')}`;
-      const ask = async (path: string, accept = 'application/json', method = 'GET') => {
+      const login = await world.token('requester');
+      const ask = async ({ path, ...call }: Omit<Call, 'name'>) => {
         const started = performance.now();
-        const answer = await send(`${served.url}${path}`, { method, headers: { authorization, accept } });
+        const answer = await send(`${served.url}${path}`, call);
         return { ...answer, milliseconds: performance.now() - started };
       };
-      await expect.poll(async () => (await ask('/api/v1/executions')).status, { timeout: 30_000 }).toBe(200);
+      const authorization = `Bearer ${login}`;
+      const list = {
+        method: 'GET',
+        path: '/api/v1/executions',
+        headers: { authorization, accept: 'application/json' },
+      };
+      await expect.poll(async () => (await ask(list)).status, { timeout: 30_000 }).toBe(200);
       served.lines.length = 0;
       begin();
-      const answers = await Promise.all([
-        ...paths.flatMap((path) => [ask(path), ask(path, 'text/html')]),
-        ...Array.from({ length: 20 }, () => ask('/api/v1/executions')),
-        ask('/trpc/executions.list'),
-      ]);
-      for (const { status, headers, body, milliseconds } of answers) {
-        expect({ status, retry: headers['retry-after'], id: typeof headers['x-request-id'] }).toEqual({
-          status: 503,
-          retry: '5',
-          id: 'string',
-        });
-        expect(milliseconds).toBeLessThan(10_000);
-        expect(body).not.toMatch(/ECONN|CONNECTION_|127\.0\.0\.1:|select /);
-      }
+      const calls = listCalls({ login, directory });
+      const answers = await Promise.all(calls.map(async (call) => ({ name: call.name, ...(await ask(call)) })));
+      const found = answers.map(({ name, status, headers, body, milliseconds }) => ({
+        name,
+        status,
+        retry: headers['retry-after'],
+        id: typeof headers['x-request-id'],
+        inTime: milliseconds < 10_000,
+        says: /ECONN|CONNECTION_|127\.0\.0\.1:|select /.exec(status === 200 ? '' : body)?.[0],
+      }));
+      const right = { status: 503, retry: '5', id: 'string', inTime: true, says: undefined };
+      expect(found.filter(({ name }) => !needsNoDatabase.includes(name))).toEqual(
+        calls.flatMap(({ name }) => (needsNoDatabase.includes(name) ? [] : [{ name, ...right }])),
+      );
+      expect(found.filter(({ status, inTime }) => (status >= 500 && status !== 503) || !inTime)).toEqual([]);
       const errors = served.lines.filter(({ level }) => level === 'error');
       expect(errors).toHaveLength(1);
       expect(errors[0]?.message).toContain('the database cannot be reached');
       proxy.refuse(false);
       proxy.swallow(false);
       const healed = performance.now();
-      await expect.poll(async () => (await ask('/api/v1/executions')).status, { timeout: 30_000 }).toBe(200);
+      await expect.poll(async () => (await ask(list)).status, { timeout: 30_000 }).toBe(200);
       expect(performance.now() - healed).toBeLessThan(10_000);
     },
   );
