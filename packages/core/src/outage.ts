@@ -10,15 +10,16 @@ export function isOwnFailure(error: unknown): boolean {
   return isOutage(error) || causesOf(error).some((one) => 'query' in one && ('parameters' in one || 'params' in one));
 }
 
-/** The minimum time between two log lines about an outage, in milliseconds. */
-const quietFor = 10_000;
+/** An outage that no work met for this long is over, in milliseconds: the next one has a line of its own. */
+const quietFor = 30_000;
 const noted = new WeakMap<object, number>();
 
-/** Logs one line for an outage, regardless of the number of requests that it affects. */
+/** Logs one line for an outage, regardless of how long it lasts and of the number of requests that it affects. */
 export function noteOutage(ctx: Pick<Store, 'log' | 'clock'>, error: unknown): void {
   const now = ctx.clock().getTime();
-  if (now - (noted.get(ctx.log) ?? Number.NEGATIVE_INFINITY) < quietFor) return;
+  const last = noted.get(ctx.log) ?? Number.NEGATIVE_INFINITY;
   noted.set(ctx.log, now);
+  if (now - last < quietFor) return;
   const because = codeOfCause(error) || 'unknown';
   const what = because === expressionOutage ? 'expressions cannot be evaluated' : 'the database cannot be reached';
   ctx.log.error({ because }, `${what}; requests are rejected with 503 meanwhile`);

@@ -1,6 +1,6 @@
 import { AccessError } from '@belay/contract/errors';
 import { isOutage } from '@belay/contract/outage';
-import { isOwnFailure } from '@belay/core';
+import { isOwnFailure, noteOutage, openCatalog } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { Retryable } from '@belay/providers';
 import { sweep } from '@belay/testkit/sweep';
@@ -91,5 +91,51 @@ it('takes every error of its own database for its own, and no other', async () =
   expect([new Error('x'), new AccessError('invalid', 'x', { cause: refused })].map(isOwnFailure)).toEqual([
     false,
     false,
+  ]);
+});
+
+it('writes one line for an outage, however long it goes on and however many requests meet it', () => {
+  const lines: string[] = [];
+  const log = { ...console, error: (_: object, message: string) => void lines.push(message) };
+  let now = 0;
+  const meet = () =>
+    noteOutage({ log, clock: () => new Date(now) }, Object.assign(new Error('x'), { code: 'ECONNRESET' }));
+  for (; now < 3_600_000; now += 10_000) meet();
+  expect(lines).toHaveLength(1);
+  now += minute;
+  meet();
+  expect(lines).toHaveLength(2);
+});
+
+it('follows the configuration through an outage with one line of the log and no stack', async () => {
+  await using cast = await openCast();
+  const { house } = cast;
+  const { connectors } = house;
+  const lines: { detail: object; message: string }[] = [];
+  const add = (detail: object, message: string) => void lines.push({ detail, message });
+  const log = { debug() {}, info() {}, warn: add, error: add };
+  const client = openDatabase(house.database.url, { max: 1 });
+  let looks = 0;
+  const delay = async (_: number, signal?: AbortSignal) => {
+    looks += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    signal?.throwIfAborted();
+  };
+  const { timing } = house.ctx;
+  const catalog = await openCatalog({
+    db: client.db,
+    connectors,
+    resolve: () => undefined,
+    log,
+    timing,
+    delay,
+    now: Date.now,
+  });
+  await client.close(0);
+  catalog.follow();
+  await expect.poll(() => looks, { timeout: 30_000 }).toBeGreaterThan(20);
+  await catalog.close();
+  expect(lines).toEqual([
+    { detail: { because: 'CONNECTION_ENDED' }, message: expect.stringContaining('the database') },
   ]);
 });

@@ -33,7 +33,8 @@ export interface OpenStreamsOptions<Context extends RestContext> {
   /** How often logins are checked again, in milliseconds. */
   interval(): number;
   delay(milliseconds: number, signal: AbortSignal): Promise<void>;
-  log: { warn(detail: object, message: string): void };
+  /** Called when logins could not be checked. */
+  failed(error: unknown): void;
 }
 
 /**
@@ -85,7 +86,7 @@ export function createOpenStreams<Context extends RestContext>(
 /** Checks each login once and ends the streams of logins that have ended or changed. */
 async function check(
   streams: ReadonlySet<Stream>,
-  { describe, log }: Pick<OpenStreamsOptions<RestContext>, 'describe' | 'log'>,
+  { describe, failed }: Pick<OpenStreamsOptions<RestContext>, 'describe' | 'failed'>,
 ): Promise<void> {
   const tokens = [...new Set([...streams].flatMap(({ token }) => token ?? []))];
   // Requested in one turn, so that they share one query.
@@ -97,11 +98,9 @@ async function check(
     if (login?.status !== 'fulfilled') continue;
     if (stream.opened !== login.value) stream.response.destroy();
   }
-  const failed = verified.find(({ status }) => status === 'rejected');
+  const rejected = verified.find(({ status }) => status === 'rejected');
   // Without the database no events are sent either.
-  if (failed?.status === 'rejected') {
-    log.warn({ error: failed.reason }, 'The logins of event streams could not be checked');
-  }
+  if (rejected?.status === 'rejected') failed(rejected.reason);
 }
 
 function refuseMore(open: number, limit: number): void {

@@ -1,5 +1,8 @@
 import type { Logger } from '@belay/core';
 
+/** The shortest time between two warnings about one service, in milliseconds: one that comes and goes fails many times a second. */
+const quietFor = 30_000;
+
 /** Logs an outage twice, when it starts and when it ends, regardless of the number of failures in between. */
 export interface Outage {
   down(error: unknown): void;
@@ -8,22 +11,35 @@ export interface Outage {
   reason(): string | null;
 }
 
-/** Tracks the outages of a service, for the log and for health checks. `onChange` is called at the start and the end of an outage. */
-export function watchOutage(log: Logger, what: string, onChange: () => void = () => {}): Outage {
+/**
+ * Tracks the outages of a service, for the log and for health checks. `onChange` is called at the start and the end of an
+ * outage. `now` is in milliseconds.
+ */
+export function watchOutage(
+  log: Logger,
+  what: string,
+  onChange: () => void = () => {},
+  now: () => number = () => performance.now(),
+): Outage {
   let reason: string | null = null;
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  let warned = false;
   return {
     down(error) {
       const first = reason === null;
       reason = codeOf(error);
-      if (first) {
+      if (!warned && now() - warnedAt >= quietFor) {
+        warned = true;
+        warnedAt = now();
         log.warn({ error }, `${what}: not reachable (${reason}); going on without it`);
-        onChange();
       } else log.debug({ reason }, `${what}: still not reachable`);
+      if (first) onChange();
     },
     up() {
       if (reason === null) return;
       reason = null;
-      log.info({}, `${what}: reachable again`);
+      if (warned) log.info({}, `${what}: reachable again`);
+      warned = false;
       onChange();
     },
     reason: () => reason,

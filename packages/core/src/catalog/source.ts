@@ -1,4 +1,5 @@
 import { canonicalJson } from '@belay/contract/canonical';
+import { isOutage } from '@belay/contract/outage';
 import { catalogs, type Database } from '@belay/db';
 import type { ProviderClient } from '@belay/providers';
 import { desc } from 'drizzle-orm';
@@ -7,6 +8,7 @@ import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
 import type { ResolveReference } from '../configuration/references.js';
 import type { CatalogSource, Logger, Store } from '../context.js';
+import { noteOutage } from '../outage.js';
 import type { Timing } from '../timing.js';
 import { checkTargets } from './ask-targets.js';
 import { readStoredDocument } from './read-stored.js';
@@ -119,7 +121,9 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
             await options.delay(options.timing.catalogRefresh, ended.signal);
             await refresh();
           } catch (error) {
-            if (!ended.signal.aborted) log.warn({ error }, 'the newest configuration could not be loaded');
+            if (ended.signal.aborted) continue;
+            if (isOutage(error)) noteOutage({ log, clock: () => new Date(options.now()) }, error);
+            else log.warn({ error }, 'the newest configuration could not be loaded');
           }
         }
       })();

@@ -1,8 +1,10 @@
+import { isOutage } from '@belay/contract/outage';
 import { type Health, programVersion } from '@belay/contract/system';
 import { countDrifts } from '../access/drift.js';
 import { readGate } from '../access/restore/gate.js';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
+import { noteOutage } from '../outage.js';
 import { open, seal } from '../tokens/seal.js';
 import {
   countDisabledChannels,
@@ -97,7 +99,8 @@ async function ask(ctx: Context, question: () => Promise<string>): Promise<strin
   try {
     return await answerInTime(ctx, question, () => 'unhealthy: no response in time');
   } catch (error) {
-    ctx.log.warn({ error }, 'a service is not healthy');
+    if (isOutage(error)) noteOutage(ctx, error);
+    else ctx.log.warn({ error }, 'a service is not healthy');
     return 'unhealthy';
   }
 }

@@ -1,9 +1,11 @@
 import { AccessError } from '@belay/contract/errors';
+import { isOutage } from '@belay/contract/outage';
 import { type Database, encryptionKeys } from '@belay/db';
 import { Retryable, within } from '@belay/providers';
 import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { Logger, Store } from '../context.js';
 import { type Keyring, readSecrets } from '../keyring.js';
+import { noteOutage } from '../outage.js';
 import type { KeyWrapping } from './data-key.js';
 import { makeDataKey, unwrapDataKey } from './data-key.js';
 
@@ -117,7 +119,9 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
             await options.delay(refreshEvery, ended.signal);
             await refresh();
           } catch (error) {
-            if (!ended.signal.aborted) log.warn({ error }, 'the newest key cannot be used');
+            if (ended.signal.aborted) continue;
+            if (isOutage(error)) noteOutage({ log, clock: () => new Date(options.now()) }, error);
+            else log.warn({ error }, 'the newest key cannot be used');
           }
         }
       })();

@@ -1,7 +1,16 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Host, RequestContext } from '@belay/api';
 import { type Asset, assets, documentedPath } from '@belay/console';
-import { type Actor, type Context, createReadiness, type Logger, oversightOf, roleVisibility } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
+import {
+  type Actor,
+  type Context,
+  createReadiness,
+  type Logger,
+  noteOutage,
+  oversightOf,
+  roleVisibility,
+} from '@belay/core';
 import {
   beginRequest,
   cookieNames,
@@ -245,7 +254,10 @@ function openStreams({ context, verify }: Site, log: Logger): OpenStreams<Reques
     limit: () => context.catalog.current().limits.eventStreams,
     interval: () => context.timing.streamCheck,
     delay: context.delay,
-    log,
+    failed: (error) => {
+      if (isOutage(error)) noteOutage(context, error);
+      else log.warn({ error }, 'The logins of event streams could not be checked');
+    },
   });
 }
 

@@ -73,6 +73,14 @@ function listCalls(tokens: { login: string; directory: string }): Call[] {
     return { name: `page ${path}`, method: 'GET', path, headers: { authorization, accept: 'text/html' } };
   });
   const person = { schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'], userName: 'ada@example.test' };
+  const anonymous = ['/health', '/metrics', '/ready'].map((path): Call => {
+    return {
+      name: `anonymous ${path}`,
+      method: 'GET',
+      path: `/api/v1${path}`,
+      headers: { accept: 'application/json' },
+    };
+  });
   const directory: [method: string, path: string, body?: object][] = [
     ['GET', '/Users'],
     ['GET', '/Groups'],
@@ -86,6 +94,7 @@ function listCalls(tokens: { login: string; directory: string }): Call[] {
     ...operations,
     ...procedures,
     ...pages,
+    ...anonymous,
     ...directory.map(([method, path, body]): Call => {
       const headers = { authorization: `Bearer ${tokens.directory}`, 'content-type': 'application/scim+json' };
       const said = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -113,6 +122,7 @@ describe('while the database cannot be reached', () => {
   beforeAll(async () => {
     const scim = {};
     world = await createWorld({
+      timing: { streamCheck: 500 },
       change: (document) => {
         const { demo } = document.providers;
         return { ...document, providers: { ...document.providers, demo: { ...demo, scim } } };
@@ -139,6 +149,20 @@ describe('while the database cannot be reached', () => {
   afterAll(async () => {
     await world[Symbol.asyncDispose]();
   });
+
+  /** Opens the event stream of a new request, whose login is checked again all the time. */
+  async function openStream(login: string): Promise<AbortController> {
+    const headers = { authorization: `Bearer ${login}`, accept: 'text/event-stream' };
+    const elevate = `${world.url}/api/v1/elevate?role=reader&provider=store&reason=incident`;
+    const asked = await send(elevate, { headers: { ...headers, accept: 'application/json' } });
+    const { output } = JSON.parse(asked.body) as { output: { execution_id: string } };
+    const input = encodeURIComponent(JSON.stringify({ id: output.execution_id }));
+    const closing = new AbortController();
+    const { signal } = closing;
+    const opened = await fetch(`${served.url}/trpc/executions.watch?input=${input}`, { headers, signal });
+    expect(opened.status).toBe(200);
+    return closing;
+  }
 
   const faults: [string, () => void][] = [
     [
@@ -167,9 +191,12 @@ describe('while the database cannot be reached', () => {
         headers: { authorization, accept: 'application/json' },
       };
       await expect.poll(async () => (await ask(list)).status, { timeout: 30_000 }).toBe(200);
+      const stream = await openStream(login);
+      const calls = listCalls({ login, directory });
+      // Documents are made when they are first asked for, which takes longer than any request here.
+      await Promise.all(calls.filter(({ name }) => needsNoDatabase.includes(name)).map(ask));
       served.lines.length = 0;
       begin();
-      const calls = listCalls({ login, directory });
       const answers = await Promise.all(calls.map(async (call) => ({ name: call.name, ...(await ask(call)) })));
       const found = answers.map(({ name, status, headers, body, milliseconds }) => ({
         name,
@@ -187,6 +214,9 @@ describe('while the database cannot be reached', () => {
       const errors = served.lines.filter(({ level }) => level === 'error');
       expect(errors).toHaveLength(1);
       expect(errors[0]?.message).toContain('the database cannot be reached');
+      // Only the lines of requests are as many as these, and none has a stack.
+      expect(served.lines.filter(({ message, detail }) => message !== 'request' && 'error' in detail)).toEqual([]);
+      stream.abort();
       proxy.refuse(false);
       proxy.swallow(false);
       const healed = performance.now();
