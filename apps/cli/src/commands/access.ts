@@ -4,7 +4,7 @@ import { addCommand, type Invocation, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 import { findRequest } from '../find-request.js';
 import type { Output } from '../output/output.js';
-import { describeAccess } from '../output/render-request.js';
+import { describeAccess, nameRole } from '../output/render-request.js';
 
 interface ListOptions {
   watch?: boolean;
@@ -64,7 +64,7 @@ function renderAccess(access: AccessGrant[], output: Output, now: Date): string 
     ['Request', 'Role', 'Provider', 'Identity', 'Access', 'State', ...(output.terminal ? [] : ['Until']), 'Left'],
     access.map((grant, index) => [
       ids[index],
-      grant.role,
+      nameRole(grant.role, grant.break_glass),
       grant.provider,
       grant.identity,
       describeAccess(grant.access),

@@ -3,6 +3,7 @@ import { type AccessFilter, type AuditEntry, type AuditFilter, type BelayClient,
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
+import { nameRole } from '../output/render-request.js';
 
 interface Act {
   reason: string;
@@ -31,7 +32,7 @@ export function addAdminReads(parent: Parent): void {
           ['Person', 'Role', 'System', 'Until', 'Request'],
           found.access.map((held) => [
             held.user.email,
-            held.role,
+            nameRole(held.role, held.break_glass),
             held.provider,
             output.time(held.expires_at),
             held.execution_id,

@@ -4,7 +4,7 @@ import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
 import { followExecution } from '../follow-execution.js';
 import type { Output } from '../output/output.js';
-import { describeAccess, describeState } from '../output/render-request.js';
+import { describeAccess, describeState, nameRole } from '../output/render-request.js';
 
 /** Declares the command `belay executions list`, which lists the caller's open requests. */
 export function addExecutionsList(parent: Parent): void {
@@ -50,7 +50,7 @@ function render(execution: Shown, output: Output): string {
       request: execution.workflow_id,
       state: describeState(execution),
       user: execution.user,
-      role: execution.break_glass ? `${execution.role} (emergency)` : execution.role,
+      role: nameRole(execution.role, execution.break_glass),
       providers: execution.providers.join(', '),
       reason: execution.reason,
       duration: execution.duration,

@@ -1,6 +1,7 @@
 import type { InboxSort } from '@belay/sdk';
 import { Option } from 'commander';
 import { addCommand, type Parent } from '../command.js';
+import { nameRole } from '../output/render-request.js';
 
 interface Options {
   requester?: string;
@@ -39,7 +40,7 @@ export function addInbox(parent: Parent): void {
           inbox.approvals.map((entry, index) => [
             ids[index],
             entry.requester.email,
-            entry.role,
+            nameRole(entry.role, entry.break_glass),
             entry.providers.join(', '),
             output.duration(entry.duration),
             entry.reason,

@@ -1,6 +1,6 @@
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
-import { describeAccess } from '../output/render-request.js';
+import { describeAccess, nameRole } from '../output/render-request.js';
 
 interface Options {
   provider?: string[];
@@ -40,7 +40,7 @@ export function addRoles(parent: Parent): void {
         const role = await client.roles.get(name, { signal });
         output.result(role, () =>
           output.fields({
-            name: role.break_glass === true ? `${role.name} (emergency)` : role.name,
+            name: nameRole(role.name, role.break_glass),
             description: role.description,
             providers: role.providers.join(', '),
             workflows: role.workflows.join(', '),
@@ -57,7 +57,7 @@ export function addRoles(parent: Parent): void {
         output.table(
           ['Role', 'Providers', 'At most', 'Description'],
           roles.map((role) => [
-            role.break_glass === true ? `${role.name} (emergency)` : role.name,
+            nameRole(role.name, role.break_glass),
             role.providers.join(', '),
             output.duration(role.max_duration),
             role.description,

@@ -10,7 +10,7 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       request: entry.execution_id,
       extends: entry.extends,
       from: `${entry.requester.name} <${entry.requester.email}>`,
-      role: entry.role,
+      role: nameRole(entry.role, entry.break_glass),
       reason: entry.reason,
       duration: entry.duration,
       'decide by': entry.expires_at,
@@ -33,6 +33,11 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
       'No grants',
     ),
   ].join('\n');
+}
+
+/** Returns the name of a role, marked when it is one for emergencies, whose use is told. */
+export function nameRole(role: string, emergency: boolean | undefined): string {
+  return emergency === true ? `${role} (emergency)` : role;
 }
 
 /**
