@@ -13,6 +13,7 @@ import {
   listInbox,
   listLogs,
   listOverdue,
+  listReviews,
   readMetrics,
   reconcileEntitlement,
   requestElevation,
@@ -39,6 +40,7 @@ const big = [
   'logins',
   'users',
   'idempotency_keys',
+  'reviews',
 ];
 
 /** Tables as they are after years, around the rows that the test works on: one entitlement is everybody's favourite. */
@@ -81,6 +83,11 @@ const years = (hot: string, like: string, ada: string) => `
   insert into logins (secret_hash, id, user_id, kind, provider, expires_at) select 'filler' || n || '/' || k, gen_random_uuid(), id, 'browser', 'login', app_now() + interval '5 hours'
     from people, generate_series(1, 4) k;
   insert into idempotency_keys (user_id, key, request_digest, execution_id, created_at) select owner, 'filler' || n, 'filler', id, app_now() from runs where n <= 20000;
+  insert into reviews (execution_id, rule, opened_at, due_at, closed_at, closed_by, verdict, note)
+    select id, '{"users": [], "groups": ["approvers"]}', app_now() - n * interval '10 minutes', app_now() + interval '1 day',
+      case when n > 50 then app_now() end, case when n > 50 then owner end, case when n > 50 then 'justified' end,
+      case when n > 50 then 'a filler' end
+    from runs where n <= 50 or n % 2 = 0;
   set session_replication_role = default;
 `;
 
@@ -194,6 +201,10 @@ describe('with years of history, everything is found by an index', () => {
     ['the access of all people', () => scans((ctx) => listAllAccess(ctx, {}), cast.mallory)],
     ['the access of one person', () => scans((ctx) => getPerson(ctx, { user: 'ada@example.com' }), cast.mallory)],
     ['the list of overdue revocations', () => scans((ctx) => listOverdue(ctx, {}), cast.mallory)],
+    ['open reviews', () => scans((ctx) => listReviews(ctx, { limit: 25 }), cast.grace)],
+    ['whether a review waits', () => scans((ctx) => listReviews(ctx, { limit: 1 }))],
+    ['closed reviews', () => scans((ctx) => listReviews(ctx, { status: 'closed', limit: 25 }), cast.mallory)],
+    ['reviews of one request', () => scans((ctx) => listReviews(ctx, { execution_id: ids.active }), cast.mallory)],
     ['overdue revocations', () => scans((ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 }))],
     ['expiring logins', () => scans((ctx) => expireLogins(ctx))],
   ])('%s', async (_name, look) => {
