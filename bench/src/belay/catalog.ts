@@ -3,6 +3,7 @@ const approvers = { groups: ['approvers'] };
 
 /** One role through two workflows: with an approval and without; twenty more roles, so that the list has some length. */
 export const catalogDocument = {
+  access: { auditors: { groups: ['auditors'] } },
   server: { limits: { open_requests: 10_000, event_streams: 10_000 } },
   providers: { memory: { provider: 'memory' }, silent: { provider: 'silent' } },
   roles: {

@@ -31,6 +31,7 @@ export interface Belay {
   silent: MemoryProvider;
   people: Person[];
   approver: Person;
+  auditor: Person;
   token: string;
   statements: StatementCount;
   /** Adds a listener for every job, which is sent after its commit. */
@@ -61,7 +62,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
   const statements = countStatements();
   const database = openDatabase(url, { max: 20, ...(options.count ? { onStatement: statements.hear } : {}) });
   const names = Array.from({ length: options.people }, (_, index) => `person${index}`);
-  const accounts = [...names, 'approver'].map((name) => {
+  const accounts = [...names, 'approver', 'auditor'].map((name) => {
     const email = `${name}@example.com`;
     return { id: email, name, email };
   });
@@ -111,6 +112,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     people.push(...(await Promise.all(some)));
   }
   const approver = await signIn(ctx, 'approver', ['approvers']);
+  const auditor = await signIn(ctx, 'auditor', ['auditors']);
   const [first] = people;
   if (!first) throw new Error('The benchmark needs people');
   const { token } = await createLogin(ctx, { user: first.actor, kind: 'device' });
@@ -120,6 +122,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     silent,
     people,
     approver,
+    auditor,
     token,
     statements,
     onJob: (listener) => void listeners.push(listener),

@@ -71,6 +71,7 @@ export async function fill(url: string, like: readonly string[], executions: num
     await tx.unsafe(`insert into decisions (approval_id, approver_id, verdict, comment, request_digest, via, decided_at)
         select md5('approval' || run.n || one.approval_id)::uuid, approver_id, verdict, comment, one.request_digest, via, decided_at
         from run join approvals on approvals.execution_id = run.model join decisions one on one.approval_id = approvals.id`);
+    await addReviews(tx);
   });
   await db.end();
   await vacuum(url);
@@ -102,6 +103,17 @@ async function addPeople(db: Executor, people: number): Promise<void> {
   await db.unsafe(`insert into logins (secret_hash, id, user_id, kind, provider, subject, expires_at)
     select 'filler' || subject, md5('login' || subject)::uuid, id, 'browser', provider, subject, app_now() + interval '5 hours'
     from users where subject like 'filler%'`);
+}
+
+/** Of fifty requests one that is open, and of each hundredth request one that is closed, as if those had been emergencies. */
+async function addReviews(db: Executor): Promise<void> {
+  await db.unsafe(`insert into reviews (execution_id, rule, opened_at, due_at, closed_at, closed_by, verdict, note)
+    select used.id, '{"users": [], "groups": ["approvers"]}', used.at, app_now() + interval '1 day', used.closed,
+      case when used.closed is not null then approver.id end, case when used.closed is not null then 'justified' end,
+      case when used.closed is not null then 'a benchmark' end
+    from (select id, app_now() - n * interval '1 minute' as at, case when n > 50 then app_now() - n * interval '1 minute' end as closed
+      from run where n <= 50 or n % 100 = 0) used
+    join users approver on approver.email = 'approver@example.com'`);
 }
 
 /** One for each person: what an execution is granted is, for most, what they were granted before. */

@@ -97,6 +97,14 @@ describe('an execution with much to compute', () => {
     },
   );
 
+  it('leaves what takes longer than its share of processor time to its next turn', async () => {
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'expressions' });
+    await performStep(house.ctx, { executionId: id, key: TURN });
+    const [row] = await house.database.sql`select status, ended_at from executions where id = ${id}`;
+    expect([house.ctx.timing.turn, row]).toEqual([250, { status: 'waiting', ended_at: null }]);
+  });
+
   it('without an end takes one turn at a time, and others have theirs in between', async () => {
     const { house, ada } = cast;
     const endless = await request(ada, { workflow: 'endless' });
