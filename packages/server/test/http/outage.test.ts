@@ -193,7 +193,7 @@ describe('while the database cannot be reached', () => {
       await expect.poll(async () => (await ask(list)).status, { timeout: 30_000 }).toBe(200);
       const stream = await openStream(login);
       const calls = listCalls({ login, directory });
-      // Documents are made when they are first asked for, which takes longer than any request here.
+      // Documents are made when they are first read, which takes longer than any request here.
       await Promise.all(calls.filter(({ name }) => needsNoDatabase.includes(name)).map(ask));
       served.lines.length = 0;
       begin();
