@@ -26,6 +26,7 @@ const lines: Line[] = [
 const losses: [Loss, string][] = [
   ['reset', 'resets every open connection'],
   ['close', 'closes every open connection in order'],
+  ['half-close', 'closes one direction of every open connection: the far end says nothing more and still listens'],
   ['half-open', 'closes the far end of every open connection and tells the near end nothing'],
 ];
 
