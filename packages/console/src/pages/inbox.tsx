@@ -66,7 +66,7 @@ export function inboxPage(list: Inbox, opened: Opened, view: View): Page {
             />
           </div>
           <div id="opened" class="split-detail" data-region>
-            {chosen && (
+            {(chosen || opened.item !== undefined) && (
               <p class="inbox-back">
                 <a href={openAddress(view, undefined)}>{texts.inbox.back}</a>
               </p>

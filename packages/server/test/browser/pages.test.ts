@@ -109,6 +109,32 @@ describe.runIf(here)('the story in a browser', () => {
     expect(await rita.page.locator('#state').textContent()).toContain('Reason: expired');
   });
 
+  it('is drawn again only where something changed', async () => {
+    const path = await ask(rita.page, stage.url, 'The October figures look wrong');
+    await state(rita.page, 'The request waits for approval');
+    for (const [{ page }, address] of [
+      [rita, path],
+      [adam, path],
+      [adam, '/inbox'],
+    ] as const) {
+      await page.goto(`${stage.url}${address}`);
+      let looks = 0;
+      page.on('response', (response) => {
+        if (response.request().resourceType() === 'fetch') looks += 1;
+      });
+      // The second look begins when the page has taken over what the first one fetched.
+      await page.evaluate(() => {
+        for (let look = 0; look < 2; look += 1) document.dispatchEvent(new Event('visibilitychange'));
+      });
+      await expect.poll(() => looks, { timeout: 30_000 }).toBeGreaterThanOrEqual(2);
+      expect([address, await page.locator('.changed').evaluateAll((parts) => parts.map(({ id }) => id))]).toEqual([
+        address,
+        [],
+      ]);
+    }
+    await decide(adam.page, 'Deny', 'They are right');
+  });
+
   it('is denied with a comment, and cancelled through a confirmation page', async () => {
     await ask(rita.page, stage.url, 'To be denied');
     await state(rita.page, 'The request waits for approval');
