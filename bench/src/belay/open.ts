@@ -112,7 +112,9 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     people.push(...(await Promise.all(some)));
   }
   const approver = await signIn(ctx, 'approver', ['approvers']);
-  const auditor = await signIn(ctx, 'auditor', ['auditors']);
+  const { actor } = await signIn(ctx, 'auditor', ['auditors']);
+  // Who oversees has to have signed in themselves.
+  const auditor = withActor(ctx, { ...actor, by: 'browser' as const });
   const [first] = people;
   if (!first) throw new Error('The benchmark needs people');
   const { token } = await createLogin(ctx, { user: first.actor, kind: 'device' });
