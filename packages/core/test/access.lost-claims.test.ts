@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { losingTheAnswer } from './support/losing.js';
 import { withPlaces } from './support/places.js';
-import { access, ask, type Cast, openCast, request } from './support/stories.js';
+import { access, ask, type Cast, catalogWith, openCast, request } from './support/stories.js';
 
 /** The clock of the database stands still, so that no lease ends by itself. */
 const soon = { timeout: 30_000, interval: 20 };
@@ -16,7 +16,7 @@ describe('a claim whose answer is lost', () => {
   let proxy: FaultyProxy;
   let client: ReturnType<typeof openDatabase>;
   beforeEach(async () => {
-    cast = await openCast();
+    cast = await openCast({ catalog: catalogWith({ fleeting: [{ grant: { call: 'access.grant' } }] }) });
     const target = new URL(cast.house.database.url);
     proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
     target.hostname = '127.0.0.1';
@@ -32,8 +32,8 @@ describe('a claim whose answer is lost', () => {
   const leased = async () =>
     (await cast.house.database.sql`select 1 from entitlements where lease_until is not null`).length > 0;
 
-  const held = async () => {
-    const id = await ask(cast.house, cast.ada, { workflow: 'automatic' });
+  const held = async (workflow = 'automatic') => {
+    const id = await ask(cast.house, cast.ada, { workflow });
     expect(holds()).toBe(true);
     return id;
   };
@@ -56,8 +56,8 @@ describe('a claim whose answer is lost', () => {
     expect(holds()).toBe(false);
   });
 
-  it('is given back when it was committed with the return that it follows', async () => {
-    const id = await held();
+  it.each(['automatic', 'fleeting'])('is given back when it was committed with a return (%s)', async (workflow) => {
+    const id = await held(workflow);
     const { db, lost } = losingTheAnswer(cast.ada.db, leased);
     const worker = withPlaces({ ...cast.ada, db }, 1);
     await expect(returnAccess(worker.ctx, { execution_id: id })).rejects.toThrow();

@@ -3,13 +3,25 @@ import { openDatabase } from '@belay/db';
 import { sweep } from '@belay/testkit/sweep';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { heldBeforeCommit, someoneWaits, stopClockOf } from './support/gate.js';
-import { access, approve, ask, type Cast, hour, openCast, request, second, statusOf } from './support/stories.js';
+import { withPlaces } from './support/places.js';
+import {
+  access,
+  approve,
+  ask,
+  type Cast,
+  catalogWith,
+  hour,
+  openCast,
+  request,
+  second,
+  statusOf,
+} from './support/stories.js';
 import { openWire, type Wire } from './support/wire.js';
 
 describe('a decision under a lock', () => {
   let cast: Cast;
   beforeEach(async () => {
-    cast = await openCast();
+    cast = await openCast({ catalog: catalogWith({ fleeting: [{ grant: { call: 'access.grant' } }] }) });
   });
   afterEach(() => cast[Symbol.asyncDispose]());
   const holds = () => cast.house.provider.holds('ada@example.com', access);
@@ -54,6 +66,27 @@ describe('a decision under a lock', () => {
     await client.close();
     expect(await stateOf()).toMatchObject({ state: 'granted', fence: before.fence });
     expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'active' }]);
+  });
+
+  it('is not made by a return that began before an intent was committed: that return makes the row due', async () => {
+    const { house, ada } = cast;
+    const one = await ask(house, ada, { workflow: 'fleeting' });
+    const stopped = await stopClockOf(house, 'late');
+    const client = openDatabase(house.database.url, { max: 1, applicationName: 'late' });
+    const worker = withPlaces({ ...ada, db: client.db }, 1);
+    const returning = returnAccess(worker.ctx, { execution_id: one });
+    await stopped.reached();
+    const later = await ask(house, ada, { workflow: 'fleeting' });
+    const before = await stateOf();
+    await stopped.release();
+    await returning;
+    await client.close();
+    expect(await stateOf()).toMatchObject({ state: 'granted', fence: before.fence });
+    expect([worker.bulkheads.length, worker.taken()]).toEqual([1, 0]);
+    expect((await getExecution(ada, { id: one })).grants).toMatchObject([{ state: 'ended' }]);
+    await house.work();
+    expect((await getExecution(ada, { id: later })).grants).toMatchObject([{ state: 'active' }]);
+    expect(holds()).toBe(true);
   });
 
   it.each(['grant', 'revoke'] as const)('of a recorded %s takes the grants before the entitlement', async (task) => {

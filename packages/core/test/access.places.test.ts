@@ -4,12 +4,15 @@ import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { someoneWaits } from './support/gate.js';
 import { withPlaces } from './support/places.js';
-import { access, ask, type Cast, openCast, request, statusOf } from './support/stories.js';
+import { access, ask, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
+
+/** One that holds its access, and one that ends with the grant. */
+const workflows = ['automatic', 'fleeting'];
 
 describe('what a worker of the same process has a place for', () => {
   let cast: Cast;
   beforeEach(async () => {
-    cast = await openCast();
+    cast = await openCast({ catalog: catalogWith({ fleeting: [{ grant: { call: 'access.grant' } }] }) });
   });
   afterEach(() => cast[Symbol.asyncDispose]());
   const holds = () => cast.house.provider.holds('ada@example.com', access);
@@ -66,9 +69,9 @@ describe('what a worker of the same process has a place for', () => {
     expect(worker.taken()).toBe(0);
   });
 
-  it('is claimed with the return of its grant, in one commit', async () => {
+  it.each(workflows)('is claimed with the return of its grant, in one commit (%s)', async (workflow) => {
     const { house, ada } = cast;
-    const id = await ask(house, ada, { workflow: 'automatic' });
+    const id = await ask(house, ada, { workflow });
     const worker = withPlaces(ada, 1);
     const watched = seenAt(worker.ctx, 'returned');
     await returnAccess(watched.ctx, { execution_id: id });
@@ -131,10 +134,10 @@ describe('what a worker of the same process has a place for', () => {
     expect(await statusOf(ada, id)).toBe('waiting');
   });
 
-  it('is due and hinted when no place is free', async () => {
+  it.each(workflows)('is due and hinted when no place is free (%s)', async (workflow) => {
     const { house, ada } = cast;
     const worker = withPlaces(ada, 0);
-    const id = await request(ada, { workflow: 'automatic' });
+    const id = await request(ada, { workflow });
     await performStep(worker.ctx, await stepOf(id));
     expect(await row()).toMatchObject({ state: 'granting', fence: 0, leased: null });
     expect(worker.jobs).toContainEqual(expect.objectContaining({ queue: 'entitlements', provider: 'memory' }));
@@ -148,9 +151,9 @@ describe('what a worker of the same process has a place for', () => {
     expect(holds()).toBe(false);
   });
 
-  it('is left to a worker that has its lease, and due after it', async () => {
+  it.each(workflows)('is left to a worker that has its lease, and due after it (%s)', async (workflow) => {
     const { house, ada } = cast;
-    const id = await ask(house, ada, { workflow: 'automatic' });
+    const id = await ask(house, ada, { workflow });
     await house.database.sql`update entitlements set fence = 7, lease_until = app_now() + interval '45 seconds'`;
     const worker = withPlaces(ada, 1);
     await returnAccess(worker.ctx, { execution_id: id });
@@ -159,10 +162,10 @@ describe('what a worker of the same process has a place for', () => {
     expect(holds()).toBe(false);
   });
 
-  it('rests when another grant keeps the access', async () => {
+  it.each(workflows)('rests when another grant keeps the access (%s)', async (workflow) => {
     const { house, ada } = cast;
-    const first = await ask(house, ada, { workflow: 'automatic' });
-    await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
+    const first = await ask(house, ada, { workflow });
+    await ask(house, ada, { workflow, duration: 'PT1H' });
     const worker = withPlaces(ada, 1);
     const before = house.provider.count('ensureAbsent');
     await returnAccess(worker.ctx, { execution_id: first });
@@ -170,9 +173,27 @@ describe('what a worker of the same process has a place for', () => {
     expect([house.provider.count('ensureAbsent') - before, holds(), worker.taken()]).toEqual([0, true, 0]);
   });
 
-  it('frees its places when nothing was committed', async () => {
+  it.each(workflows)('tells the end of another grant whose time is over (%s)', async (workflow) => {
     const { house, ada } = cast;
-    const id = await ask(house, ada, { workflow: 'automatic' });
+    const first = await ask(house, ada, { workflow, duration: 'PT30M' });
+    const other = await ask(house, ada, { workflow, duration: 'PT1H' });
+    await house.database.advance(31 * 60_000);
+    const worker = withPlaces(ada, 1);
+    await returnAccess(worker.ctx, { execution_id: other });
+    await worker.settled();
+    await house.work();
+    const told = await house.database.sql`
+      select execution_id, type from ledger where type in ('grant.ended', 'grant.expired') order by seq`;
+    expect([...told]).toEqual([
+      { execution_id: other, type: 'grant.ended' },
+      { execution_id: first, type: 'grant.expired' },
+    ]);
+    expect([holds(), worker.taken()]).toEqual([false, 0]);
+  });
+
+  it.each(workflows)('frees its places when nothing was committed (%s)', async (workflow) => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow });
     const worker = withPlaces(ada, 4);
     await house.database.sql.unsafe(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'The commit failed'; end $$;

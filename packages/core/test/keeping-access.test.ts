@@ -16,7 +16,7 @@ import {
 } from '@belay/core';
 import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gateOf, heldBeforeCommit, someoneWaits } from './support/gate.js';
+import { gateOf, someoneWaits, stopCommitsOf } from './support/gate.js';
 import { withPlaces } from './support/places.js';
 import {
   access,
@@ -116,15 +116,32 @@ describe('an extension', () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'fleeting' });
     await house.pass(minute);
-    const returning = heldBeforeCommit(ada);
-    const returned = returnAccess(returning.ctx, { execution_id: id });
-    await returning.reached;
-    const extended = extendElevation(ada, { id, duration: 'PT2H' });
+    const commits = await stopCommitsOf(house, 'grants', 'update');
+    const returned = returnAccess(ada, { execution_id: id });
     await someoneWaits(house);
-    returning.open();
+    const extended = extendElevation(ada, { id, duration: 'PT2H' });
+    await someoneWaits(house, 2);
+    await commits.release();
     expect(await together([returned, extended])).toEqual(['ok', 'conflict']);
     await house.work();
     expect(holds()).toBe(false);
+  });
+
+  it('that is being committed while its access is given back ends with it', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'fleeting' });
+    await house.pass(minute);
+    const commits = await stopCommitsOf(house, 'executions', 'insert');
+    const extended = extendElevation(ada, { id, duration: 'PT2H' });
+    await someoneWaits(house);
+    // With its snapshot, in which the extension is not, it waits for the lock of the execution.
+    const returned = returnAccess(ada, { execution_id: id });
+    await someoneWaits(house, 2);
+    await commits.release();
+    await returned;
+    const { output } = await extended;
+    await house.work();
+    expect([holds(), await statusOf(ada, output.execution_id)]).toEqual([false, 'cancelled']);
   });
 
   it.each(['automatic', 'approved'])(

@@ -128,7 +128,8 @@ async function claim(
     db,
     sqlText`
     with ${which},
-    judged as (
+    -- Materialized, because the task is read in every column that the claim sets.
+    judged as materialized (
       select locked.*, live.next_expiry, live.until, case ${task} when 'grant' then
         case when ${grantsWait} then 'wait' else 'grant' end else ${task} end as task
       from locked

@@ -1,11 +1,25 @@
 import { AccessError } from '@belay/contract/errors';
-import { type EndedReason, inOrder, type Transaction } from '@belay/db';
+import { isOutage } from '@belay/contract/outage';
+import {
+  type EndedReason,
+  entitlements,
+  execute,
+  executions,
+  grants,
+  inOrder,
+  sqlText,
+  statementOf,
+  type Transaction,
+} from '@belay/db';
 import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from '@belay/engine';
 import type { ActorContext, ActorStore, Job } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
+import { claimOf } from './claim.js';
 import { endingGrants, jobsOf } from './end.js';
+import { type EndedRow, type EndWithClaim, endingWithClaim } from './end-with-claim.js';
 import { settleHolds } from './held.js';
-import { type EntitlementJob, openPlaces, type Places } from './places.js';
+import { freeLostClaim } from './lost-claims.js';
+import { openPlaces } from './places.js';
 
 /**
  * Ends what an execution holds, whether the execution has ended or not: access outlives a workflow that completed. The
@@ -13,50 +27,45 @@ import { type EntitlementJob, openPlaces, type Places } from './places.js';
  * no access is held.
  */
 export async function endHeld(ctx: ActorStore, execution: { id: string }, how: Ending): Promise<void> {
-  const ended = await retryDeadlock(() => ctx.db.transaction((tx) => endingHeld(ctx, tx, execution.id, how)));
+  const jobs = await retryDeadlock(() => ctx.db.transaction((tx) => endingHeld(ctx, tx, execution.id, how)));
   ctx.crashpoint('returned');
-  if (ended) ctx.waker.wake([...ended.due, ...ended.jobs]);
+  if (jobs) ctx.waker.wake(jobs);
 }
-
-/** The execution is extended, or extends another one. */
-export class Related extends Error {}
 
 interface Ending {
   reason: EndedReason;
   entry?: LedgerEntry;
   /** Only the grants of these entitlements. */
   entitlementIds?: readonly string[];
-  /** The required owner of the execution. */
-  owner?: string;
-  /** Throws `Related`, and ends nothing, for an execution with a family, which ends first. */
-  alone?: boolean;
 }
 
 async function endingHeld(
   ctx: ActorStore,
   tx: Transaction,
   executionId: string,
-  how: Ending,
-  places?: Places,
-): Promise<{ due: EntitlementJob[]; jobs: Job[] } | null> {
-  const { reason, owner: ownerId, entitlementIds } = how;
-  const ending = endingGrants(tx, { executionId, reason, actor: ctx.actor, ownerId, entitlementIds });
+  { reason, entitlementIds, entry }: Ending,
+): Promise<Job[] | null> {
+  const ending = endingGrants(tx, { executionId, reason, actor: ctx.actor, entitlementIds });
   const [rows, due] = await inOrder([lockingAny(tx, executionId), ending]);
   const locked = lockedAny(rows);
-  if (!locked || (how.owner !== undefined && how.owner !== locked.ownerId)) return null;
-  const { running } = locked;
-  if (how.alone && due.some(({ related }) => related)) throw new Related();
-  const ended = jobsOf(due);
-  if (ended.length === 0) throw new AccessError('conflict', 'The execution holds no access');
-  if (how.entry) await appendLedger(tx, [how.entry]);
-  const jobs = running ? await settleParked(ctx, tx, running) : [];
-  await places?.claim(tx, ended, 'revoke', { last: true });
-  return { due: ended, jobs };
+  if (!locked) return null;
+  if (due.length === 0) throw holdsNothing();
+  if (entry) await appendLedger(tx, [entry]);
+  const jobs = locked.running ? await settleParked(ctx, tx, locked.running, await settleHolds(tx, executionId)) : [];
+  return [...jobsOf(due), ...jobs];
+}
+
+function holdsNothing(): AccessError {
+  return new AccessError('conflict', 'The execution holds no access');
 }
 
 /** Stores the outcomes of the parked calls that waited for the end of this access. */
-async function settleParked(ctx: ActorStore, tx: Transaction, execution: Locked): Promise<Job[]> {
-  const { settled, others } = await settleHolds(tx, execution.id);
+async function settleParked(
+  ctx: ActorStore,
+  tx: Transaction,
+  execution: Locked,
+  { settled, others }: Awaited<ReturnType<typeof settleHolds>>,
+): Promise<Job[]> {
   const jobs = settled.map((key): Job => ({ queue: 'executions', executionId: execution.id, key }));
   for (const { key, call } of others) {
     const progress = await ctx.host.functions.get(call)?.progress?.(ctx, tx, execution, key);
@@ -67,21 +76,88 @@ async function settleParked(ctx: ActorStore, tx: Transaction, execution: Locked)
   return jobs;
 }
 
+/** The execution is extended, or extends another one. */
+export class Related extends Error {}
+
 /**
- * Ends what an execution holds, with the places of this process: it revokes where one is free. The execution's turn is taken when the loss is
- * recorded, or by the worker that gets the job. Returns false, and ends nothing, for the execution of another owner.
+ * Ends what an execution of `owner` holds, with the places of this process: it revokes where one is free. The execution's turn is taken when the
+ * loss is recorded, or by the worker that gets the job. Returns false, and ends nothing, for the execution of another owner. With `alone`, throws
+ * `Related`, and ends nothing, for an execution with a family, which ends first. Throws `conflict` when no access is held.
  */
-export async function endHeldHere(ctx: ActorContext, execution: { id: string }, how: Ending): Promise<boolean> {
+export async function endHeldHere(
+  ctx: ActorContext,
+  execution: { id: string },
+  how: { reason: EndedReason; owner: string; alone?: boolean },
+): Promise<boolean> {
   const places = openPlaces(ctx);
   try {
-    const ended = await retryDeadlock(() => ctx.db.transaction((tx) => endingHeld(ctx, tx, execution.id, how, places)));
-    if (!ended) return false;
+    const seen = await readHolding(ctx, execution.id, how.owner);
+    if (!seen) return false;
+    const placed = { ids: places.reserve(seen.held, 'revoke'), claimId: places.claimId };
+    const ending = { executionId: execution.id, reason: how.reason, ownerId: how.owner, placed };
+    const ended = await endingHere(ctx, ending, { alone: how.alone ?? false, over: seen.over }).catch(
+      (error: unknown) => {
+        // The claim may have been committed, and only this process knows its id.
+        if (placed.ids.size > 0 && isOutage(error)) freeLostClaim(ctx, places.claimId);
+        throw error;
+      },
+    );
+    const claims = ended.rows.flatMap((row) =>
+      row.claimed
+        ? [{ reserved: row.id, claim: claimOf({ ...row, task: 'revoke', until: null }, places.openedAt) }]
+        : [],
+    );
+    places.keep(claims, jobsOf(ended.rows));
     ctx.crashpoint('returned');
     // A record of the loss takes the execution's turn at the same time, so that no other worker needs to.
-    const revoked = places.claims().some(({ task }) => task === 'revoke');
-    ctx.waker.wake([...places.begin(), ...(revoked ? [] : ended.jobs)]);
+    ctx.waker.wake([...places.begin(), ...(claims.length > 0 ? [] : ended.jobs)]);
     return true;
   } finally {
     places.release();
   }
+}
+
+/** Returns where the places have to be, and whether the execution has ended; null for the execution of another owner. */
+async function readHolding(
+  ctx: ActorContext,
+  executionId: string,
+  owner: string,
+): Promise<{ over: boolean; held: { id: string; provider: string }[] } | null> {
+  const rows = await execute<{ over: boolean; id: string | null; provider: string | null }>(
+    ctx.db,
+    sqlText`
+    select ${executions.endedAt} is not null as over, e.id, e.provider from ${executions}
+      left join ${grants} on ${grants.executionId} = ${executions.id} and ${grants.endedAt} is null
+      left join ${entitlements} e on e.id = ${grants.entitlementId}
+    where ${executions.id} = ${executionId} and ${executions.ownerId} = ${owner}`,
+  );
+  const [first] = rows;
+  const held = rows.flatMap(({ id, provider }) => (id === null || provider === null ? [] : [{ id, provider }]));
+  return first ? { over: first.over, held } : null;
+}
+
+/** Ends access in one statement when its execution has ended and has no family, and under the execution's lock otherwise. */
+async function endingHere(
+  ctx: ActorContext,
+  ending: EndWithClaim,
+  { alone, over }: { alone: boolean; over: boolean },
+): Promise<{ rows: EndedRow[]; jobs: Job[] }> {
+  if (alone && over) {
+    const statement = endingWithClaim(ctx, ending, { alone });
+    const rows = await retryDeadlock(() => execute<EndedRow>(ctx.db, statement));
+    if (rows.length > 0) return { rows, jobs: [] };
+  }
+  return retryDeadlock(() =>
+    ctx.db.transaction(async (tx) => {
+      const [found, rows, settled] = await inOrder([
+        lockingAny(tx, ending.executionId),
+        statementOf<EndedRow>(tx, endingWithClaim(ctx, ending, { alone: false })),
+        { execute: () => settleHolds(tx, ending.executionId) },
+      ]);
+      if (alone && rows.some(({ related }) => related)) throw new Related();
+      if (rows.length === 0) throw holdsNothing();
+      const running = lockedAny(found)?.running;
+      return { rows, jobs: running ? await settleParked(ctx, tx, running, settled) : [] };
+    }),
+  );
 }

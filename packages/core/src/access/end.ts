@@ -1,8 +1,8 @@
 import {
   type EndedReason,
   entitlements,
-  executions,
   grants,
+  type SqlText,
   type Statement,
   sqlText,
   statementOf,
@@ -21,12 +21,9 @@ export interface EndGrants {
   stepKeys?: readonly string[];
   /** Only the grants of these entitlements. */
   entitlementIds?: readonly string[] | undefined;
-  /** Only when the execution is this person's. */
-  ownerId?: string | undefined;
 }
 
-/** `related`: whether the execution extends another one, or is extended. */
-type Due = { id: string; provider: string; related: boolean };
+type Due = { id: string; provider: string };
 
 /**
  * Ends an execution's live grants early, in the caller's transaction, which holds the execution's lock (lock order:
@@ -38,14 +35,13 @@ export async function endGrants(tx: Transaction, input: EndGrants): Promise<Enti
 }
 
 /** Returns the jobs that wake the reconciler for ended grants. */
-export function jobsOf(due: readonly Pick<Due, 'id' | 'provider'>[]): EntitlementJob[] {
+export function jobsOf(due: readonly Due[]): EntitlementJob[] {
   return due.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider }));
 }
 
 /** Returns the same as a statement, to be sent together with the one that takes the lock. */
 export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]> {
-  const { executionId, reason, stepKeys, entitlementIds, ownerId } = input;
-  const message = `A grant ended early: ${reason}`;
+  const { executionId, reason, stepKeys, entitlementIds } = input;
   // Grants and entitlements are locked in the order of their ids, as `recordTogether` does.
   return statementOf<Due>(
     tx,
@@ -54,7 +50,6 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
       select id from ${grants} where ${isLiveOf(sqlText`${executionId}`)}
         ${stepKeys === undefined ? sqlText`` : sqlText`and step_key in (select jsonb_array_elements_text(${JSON.stringify(stepKeys)}::text::jsonb))`}
         ${entitlementIds === undefined ? sqlText`` : sqlText`and entitlement_id in (select jsonb_array_elements_text(${JSON.stringify(entitlementIds)}::text::jsonb)::uuid)`}
-        ${ownerId === undefined ? sqlText`` : sqlText`and exists (select from ${executions} where id = ${executionId} and owner_id = ${ownerId})`}
       order by id for update),
     ended as (
       update ${grants} g set ended_at = app_now(), ended_reason = ${reason}
@@ -63,13 +58,20 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
       select id from ${entitlements} where id in (select entitlement_id from ended) order by id for update),
     due as (
       update ${entitlements} e set due_at = app_now() from locked where e.id = locked.id returning e.id, e.provider),
-    told as (${writingLedger(sqlText`
-      select 'grant.ended', 'info', ${message}, ${JSON.stringify(describeActor(input.actor))}::text::jsonb, user_id,
-        null::text, ${executionId}::uuid, entitlement_id, null::jsonb
-      from ended`)}),
+    told as (${tellingEnds(input)}),
     notified as (${notifying()})
-    select id, provider, (select count(*) from notified),
-      exists (select from ${executions} r where r.extends_id = ${executionId} or (r.id = ${executionId} and r.extends_id is not null)) as related
-    from due order by id`,
+    select id, provider, (select count(*) from notified) from due order by id`,
   );
+}
+
+/** Returns the ledger entries of the expression `ended`. */
+export function tellingEnds({
+  executionId,
+  reason,
+  actor,
+}: Pick<EndGrants, 'executionId' | 'reason' | 'actor'>): SqlText {
+  return writingLedger(sqlText`
+    select 'grant.ended', 'info', ${`A grant ended early: ${reason}`}, ${JSON.stringify(describeActor(actor))}::text::jsonb,
+      user_id, null::text, ${executionId}::uuid, entitlement_id, null::jsonb
+    from ended`);
 }

@@ -18,15 +18,10 @@ export interface Places {
   keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementJob[]): void;
   /**
    * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a
-   * free place: this saves a commit and the way through a queue. Entitlements without a place stay due. `last`: the
-   * transaction ends with it, so COMMIT is sent together with it.
+   * free place: this saves a commit and the way through a queue. Entitlements without a place stay due. The last use of
+   * the transaction, because COMMIT is sent together with the claim.
    */
-  claim(
-    tx: Transaction,
-    due: readonly EntitlementJob[],
-    task: 'grant' | 'revoke',
-    options?: { last?: boolean },
-  ): Promise<void>;
+  claim(tx: Transaction, due: readonly EntitlementJob[], task: 'grant' | 'revoke'): Promise<void>;
   /** What was claimed. */
   claims(): readonly Claim[];
   /** After the commit: starts the calls of what was claimed. Returns the jobs for the rest. */
@@ -69,11 +64,11 @@ export function openPlaces(ctx: Context): Places {
       claims = kept.map(({ claim }) => claim);
       jobs = due;
     },
-    async claim(tx, due, task, { last = false } = {}) {
+    async claim(tx, due, task) {
       const wanted = due.map(({ entitlementId: id, provider }) => ({ id, provider }));
       reserve(wanted, task);
       jobs = due;
-      claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId, last });
+      claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId, last: true });
     },
     claims: () => claims,
     begin() {

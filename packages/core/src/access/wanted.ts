@@ -27,12 +27,11 @@ export const overAt: SqlText = overAtIn('grants');
 export const isLive: SqlText = isLiveIn('grants');
 
 /**
- * Returns R3 for the grants of an execution. A grant that has not ended has not lapsed either; stating both leads to
- * the index of an execution's grants instead of the index of all live ones.
+ * Returns R3 for the grants of an execution. In this form the time is no condition of an index, which leads to the index
+ * of an execution's grants instead of the index of all live ones.
  */
 export function isLiveOf(execution: SqlText, row = 'grants'): SqlText {
-  const name = rawText(row);
-  return sqlText`${name}.execution_id = ${execution} and coalesce(${name}.ended_reason, '') <> 'lapsed' and ${isLiveIn(row)}`;
+  return sqlText`${rawText(row)}.execution_id = ${execution} and (${isLiveIn(row)}) is true`;
 }
 
 /** Returns whether a grant has ended, or its time has passed. */

@@ -42,6 +42,7 @@ const often = new Map([
   ['step claimed', 7],
   ['committed', 12],
   ['call performed', 12],
+  ['returned', 4],
 ]);
 const visitsOf = (name: string) => (process.env.BELAY_TEST_LONG ? (often.get(name) ?? 2) : often.has(name) ? 3 : 2);
 const cases = crashpoints.flatMap((name) =>
@@ -57,7 +58,7 @@ describe('a process that is killed anywhere', () => {
     const hear = { listen: { to: { one: { with: { type: 'go' } } } }, timeout: { after: { hours: 1 } } };
     const listening = [{ hear }];
     const catalog = catalogWith(
-      { revoking: tasks, listening, staged: listening },
+      { fleeting: [{ grant: { call: 'access.grant' } }], revoking: tasks, listening, staged: listening },
       { permissions: { delegates: { users: ['ada@example.com'] } } },
     );
     lanes = await openLanes(2, notifying(catalog));

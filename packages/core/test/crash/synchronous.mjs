@@ -18,6 +18,13 @@ export async function tell(world) {
     await pass(60_000);
     await core.returnAccess(requester, { execution_id: approved });
     await work();
+    // Given back after its execution has ended: first with places, because that is one statement.
+    world.hasPlaces = round === 0;
+    const fleeting = await request('fleeting');
+    await work();
+    await core.returnAccess(requester, { execution_id: fleeting });
+    await work();
+    world.hasPlaces = round === 1;
     await request('revoking');
     await work();
     const cancelled = await request('automatic');

@@ -75,6 +75,30 @@ export function heldBeforeCommit<T extends Context>(ctx: T): { ctx: T; reached: 
   return { ctx: { ...ctx, db }, reached, open };
 }
 
+/** From now on commits that have changed rows of a table stand still, with their locks held, until they are released. */
+export async function stopCommitsOf(
+  house: House,
+  table: string,
+  change: 'insert' | 'update',
+): Promise<{ release(): Promise<void> }> {
+  const { sql } = house.database;
+  const key = 7235311;
+  await sql.unsafe(`
+    create function stand_still() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock_shared(${key});
+      return null; end $$;
+    create constraint trigger stands_still after ${change} on ${table} deferrable initially deferred
+      for each row execute function stand_still()`);
+  const holder = await sql.reserve();
+  await holder`select pg_advisory_lock(${key})`;
+  return {
+    async release() {
+      await holder`select pg_advisory_unlock(${key})`;
+      holder.release();
+    },
+  };
+}
+
 /** Resolves when a connection to the house's database, or `many`, wait for a lock. */
 export async function someoneWaits(house: House, many = 1): Promise<void> {
   const deadline = Date.now() + 20_000;
