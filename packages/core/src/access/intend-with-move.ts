@@ -86,8 +86,6 @@ function intending(
   // and reads whole tables.
   const only = rows.length === 1 ? sqlText`limit 1` : sqlText``;
   const { key, state } = entitlements;
-  const claims = sqlText`excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
-    and e.xmin = (select known.version from known where known.id = e.id)`;
   const { activatedAt, duration, entitlementId, expiresAt } = grants;
   const others = sqlText`from ${grants} where ${entitlementId} = held.id and ${isLive}`;
   const told = sqlText`app_now() + (${duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'`;
@@ -119,11 +117,13 @@ function intending(
         on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
           address = excluded.address, identity = excluded.identity,
           identity_email = excluded.identity_email, access = excluded.access, failures = 0, last_error = null, pending = null,
-          due_at = case when ${claims} then excluded.due_at else app_now() end,
-          lease_until = case when ${claims} then excluded.lease_until else e.lease_until end,
-          fence = case when ${claims} then e.fence + 1 else e.fence end,
-          claim = case when ${claims} then ${placed.claimId}::text || ' ' || (e.fence + 1) else e.claim end,
-          last_grant_call_at = case when ${claims} then app_now() else e.last_grant_call_at end
+          (due_at, lease_until, fence, claim, last_grant_call_at) = (
+            select case when claims then excluded.due_at else app_now() end,
+              case when claims then excluded.lease_until else e.lease_until end, e.fence + claims::int,
+              case when claims then ${placed.claimId}::text || ' ' || (e.fence + 1) else e.claim end,
+              case when claims then app_now() else e.last_grant_call_at end
+            from (select excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
+              and coalesce(e.xmin = (select known.version from known where known.id = e.id), false) as claims offset 0) as judged)
         returning e.*)`,
       sqlText`intended as (
         insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, duration, activate_by)

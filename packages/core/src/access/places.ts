@@ -68,7 +68,8 @@ export function openPlaces(ctx: Context): Places {
       const wanted = due.map(({ entitlementId: id, provider }) => ({ id, provider }));
       reserve(wanted, task);
       jobs = due;
-      claims = places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId, last: true });
+      claims =
+        places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId, last: true });
     },
     claims: () => claims,
     begin() {
