@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { type Authenticator, oidcConnector, Retryable, Terminal } from '@belay/providers';
 import { openBrowser } from '@belay/testkit/browser';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DemoAccount } from '../src/identity-provider/people.js';
 import { type DemoIdentityProviderOptions, startDemoIdentityProvider } from '../src/identity-provider/start.js';
 
@@ -316,6 +316,7 @@ describe('the demo identity provider', () => {
   });
 
   it('prints nothing by itself', async () => {
+    onTestFinished(() => void vi.restoreAllMocks());
     const printed = (['log', 'info', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));
     const { issuer } = await start();
     const authenticator = await authenticatorOf(issuer);
@@ -323,6 +324,5 @@ describe('the demo identity provider', () => {
     await fetch(`${issuer}/token`, { method: 'POST' });
     await fetch(`${issuer}/nowhere`);
     for (const one of printed) expect(one).not.toHaveBeenCalled();
-    vi.restoreAllMocks();
   });
 });

@@ -1,24 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '@belay/core';
-import postgres from 'postgres';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTestServer, type TestServer } from '../../server/test/demo/test-server.js';
 import { startDemoControl } from '../src/control.js';
 import { startSwitchableWorker } from '../src/switchable-worker.js';
 
 const log: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const delay = (milliseconds: number, signal?: AbortSignal) => wait(milliseconds, undefined, { signal });
 const secret = 'the secret of this test';
-let server: TestServer;
+let database: TestDatabase;
 let databaseUrl = '';
 let port = 0;
 
 beforeAll(async () => {
-  server = await startTestServer();
-  databaseUrl = server.url('postgres');
+  database = await createTestDatabase();
+  databaseUrl = database.url;
   port = 20_000 + (process.pid % 20_000);
 });
-afterAll(() => server.stop());
+afterAll(() => database[Symbol.asyncDispose]());
 
 /** A worker that takes a moment to stop, as one that has a call in flight does. */
 async function worker() {
@@ -67,15 +66,13 @@ describe('the control of the demo', () => {
     const { state, stop } = await worker();
     expect(await setWorkers(false)).toBe(200);
     expect(state.running).toBe(0);
-    const admin = postgres(databaseUrl, { max: 1, onnotice: () => {}, fetch_types: false });
     // What a kill of its process does to its connection.
-    await admin`
-      select pg_terminate_backend(l.pid) from pg_locks l
-      where l.locktype = 'relation' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;
+    await database.sql`
+      select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database
+      where d.datname = current_database() and l.locktype = 'relation' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;
     await vi.waitFor(() => expect(state).toEqual({ running: 1, started: 2 }), { timeout: 30_000 });
     await stop();
     await control.close();
-    await admin.end();
   });
 
   it('can be stopped while the workers are held back', async () => {

@@ -1,12 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestServer, type TestServer } from '../demo/test-server.js';
+import { createTestDatabase } from '@belay/testkit/database';
+import { expect, it } from 'vitest';
 import { makeFolder, startProcess } from './server-process.js';
-
-let database: TestServer;
-beforeAll(async () => {
-  database = await startTestServer();
-});
-afterAll(() => database.stop());
 
 const configuration = `
 version: 1
@@ -24,8 +18,9 @@ workflows:
 `;
 
 it('names in the log of a start the roles that a provider would not grant, and is ready without waiting for any provider', async () => {
+  await using database = await createTestDatabase();
   await using folder = await makeFolder({ 'belay.yaml': configuration });
-  const url = database.url('postgres');
+  const { url } = database;
   const server = startProcess(folder.path, {
     DATABASE_URL: url,
     LEDGER_URL: url,

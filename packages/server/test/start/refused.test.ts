@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestServer, type TestServer } from '../demo/test-server.js';
 import { type Folder, makeFolder, startProcess } from './server-process.js';
 
-let database: TestServer;
+let database: TestDatabase;
 const secret = 'a secret for tests that is long enough';
 const minimal = { 'belay.yaml': 'version: 1\n' };
 
 beforeAll(async () => {
-  database = await startTestServer();
+  database = await createTestDatabase();
 });
-afterAll(() => database.stop());
+afterAll(() => database[Symbol.asyncDispose]());
 
 /** Starts, expects exit 1 with exactly one line on stderr and nothing on stdout, and answers the line. */
 async function refusal(folder: Folder, env: Record<string, string>, app: 'demo' | 'server' = 'demo'): Promise<string> {
@@ -27,7 +27,7 @@ async function refusal(folder: Folder, env: Record<string, string>, app: 'demo' 
 }
 
 function external(): Record<string, string> {
-  return { DATABASE_URL: database.url('postgres'), BELAY_SECRET: secret };
+  return { DATABASE_URL: database.url, BELAY_SECRET: secret };
 }
 
 async function takePort(): Promise<{ port: number } & AsyncDisposable> {
@@ -56,16 +56,21 @@ describe('a start that cannot be', () => {
 
   it('names a database that does not exist, and credentials that are rejected', async () => {
     await using folder = await makeFolder(minimal);
-    expect(await refusal(folder, { ...external(), DATABASE_URL: database.url('nowhere') })).toContain(
+    const nowhere = new URL(database.url);
+    nowhere.pathname = '/nowhere';
+    expect(await refusal(folder, { ...external(), DATABASE_URL: nowhere.href })).toContain(
       'there is no database "nowhere"',
     );
-    const wrong = database.url('postgres').replace(/:[^:@/]+@/, ':wrong@');
-    expect(await refusal(folder, { ...external(), DATABASE_URL: wrong })).toContain('rejects the user "belay"');
+    const wrong = new URL(database.url);
+    wrong.password = 'wrong';
+    expect(await refusal(folder, { ...external(), DATABASE_URL: wrong.href })).toContain(
+      `rejects the user "${wrong.username}"`,
+    );
   });
 
   it('requires the secret when the database is not its own', async () => {
     await using folder = await makeFolder(minimal);
-    const line = await refusal(folder, { DATABASE_URL: database.url('postgres') });
+    const line = await refusal(folder, { DATABASE_URL: database.url });
     expect(line).toContain('BELAY_SECRET is not set');
     expect(line).toContain('openssl rand');
   });

@@ -1,20 +1,19 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import postgres from 'postgres';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestServer, type TestServer } from '../demo/test-server.js';
 import { makeFolder, startProcess } from './server-process.js';
 
-let database: TestServer;
+let database: TestDatabase;
 const secret = 'a secret for tests that is long enough';
 beforeAll(async () => {
-  database = await startTestServer();
+  database = await createTestDatabase();
 });
-afterAll(() => database.stop());
+afterAll(() => database[Symbol.asyncDispose]());
 
 function external(): Record<string, string> {
-  return { DATABASE_URL: database.url('postgres'), BELAY_SECRET: secret };
+  return { DATABASE_URL: database.url, BELAY_SECRET: secret };
 }
 
 async function addressOf(server: { stdout(): string }): Promise<string> {
@@ -61,14 +60,13 @@ describe('a server that runs', () => {
     first.process.kill('SIGTERM');
     expect(await first.exited).toBe(0);
     expect(first.stdout()).not.toContain('was restored');
-    const sql = postgres(database.url('postgres'), { max: 1, onnotice: () => {} });
+    const { sql } = database;
     await sql`update clusters set timeline = timeline - 1`;
     await using second = startProcess(folder.path, environment);
     await second.says('the database was restored or replaced; nothing is granted until providers are compared');
     await second.says('is ready at');
     const [gate] = await sql`select closed_at is not null as closed, noticed from restores`;
     await sql`delete from restores`;
-    await sql.end();
     expect(gate).toEqual({ closed: true, noticed: true });
   });
 

@@ -1,16 +1,16 @@
 import { fileURLToPath } from 'node:url';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestServer, type TestServer } from '../demo/test-server.js';
 import { makeFolder, startProcess } from './server-process.js';
 
-let database: TestServer;
+let database: TestDatabase;
 beforeAll(async () => {
-  database = await startTestServer();
+  database = await createTestDatabase();
 });
-afterAll(() => database.stop());
+afterAll(() => database[Symbol.asyncDispose]());
 
 const environment = () => ({
-  DATABASE_URL: database.url('postgres'),
+  DATABASE_URL: database.url,
   BELAY_SECRET: 'a secret for tests that is long enough',
   NODE_OPTIONS: `--import ${fileURLToPath(new URL('refuse-vendors.mjs', import.meta.url))}`,
 });
