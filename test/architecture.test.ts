@@ -218,12 +218,18 @@ describe('each rule can fail', () => {
 
   it('names: a door that exports everything of a file, and a name that is not used', () => {
     const fault = broken({
+      'packages/core/package.json': { exports: { '.': conditions, './more': { '@belay/source': './src/more.ts' } } },
       'packages/core/src/index.ts': `export * from './a.js';\nexport { b, type C } from './b.js';`,
+      'packages/core/src/more.ts': `export { b } from './b.js';`,
       'packages/api/src/a.ts': `import { b } from '@belay/core';`,
+      'packages/sdk/package.json': { exports: { '.': conditions } },
+      'packages/sdk/src/index.ts': `export * from './a.js';\nexport { b } from './b.js';`,
     });
     expect(checkNames(fault)).toEqual([
       'packages/core/src/index.ts exports everything of a file',
       'packages/core/src/index.ts exports C, which no other package uses',
+      'packages/core/src/more.ts exports b, which no other package uses',
+      'packages/sdk/src/index.ts exports everything of a file',
     ]);
   });
 

@@ -149,24 +149,35 @@ function isLoadedLater(tree: Tree, path: string, target: string): boolean {
   return later.some(([, specifier = '']) => resolve(tree, path, specifier) === target);
 }
 
-/** Packages whose door names what others use of it, and nothing else. */
-const named = ['packages/core', 'packages/db', 'packages/engine', 'packages/worker'];
+/** Packages that others than us use: what goes through their doors is for them. */
+const forOthers = ['packages/contract', 'packages/sdk', 'packages/embedded-postgres', 'packages/providers', 'apps/cli'];
 
-/** Returns exports that are not by name, and names that are not used outside of the package's sources. */
+/** Returns exports of doors that are not by name, and names that are not used outside of the package's sources. */
 export function checkNames(tree: Tree): string[] {
-  return named.flatMap((folder) => {
-    const door = tree.get(`${folder}/src/index.ts`) ?? '';
-    const faults = /^export \*/m.test(codeOf(door)) ? [`${folder}/src/index.ts exports everything of a file`] : [];
-    const name = `@belay/${folder.split('/')[1]}`;
-    const users = [...tree].filter(
-      ([path, text]) => script.test(path) && !path.startsWith(`${folder}/src/`) && text.includes(`'${name}'`),
-    );
-    const words = new Set(users.flatMap(([, text]) => codeOf(text).match(/\w+/g) ?? []));
-    for (const exported of exportedBy(door)) {
-      if (!words.has(exported)) faults.push(`${folder}/src/index.ts exports ${exported}, which no other package uses`);
+  const faults: string[] = [];
+  for (const folder of workspacesOf(tree)) {
+    for (const [subpath, { '@belay/source': source = '' }] of Object.entries(manifestOf(tree, folder).exports ?? {})) {
+      const door = posix.join(folder, source);
+      const text = tree.get(door) ?? '';
+      if (/^export \*/m.test(codeOf(text))) faults.push(`${door} exports everything of a file`);
+      if (forOthers.includes(folder)) continue;
+      const words = wordsBeside(tree, folder, `@belay/${folder.split('/')[1]}${subpath.slice(1)}`);
+      for (const exported of exportedBy(text)) {
+        if (!words.has(exported)) faults.push(`${door} exports ${exported}, which no other package uses`);
+      }
     }
-    return faults;
-  });
+  }
+  return faults;
+}
+
+/** The words of what imports a door, and of the tests of its package, which may enter it by its path. */
+function wordsBeside(tree: Tree, folder: string, door: string): Set<string> {
+  const users = [...tree].filter(
+    ([path, text]) =>
+      script.test(path) &&
+      (path.startsWith(`${folder}/test/`) || (text.includes(`'${door}'`) && !path.startsWith(`${folder}/src/`))),
+  );
+  return new Set(users.flatMap(([, text]) => codeOf(text).match(/\w+/g) ?? []));
 }
 
 function exportedBy(door: string): string[] {

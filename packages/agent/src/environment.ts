@@ -25,7 +25,7 @@ export interface LocalEnvironment {
 /** The addresses that lead nowhere but to this machine. */
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 
-export const defaultAgentPort = 8791;
+const defaultAgentPort = 8791;
 
 const schema = z.object({
   BELAY_MODE: z.enum(['agent', 'client'], { error: 'use agent or client' }),

@@ -1,5 +1,5 @@
 export type { OpenApiDocument } from './openapi.js';
-export { agentOnly, authenticated, publicProcedure, recognised } from './procedures.js';
+export { publicProcedure } from './procedures.js';
 export type { Host, RequestContext } from './request-context.js';
 export type { AppRouter } from './roots.js';
 export { serverRouter } from './roots.js';

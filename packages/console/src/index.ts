@@ -1,4 +1,4 @@
-export { type Asset, assetPath, assets } from './assets.js';
+export { type Asset, assets } from './assets.js';
 export { errorPage } from './pages/error.js';
 export { renderPage } from './pages/page.js';
 export { referencePage } from './pages/reference.js';

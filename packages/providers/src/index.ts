@@ -3,7 +3,7 @@ export { awsConnector } from './aws/connector.js';
 export { emailConnector } from './email/connector.js';
 export { emailDomain } from './endpoint.js';
 export { entraConnector } from './entra/connector.js';
-export * from './errors.js';
+export { Disabled, OtherTarget, Pending, Retryable, Terminal } from './errors.js';
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
@@ -12,13 +12,59 @@ export { languageModelConfig } from './llm/config.js';
 export { type LanguageModel, openLanguageModel } from './llm/open.js';
 export { type LocalVault, openLocalVault } from './local/vault.js';
 export { mysqlConnector } from './mysql/connector.js';
-export * from './notifications.js';
+export type {
+  Action,
+  Fact,
+  HookActor,
+  HookDecision,
+  HookRequest,
+  Json,
+  Message,
+  Notifications,
+  Receipt,
+  Received,
+  Verdict,
+} from './notifications.js';
 export { oauth2Connector } from './oauth2/connector.js';
 export { oidcConnector } from './oidc/connector.js';
 export { oktaConnector } from './okta/connector.js';
-export * from './port.js';
+export {
+  type Access,
+  type AccessRequest,
+  type Authenticated,
+  type Authenticator,
+  type AuthorizationRequest,
+  type Authorizer,
+  type Capability,
+  type Connector,
+  type ConnectorTools,
+  capabilities,
+  type EntitlementRef,
+  type Expiry,
+  type Held,
+  type Identities,
+  type Login,
+  mostListed,
+  type Obstacle,
+  type Person,
+  type Pin,
+  type Plan,
+  type PlanIssue,
+  type ProviderClient,
+  type ProviderIdentity,
+  type ProviderPermission,
+  type ProviderRole,
+  type ProviderTokens,
+  type ReadyConnector,
+  type Refreshed,
+  type RefreshRequest,
+  type SharedConnection,
+  type ToldLogout,
+  type ToldPerson,
+  type Weakness,
+} from './port.js';
 export { postgresConnector } from './postgres/connector.js';
-export * from './registry.js';
+export { type ConnectorRegistry, createRegistry } from './registry.js';
 export { samlConnector } from './saml/connector.js';
 export { encryptionConfig, vaultConfig } from './services/config.js';
 export { openEncryptionService, openVaultService } from './services/open.js';

@@ -1,11 +1,10 @@
 export { applyCookies, send, sendHtml, sendJson, sendOptions, sendRedirect } from './answer.js';
 export { bodyType, readBody } from './body.js';
 export { describeRequest } from './describe-request.js';
-export type { PublishedError } from './errors.js';
 export { internalMessage, isForeseen, publishError, shapeError } from './errors.js';
-export type { Reply, ReplyCookie, RequestInfo, RestContext } from './exchange.js';
+export type { Reply, RequestInfo, RestContext } from './exchange.js';
 export { createRest } from './handler.js';
-export type { Asked, Rendered, Renderer, Rest, RestHooks, RestOptions, Shown } from './hooks.js';
+export type { Renderer, Rest, RestHooks, Shown } from './hooks.js';
 export type { Meta, RestMeta } from './meta.js';
 export { negotiate } from './negotiate.js';
 export type { OpenStreams } from './open-streams.js';

@@ -1,1 +1,1 @@
-export { createScim, type Scim, scimPath } from './answer.js';
+export { createScim, scimPath } from './answer.js';

@@ -1,3 +1,3 @@
 export type { Demo, DemoComposer, DemoOptions } from './modes/demo.js';
-export type { RunningServer, StartOptions } from './modes/server.js';
+export type { RunningServer } from './modes/server.js';
 export { runServer } from './run.js';
