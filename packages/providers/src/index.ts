@@ -6,6 +6,7 @@ export { entraConnector } from './entra/connector.js';
 export { Disabled, OtherTarget, Pending, Retryable, Terminal } from './errors.js';
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
+export { readBounded, remake } from './http/bounded-fetch.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
 export { ldapConnector } from './ldap/connector.js';
 export { languageModelConfig } from './llm/config.js';

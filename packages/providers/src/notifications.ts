@@ -53,7 +53,7 @@ export interface HookDecision {
   comment?: string;
   /** Asks the provider who clicked; returns null for a guest, a program or a stranger. May take longer than the reply. */
   actor(signal: AbortSignal): Promise<HookActor | null>;
-  /** Says something to the person who clicked, and to nobody else. */
+  /** Shows a text to the person who clicked, and to no other person. */
   tell?(text: string, signal: AbortSignal): Promise<void>;
 }
 

@@ -48,7 +48,7 @@ export interface PlanIssue {
 export type Plan = { ok: true; accesses: Access[] } | { ok: false; issues: PlanIssue[] };
 
 /**
- * What a provider holds. `changing`: an operation for this entitlement is under way there, and either end is possible.
+ * What a provider holds. `changing`: an operation for this entitlement is in progress there, and either end is possible.
  * `unknown`: the provider cannot say.
  */
 export type Held = boolean | 'changing' | 'unknown';
@@ -62,7 +62,7 @@ export interface Expiry {
   step?: string;
 }
 
-/** Grants and takes away. Only `core/access` calls it (docs/architecture.md, sections 2 and 6). */
+/** Grants and revokes. Only `core/access` calls it (docs/architecture.md, sections 2 and 6). */
 export interface Authorizer {
   /** Returns the target's fingerprint. Throws `Retryable` when the target cannot be reached. */
   target(signal: AbortSignal): Promise<string>;
@@ -319,13 +319,13 @@ export interface Connector<Config = unknown> {
   capabilities: readonly Capability[];
   config: z.ZodType<Config>;
   /**
-   * Turns what a role asks into accesses, without asking the provider, so that a role nobody can grant is
-   * refused when the catalog is applied (docs/architecture.md, section 11). Absent for connectors without an authorizer.
+   * Turns what a role contains into accesses, without asking the provider, so that a role that cannot be granted is
+   * rejected when the catalog is applied (docs/architecture.md, section 11). Absent for connectors without an authorizer.
    */
   plan?(config: Config, request: AccessRequest): Plan;
   /**
    * Returns the part of the configuration that says where the target is, without secrets: two configurations with equal
-   * addresses lead to the same place. Pure. A connector with an authorizer that has none is asked for its target at
+   * addresses lead to the same place. Pure. A connector with an authorizer that has none is asked where it leads at
    * each change of the configuration while something is held there.
    */
   address?(config: Config): Json;

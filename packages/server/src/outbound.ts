@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { isInner, isOwn, within } from '@belay/providers';
-import type { Response as UndiciResponse } from 'undici';
+import { isInner, isOwn, readBounded, remake, within } from '@belay/providers';
 
 export interface AllowedHost {
   /** `host` or `host:port`. */
@@ -72,7 +71,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
     request: Request,
     body: ArrayBuffer | undefined,
     signal: AbortSignal,
-  ): Promise<UndiciResponse> {
+  ): Promise<Response> {
     const address = await chooseAddress(url);
     // Return the checked address for every name: a second resolution could differ.
     const pinned: LookupFunction = (_name, { all }, done) =>
@@ -93,7 +92,9 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
         dispatcher: agent,
         signal,
       });
-      return await takeWhole(response, maximumBytes);
+      const taken = await readBounded(response.body ?? [], maximumBytes);
+      if (taken === undefined) throw new OutboundError(`The response is larger than ${maximumBytes} bytes`);
+      return Object.defineProperty(remake(response, taken), 'url', { value: url.href });
     } finally {
       void agent.destroy();
     }
@@ -108,7 +109,7 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
       const location = [301, 302, 303, 307, 308].includes(response.status) ? response.headers.get('location') : null;
       // Only redirects that repeat the same request are followed; the workflow decides about the others.
       const repeats = response.status >= 307 || request.method === 'GET' || request.method === 'HEAD';
-      if (location === null || !repeats || request.redirect === 'manual') return asGlobal(response, url);
+      if (location === null || !repeats || request.redirect === 'manual') return response;
       if (request.redirect === 'error') throw new OutboundError('The server responded with a redirect');
       const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
       if (next?.origin !== url.origin) throw new OutboundError('A redirect to another host is not followed');
@@ -116,31 +117,4 @@ export function createOutbound(options: OutboundOptions): (request: Request) => 
       url = next;
     }
   };
-}
-
-/** Reads the body up to the limit; rejects a larger one before it is stored. */
-async function takeWhole(
-  response: UndiciResponse,
-  maximumBytes: number,
-): Promise<UndiciResponse & { taken?: Uint8Array }> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of response.body ?? []) {
-    size += part.byteLength;
-    if (size > maximumBytes) throw new OutboundError(`The response is larger than ${maximumBytes} bytes`);
-    parts.push(part);
-  }
-  return Object.assign(response, { taken: Buffer.concat(parts) });
-}
-
-function asGlobal(response: UndiciResponse & { taken?: Uint8Array }, url: URL): Response {
-  // 204, 205 and 304 may not have a body, not even an empty one.
-  const body = [204, 205, 304].includes(response.status) ? null : Buffer.from(response.taken ?? []);
-  const headers = new Headers([...response.headers]);
-  // The body was decoded already; these would describe bytes that are gone.
-  headers.delete('content-encoding');
-  headers.delete('content-length');
-  const made = new Response(body, { status: response.status, statusText: response.statusText, headers });
-  Object.defineProperty(made, 'url', { value: url.href });
-  return made;
 }

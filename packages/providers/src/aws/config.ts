@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { readDuration } from '../duration.js';
 import { awsSettings, keyPair } from '../services/config.js';
 
-/** Permission sets last one hour at least and twelve at most (IAM Identity Center, "Set session duration"). */
-const shortest = 3_600;
-const longest = 12 * 3_600;
+/** Permission sets last one hour at least and twelve at most (IAM Identity Center, "Set session duration"), in milliseconds. */
+const shortest = 3_600_000;
+const longest = 12 * shortest;
 
 /** Names of permission sets, as IAM Identity Center permits them. */
 const permissionSet = /^permission-set\/([\w+=,.@-]{1,32})$/;
@@ -57,15 +58,7 @@ export function readGroup(role: string): string | undefined {
   return group.exec(role)?.[1];
 }
 
-/** Returns an ISO 8601 duration of hours, minutes and seconds in seconds, or undefined for another text. */
-export function readDuration(text: string): number | undefined {
-  const parts = /^PT(?=\d)(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?$/.exec(text);
-  if (!parts) return undefined;
-  const [, hours = '0', minutes = '0', seconds = '0'] = parts;
-  return Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds);
-}
-
 function isSessionDuration(text: string): boolean {
-  const seconds = readDuration(text);
-  return seconds !== undefined && seconds >= shortest && seconds <= longest;
+  const length = readDuration(text);
+  return length !== undefined && length >= shortest && length <= longest;
 }

@@ -1,6 +1,7 @@
+import { readDuration } from '../duration.js';
 import { Terminal } from '../errors.js';
 import { type Api, present, readPages } from './api.js';
-import { type AwsConfig, readDuration } from './config.js';
+import type { AwsConfig } from './config.js';
 
 /** An instance of IAM Identity Center. None of these ever changes. */
 export interface Instance {
@@ -15,7 +16,7 @@ export interface PermissionSet {
   arn: string;
   name: string;
   description: string;
-  /** How long its sessions last, in seconds; undefined where AWS says it in a way that is not known. */
+  /** How long its sessions last, in milliseconds; undefined where AWS says it in a way that is not known. */
   session: number | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
+import { durationSetting } from '../duration.js';
 import { emailDomain, endpoint } from '../endpoint.js';
 import { identitySetting } from '../identity-setting.js';
 import { isName, isScope } from './names.js';
@@ -70,10 +71,7 @@ export const entraConfig = z
     /** A revocation ends the sign-ins of the person at Entra: they have to sign in anew everywhere. */
     end_sign_ins: z.boolean().default(false),
     /** How long tokens and caches may act on an access that has ended. */
-    residual: z
-      .string()
-      .regex(/^P(?=\d|T\d)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?$/, 'is not an ISO 8601 duration, for example PT1H30M')
-      .default('PT1H30M'),
+    residual: durationSetting('PT1H30M').default('PT1H30M'),
     /** The addresses of a national cloud. */
     endpoints: z
       .strictObject({

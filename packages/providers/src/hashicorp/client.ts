@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
-import { boundedFetch } from '../llm/bounded-fetch.js';
+import { boundedFetch } from '../http/bounded-fetch.js';
 import { attempt } from '../services/attempt.js';
 import { explainFaults, explainStatus } from '../services/faults.js';
 import type { ServiceTools } from '../services/port.js';

@@ -6,6 +6,7 @@ import { isLoopback } from '../endpoint.js';
 import { Retryable, Terminal } from '../errors.js';
 import { within } from '../within.js';
 import { type Asked, explainSilence, explainStatus, type HttpAnswer, HttpFault, parseAnswer } from './answer.js';
+import { readBounded } from './bounded-fetch.js';
 import { createPlaces } from './places.js';
 import type { Credentials } from './tokens.js';
 import { readRetryAfter } from './wait.js';
@@ -19,7 +20,7 @@ export interface HttpOptions {
   credentials?: Credentials;
   /** Sent with each call. Not the credentials. */
   headers?: Readonly<Record<string, string>>;
-  /** PEM: who signs the provider's certificate, when it is nobody that Node.js knows. */
+  /** PEM: who signs the provider's certificate, when Node.js does not know them. */
   ca?: string;
   /** PEM: a certificate of ours and its key. */
   clientCertificate?: { certificate: string; key: string };
@@ -146,12 +147,12 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
         ...(authorization === undefined ? {} : { authorization }),
       },
     });
-    const text = await readText(response.body, options.mostBytes ?? 4 * 1024 * 1024);
-    if (text === undefined) {
+    const read = await readBounded(response.body, options.mostBytes ?? 4 * 1024 * 1024);
+    if (read === undefined) {
       const cause = new HttpFault('the response is too large', { method, path, status: response.statusCode });
       throw new Terminal(`${service} answered with more than Belay reads`, { cause });
     }
-    return { status: response.statusCode, headers: flatten(response.headers), body: decode(text) };
+    return { status: response.statusCode, headers: flatten(response.headers), body: decode(read.toString('utf8')) };
   }
 
   function judge(call: HttpCall, answer: HttpAnswer, asked: Asked): HttpAnswer {
@@ -251,19 +252,6 @@ function encode({ json, form, text }: HttpCall): { body: string | null; type: Re
   }
   if (json === undefined) return { body: null, type: {} };
   return { body: JSON.stringify(json), type: { 'content-type': 'application/json' } };
-}
-
-/** Returns undefined when there is more than may be read. */
-async function readText(body: AsyncIterable<Uint8Array>, mostBytes: number): Promise<string | undefined> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  // Leaving the loop early ends the connection too.
-  for await (const part of body) {
-    size += part.byteLength;
-    if (size > mostBytes) return undefined;
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 /** A body that is no JSON is as none: what it would have to be is the schema's to say. */

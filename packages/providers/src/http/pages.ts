@@ -26,7 +26,7 @@ export async function* readPages(
   }
 }
 
-/** The page that the `Link` header names as the next one (RFC 8288). The client refuses one at another origin. */
+/** Returns the page that the `Link` header names as the next one (RFC 8288). The client rejects one at another origin. */
 export function nextByLink({ headers }: HttpAnswer, call: HttpCall): HttpCall | undefined {
   const next = nextLink(headers.link ?? '');
   const { query: _, ...rest } = call;
@@ -39,7 +39,7 @@ export function nextLink(header: string): string | undefined {
   return links.find((link) => /;\s*rel="?next"?\s*(;|$)/i.test(link))?.match(/^\s*<([^>]*)>/)?.[1];
 }
 
-/** The page after a cursor that the body has, sent in the query under `name`. */
+/** Returns the page after a cursor that the body has, sent in the query under `name`. */
 export function nextByCursor(name: string, read: (body: unknown) => string | undefined) {
   return ({ body }: HttpAnswer, call: HttpCall): HttpCall | undefined => {
     const cursor = read(body);

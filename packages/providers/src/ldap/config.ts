@@ -1,5 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
+import { durationSetting } from '../duration.js';
 import { emailDomain, isLoopback } from '../endpoint.js';
 
 const url = z.string().refine(isServerUrl, {
@@ -14,9 +15,7 @@ const attribute = z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'is not the name o
 
 const filter = z.string().refine(isFilter, { message: 'is not an LDAP filter, for example (objectClass=person)' });
 
-const duration = z
-  .string()
-  .regex(/^P(?=\d|T\d)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?$/, 'is not an ISO 8601 duration, for example PT10H');
+const duration = durationSetting('PT10H');
 
 const table = z.record(z.string(), z.string().min(1)).superRefine((people, context) => {
   for (const address of Object.keys(people)) {

@@ -1,7 +1,7 @@
 import { untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
+import { boundedFetch } from '../http/bounded-fetch.js';
 import { answerJsonSchema, answerSchema } from './answer.js';
-import { boundedFetch } from './bounded-fetch.js';
 import { type LanguageModelConfig, languageModelConfig } from './config.js';
 import { describeQuestion, instructions, type Question } from './question.js';
 

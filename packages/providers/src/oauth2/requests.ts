@@ -1,6 +1,6 @@
 import { Retryable, Terminal } from '../errors.js';
+import { boundedFetch } from '../http/bounded-fetch.js';
 import { nextLink } from '../http/pages.js';
-import { boundedFetch } from '../llm/bounded-fetch.js';
 import type { ProviderTokens } from '../port.js';
 import { within } from '../within.js';
 import type { OAuth2Config } from './config.js';

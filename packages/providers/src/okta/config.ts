@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
+import { durationSetting } from '../duration.js';
 import { emailDomain, endpoint } from '../endpoint.js';
 import { identitySetting } from '../identity-setting.js';
 
@@ -39,10 +40,7 @@ export const oktaConfig = z.strictObject({
   /** A revocation ends the person's sessions at Okta and revokes their tokens: the person is signed out everywhere. */
   end_sessions: z.boolean().default(false),
   /** How long applications may act on a membership that has ended. */
-  residual: z
-    .string()
-    .regex(/^P(?=\d|T\d)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?$/, 'is not an ISO 8601 duration, for example PT1H')
-    .default('PT1H'),
+  residual: durationSetting('PT1H').default('PT1H'),
 });
 
 export type OktaConfig = z.infer<typeof oktaConfig>;

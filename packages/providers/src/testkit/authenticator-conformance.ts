@@ -17,7 +17,7 @@ export interface AuthenticatorSubject {
   close(): Promise<void>;
 }
 
-/** The guarantees that every authenticator gives (docs/architecture.md, section 9). */
+/** Declares the guarantees that every authenticator gives (docs/architecture.md, section 9). */
 export function authenticatorConformance(
   runner: TestRunner,
   name: string,

@@ -38,7 +38,7 @@ const memoryConfig = z.strictObject({
 export type MemoryConfig = z.infer<typeof memoryConfig>;
 
 /**
- * A connector to a provider in this process: `state` when a test holds one, otherwise an empty one of its own that
+ * Returns a connector to a provider in this process: `state` when a test holds one, otherwise an empty one of its own that
  * lives as long as the connector. All providers of one such connector are the same place. Not for production.
  */
 export function createMemoryConnector(state: MemoryProvider = unheldProvider()): ReadyConnector<MemoryConfig> {
@@ -91,7 +91,7 @@ const click = z.object({
   message: z.string().optional(),
 });
 
-/** The signature of a request at a hook: of the time that it names, and its body. */
+/** Returns the signature of a request at a hook: of the time that it names, and its body. */
 export function signHook(secret: string, at: Date, body: string): { 'x-time': string; 'x-signature': string } {
   const time = at.toISOString();
   const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
@@ -125,7 +125,7 @@ function receiveWith(state: MemoryProvider, secret: string): NonNullable<Notific
   };
 }
 
-/** Nobody delays anything in a provider that no test holds, so its clock may stand still. */
+/** A provider that no test holds delays nothing, so its clock may stand still. */
 function unheldProvider(): MemoryProvider {
   return createMemoryProvider({ now: () => new Date(0) });
 }
@@ -224,7 +224,7 @@ async function perform<T>(
     throw new Retryable('The provider asks for patience', wish);
   }
   if (fault?.kind === 'conflict') throw new Retryable('The provider was being changed by someone else');
-  if (fault?.kind === 'refuse') throw new Terminal('The provider refuses');
+  if (fault?.kind === 'refuse') throw new Terminal('The provider rejects the change');
   if (fault?.kind === 'unknown') return 'unknown' as T;
   if (fault?.kind === 'hang') return untilAborted(new Promise<never>(() => {}), signal);
   refuse();
@@ -245,7 +245,7 @@ async function perform<T>(
   return result;
 }
 
-/** A change waits for the operation that is under way; a grant that failed there is refused once. */
+/** A change waits for the operation that is in progress; a grant that failed there is rejected once. */
 function waitForOperation(state: MemoryProvider, { operation, identity, access }: Omit<MemoryCall, 'at'>): void {
   if (!identity || !access || !['ensurePresent', 'ensureAbsent'].includes(operation)) return;
   const under = state.operation(identity, access);
@@ -310,7 +310,7 @@ function findPerson(
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
-/** Roles and permissions become one access each; a denied permission is none. Resources are not a thing here. */
+/** Roles and permissions become one access each; a denied permission becomes no access. Resources are not a thing here. */
 function planAccesses(request: AccessRequest): Plan {
   const issues: PlanIssue[] = [];
   const nameless = (path: string, names: string[]) =>

@@ -44,9 +44,9 @@ export interface MemoryCall {
 export interface MemoryProviderOptions {
   /** The provider's own clock; late and asynchronous changes happen when it has come far enough. */
   now: () => Date;
-  /** Who has an account; absent: everybody, by e-mail. */
+  /** Who has an account; absent: everyone, by e-mail. */
   people?: ProviderIdentity[];
-  /** Which roles there are; absent: whatever is asked for. */
+  /** Which roles there are; absent: every role that is requested. */
   roles?: ProviderRole[];
   /** How it works on a change that meets no fault: as an operation; absent or undefined: at once. */
   works?: (change: MemoryChange) => { delayMilliseconds: number; fails?: true } | undefined;
@@ -93,11 +93,11 @@ export interface MemoryProvider {
   remove(identity: string, access: Access): void;
   /** Gives an identity another name; what it holds stays with it. */
   rename(from: string, to: string): void;
-  /** The identifier behind a name, which no rename changes; undefined for a name that is no longer anybody's. */
+  /** The identifier behind a name, which no rename changes; undefined for a name that is no longer in use. */
   identifierOf(name: string): string | undefined;
   /** Makes everything that is still to happen happen now. */
   land(): void;
-  /** Ends the operation that is under way without a result. */
+  /** Ends the operation that is in progress without a result. */
   cancel(identity: string, access: Access): void;
   /** Ends it as one that failed. */
   fail(identity: string, access: Access): void;
@@ -111,7 +111,7 @@ export interface MemoryProvider {
   later(delayMilliseconds: number, change: () => void): void;
   /** For the connector: begins an operation, which the clock ends. */
   begin(identity: string, access: Access, operation: Operation): void;
-  /** For the connector: what is under way, or `failed` once after an operation has failed, unless it only peeks. */
+  /** For the connector: what is in progress, or `failed` once after an operation has failed, unless it only peeks. */
   operation(identity: string, access: Access, how?: { peek: true }): Operation['task'] | 'failed' | undefined;
   /** For the connector: keeps a message unless its key has been seen. */
   accept(message: Message): void;

@@ -1,0 +1,43 @@
+import { Terminal } from '../errors.js';
+
+/**
+ * Returns a fetch for responses of limited size: it follows no redirect, so that a key goes nowhere else (`manual`
+ * returns the redirect), and reads no more than `mostBytes`. Throws `Terminal` beyond that.
+ */
+export function boundedFetch(mostBytes: number, redirect: 'error' | 'manual' = 'error'): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, redirect });
+    const body = await readBounded((response.body ?? []) as AsyncIterable<Uint8Array>, mostBytes);
+    if (body === undefined) throw new Terminal(`The response is larger than ${mostBytes} bytes`);
+    return remake(response, body);
+  };
+}
+
+/** Returns the bytes of a body, or undefined when there are more than may be read. */
+export async function readBounded(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  mostBytes: number,
+): Promise<Buffer<ArrayBuffer> | undefined> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop early ends the connection too.
+  for await (const part of body) {
+    size += part.byteLength;
+    if (size > mostBytes) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Returns a response with the body that was read of it. */
+export function remake(
+  { status, statusText, headers: sent }: { status: number; statusText: string; headers: Iterable<[string, string]> },
+  body: Uint8Array<ArrayBuffer>,
+): Response {
+  const headers = new Headers([...sent]);
+  // The body was already decoded; these headers would describe the encoded bytes.
+  headers.delete('content-encoding');
+  headers.delete('content-length');
+  // 204, 205 and 304 may not have a body, not even an empty one.
+  return new Response([204, 205, 304].includes(status) ? null : body, { status, statusText, headers });
+}
