@@ -4,7 +4,7 @@ import { type BelayClient, createClient, isBelayError } from '@belay/sdk';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../../../../chaos/src/stage/redis.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
-import { makeTarget, type Target } from './target.js';
+import { makeTarget, readerConfiguration, type Target } from './target.js';
 
 const secret = 'the secret of a cluster that is only a test';
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -39,7 +39,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
   beforeAll(async () => {
     target = await makeTarget(people);
     redis = queue === 'redis' ? await startRedis() : undefined;
-    folder = await makeFolder({ 'belay.yaml': configuration(target) });
+    folder = await makeFolder({ 'belay.yaml': readerConfiguration(target, { before: approval }) });
     environment = {
       DATABASE_URL: target.databaseUrl,
       BELAY_SECRET: secret,
@@ -152,26 +152,6 @@ function at<T>(items: readonly T[], index: number): T {
   return item;
 }
 
-function configuration(target: Target): string {
-  return `
-providers:
-  target:
-    provider: postgres
-    config: { url: '\${env:TARGET_URL}', identity: username, email_domains: [example.com] }
-roles:
-  reader:
-    providers: [target]
-    inherits: ['target:${target.role}']
-    permissions: { groups: [engineers] }
-    workflows: [approved]
-workflows:
-  approved:
-    workflow:
-      document: { dsl: '1.0.3', namespace: test, name: approved, version: 1.0.0 }
-      do:
+const approval = `
         - approve: { call: access.approve, with: { stages: [{ approvers: { groups: [approvers] } }] } }
-        - decide: { switch: [{ denied: { when: '.approved == false', then: end } }] }
-        - grant: { call: access.grant }
-        - hold: { call: access.hold }
-`;
-}
+        - decide: { switch: [{ denied: { when: '.approved == false', then: end } }] }`;

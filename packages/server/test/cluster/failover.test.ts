@@ -12,7 +12,7 @@ import {
 } from '../../../providers/test/postgres/fifteen.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
 import { hasPooler, type Pooler, startPooler } from './pooler.js';
-import { directConfiguration, makeTarget, type Target } from './target.js';
+import { makeTarget, readerConfiguration, type Target } from './target.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const waiting = { timeout: 120_000, interval: 200 };
@@ -44,7 +44,7 @@ describe.runIf(hasFifteen() && hasPooler())('Belay behind PgBouncer, with a stan
     belayUrl.pathname = '/belay';
     pooler = await startPooler(belayUrl.href);
     target = await makeTarget(3);
-    folder = await makeFolder({ 'belay.yaml': directConfiguration(target) });
+    folder = await makeFolder({ 'belay.yaml': readerConfiguration(target) });
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();

@@ -6,7 +6,7 @@ import { Agent, setGlobalDispatcher } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
 import { type Front, proxies } from './proxies.js';
-import { directConfiguration, makeTarget, type Target } from './target.js';
+import { makeTarget, readerConfiguration, type Target } from './target.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -36,7 +36,7 @@ describe('two servers and two workers behind a proxy', () => {
     setGlobalDispatcher(new Agent({ connect: { rejectUnauthorized: false } }));
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     target = await makeTarget(1);
-    folder = await makeFolder({ 'belay.yaml': directConfiguration(target, noter(target)) });
+    folder = await makeFolder({ 'belay.yaml': readerConfiguration(target, noter(target)) });
     environment = {
       DATABASE_URL: target.databaseUrl,
       BELAY_SECRET: 'the secret of servers that are only a test',

@@ -48,8 +48,11 @@ export async function makeTarget(people: number): Promise<Target> {
   };
 }
 
-/** Returns a configuration with the target, and a role `reader` there that is granted without an approval; `more` follows it. */
-export function directConfiguration(target: Target, more = { roles: '', workflows: '' }): string {
+/**
+ * Returns a configuration with the target, and a role `reader` there, which is granted after the tasks of `before`: none for access
+ * without an approval. `roles` and `workflows` follow it.
+ */
+export function readerConfiguration(target: Target, { before = '', roles = '', workflows = '' } = {}): string {
   return `
 providers:
   target:
@@ -60,13 +63,13 @@ roles:
     providers: [target]
     inherits: ['target:${target.role}']
     permissions: { groups: [engineers] }
-    workflows: [direct]${more.roles}
+    workflows: [read]${roles}
 workflows:
-  direct:
+  read:
     workflow:
-      document: { dsl: '1.0.3', namespace: test, name: direct, version: 1.0.0 }
-      do:
+      document: { dsl: '1.0.3', namespace: test, name: read, version: 1.0.0 }
+      do:${before}
         - grant: { call: access.grant }
-        - hold: { call: access.hold }${more.workflows}
+        - hold: { call: access.hold }${workflows}
 `;
 }
