@@ -1,6 +1,7 @@
 import { foldAddress } from '@belay/contract/address';
 import type { Approvers } from '@belay/contract/approvals';
 import { notFound } from '@belay/contract/errors';
+import type { Verdict } from '@belay/contract/fields';
 import { limits } from '@belay/contract/limits';
 import { decisions, userIdentities, users } from '@belay/db';
 import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
@@ -81,7 +82,7 @@ async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: FoundAppr
   return { people, more: rows.length > mostRead };
 }
 
-async function readDecisions(ctx: ActorStore, approvalId: string): Promise<Map<string, 'approve' | 'deny'>> {
+async function readDecisions(ctx: ActorStore, approvalId: string): Promise<Map<string, Verdict>> {
   const made = await ctx.db
     .select({ approver: decisions.approverId, verdict: decisions.verdict })
     .from(decisions)

@@ -1,3 +1,4 @@
+import type { Verdict } from '@belay/contract/fields';
 import {
   type ApprovalRule,
   type ApprovalStatus,
@@ -153,9 +154,9 @@ async function settleOne(
 /** Returns how many people approved and how many denied: several identities of one person count once. */
 async function countVoices(
   tx: Transaction,
-  made: readonly { approverId: string; verdict: 'approve' | 'deny' }[],
+  made: readonly { approverId: string; verdict: Verdict }[],
 ): Promise<{ approve: number; deny: number }> {
-  const voices = (verdict: 'approve' | 'deny') =>
+  const voices = (verdict: Verdict) =>
     countPeople(
       tx,
       made.filter((decision) => decision.verdict === verdict).map(({ approverId }) => approverId),

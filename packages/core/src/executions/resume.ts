@@ -1,5 +1,6 @@
 import type { Resumption } from '@belay/contract/elevation';
 import { AccessError, invalid } from '@belay/contract/errors';
+import { type Verdict, verdict } from '@belay/contract/fields';
 import type { CloudEvent, Json } from '@belay/workflow';
 import { z } from 'zod';
 import { requireUser } from '../actor.js';
@@ -14,7 +15,7 @@ const stateSchema = z.object({
   executionId: z.string(),
   /** The one person that it was created for: another person cannot use the link. */
   userId: z.string(),
-  verdict: z.enum(['approve', 'deny']),
+  verdict,
   requestDigest: z.string(),
   madeAt: z.iso.datetime(),
 });
@@ -27,7 +28,7 @@ export interface Resumed extends Resumption {
 /** Creates the sealed state of an approver's link, for the caller only, as an input of `resumeExecution`. */
 export async function createState(
   ctx: ActorContext,
-  input: { executionId: string; verdict: 'approve' | 'deny'; requestDigest: string },
+  input: { executionId: string; verdict: Verdict; requestDigest: string },
 ): Promise<string> {
   const user = requireUser(ctx);
   const now = await readNow(ctx.db);

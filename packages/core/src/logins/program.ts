@@ -1,6 +1,7 @@
 import type { ShownProgramLogin } from '@belay/contract/auth';
 import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, notFound } from '@belay/contract/errors';
+import type { Verdict } from '@belay/contract/fields';
 import { loginCodes, logins, programLogins, sessions, type Transaction } from '@belay/db';
 import type { ProviderTokens } from '@belay/providers';
 import { and, eq, gt, type SQL, sql } from 'drizzle-orm';
@@ -78,7 +79,7 @@ type Waiting = typeof programLogins.$inferSelect;
  */
 export async function decideProgramLogin(
   ctx: ActorContext,
-  input: NamedProgramLogin & { verdict: 'approve' | 'deny' },
+  input: NamedProgramLogin & { verdict: Verdict },
 ): Promise<{ location: string }> {
   const user = requireUser(ctx);
   const approved = input.verdict === 'approve';

@@ -1,4 +1,5 @@
 import { formatDuration } from '@belay/contract/durations';
+import { verdict } from '@belay/contract/fields';
 import { type ApprovalStatus, type approvals, decisions, type messages, users } from '@belay/db';
 import type { Action, Fact, Message, Verdict } from '@belay/providers';
 import { and, asc, eq } from 'drizzle-orm';
@@ -12,7 +13,7 @@ import { open, seal } from '../tokens/seal.js';
 
 type Approval = typeof approvals.$inferSelect;
 
-const decisionToken = z.object({ approval: z.string(), digest: z.string(), verdict: z.enum(['approve', 'deny']) });
+const decisionToken = z.object({ approval: z.string(), digest: z.string(), verdict });
 /** What a button decides: it names the approval and its content, and permits nothing by itself. */
 export type DecisionToken = z.infer<typeof decisionToken>;
 

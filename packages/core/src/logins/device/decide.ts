@@ -1,4 +1,5 @@
 import { AccessError, notFound } from '@belay/contract/errors';
+import type { Verdict } from '@belay/contract/fields';
 import { deviceLogins, logins, type Transaction } from '@belay/db';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { requireUser } from '../../actor.js';
@@ -12,7 +13,7 @@ import { hashUserCode, readUserCode } from './codes.js';
  */
 export async function decideDeviceLogin(
   ctx: ActorStore,
-  input: { user_code: string; verdict: 'approve' | 'deny' },
+  input: { user_code: string; verdict: Verdict },
 ): Promise<{ message: string }> {
   const user = requireUser(ctx);
   const code = readUserCode(input.user_code);
