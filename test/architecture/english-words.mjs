@@ -71,16 +71,3 @@ export const quoting = {
   'packages/core/src/suggestions/lexicon.ts': 'words of requests in any wording',
   'test/english.test.ts': 'the phrases that the rules are tried with',
 };
-
-/** Folders that are not clean yet. The list only gets shorter. */
-export const exempt = [
-  'packages/core/test',
-  'packages/providers/src/http',
-  'packages/providers/src/notifications.ts',
-  'packages/providers/src/port.ts',
-  'packages/providers/src/testkit',
-  'packages/providers/test',
-  'packages/worker/test',
-  'packages/workflow/test',
-  'test/support',
-];

@@ -1,5 +1,5 @@
 import { parseSync } from 'oxc-parser';
-import { bannedPhrases, exempt, notVerbs, quoting } from './english-words.mjs';
+import { bannedPhrases, notVerbs, quoting } from './english-words.mjs';
 
 /**
  * Returns where sources and documents break the rules of our English, as `path:line: what is wrong`: a banned phrase in a text,
@@ -7,13 +7,12 @@ import { bannedPhrases, exempt, notVerbs, quoting } from './english-words.mjs';
  * that is not in the catalogue of texts.
  *
  * @param {ReadonlyMap<string, string>} tree
- * @param {{ exempt: readonly string[] }} options The folders and files that are not checked yet.
  * @returns {string[]}
  */
-export function checkEnglish(tree, options = { exempt }) {
+export function checkEnglish(tree) {
   const faults = [];
   for (const [path, source] of tree) {
-    if (path in quoting || options.exempt.some((folder) => `${path}/`.startsWith(`${folder}/`))) continue;
+    if (path in quoting) continue;
     const fault = (at, what) => faults.push(`${path}:${source.slice(0, at).split('\n').length}: ${what}`);
     for (const { at, text } of passagesOf(path, source))
       for (const [pattern, instead] of bannedPhrases)
@@ -34,10 +33,11 @@ const docstringFault = (word) =>
   `the docstring of an exported function starts with "${word}"; start with a verb in the third person: "Returns …"`;
 
 const pageFault = (text) =>
-  `${text.trim()} is a text of a page; put it into the file of its page in packages/console/src/texts`;
+  `${text.trim()} is a text of a page; put it into the texts of its package, in packages/console the file of its page in src/texts`;
 
 /** Lint of Biome sees the texts between tags; this sees those that are strings. */
-const isPage = (path) => /^packages\/console\/src\/.*\.(ts|tsx|js)$/.test(path) && !path.includes('/src/texts/');
+const isPage = (path) =>
+  /^packages\/(console\/src\/.*\.(ts|tsx|js)|agent\/src\/.*\.tsx)$/.test(path) && !path.includes('/src/texts/');
 const isSentence = (text) => /^['"`]?\s*[A-Z][a-z]* [a-z]/.test(text);
 
 // A bundle is made of sources that are read themselves.

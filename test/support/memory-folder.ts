@@ -6,7 +6,7 @@ const MEMORY = '/dev/shm';
 const WANTED_BYTES = 4 * 1024 ** 3;
 
 /**
- * A folder in the machine's memory for everything that the run writes, or nothing where there is none that is large and
+ * Returns a folder in the machine's memory for everything that the run writes, or nothing where there is none that is large and
  * runs programs (containers have it small and closed to them). Hundreds of databases and clusters are made of a thousand
  * files each, which a disk takes five times as long for.
  */

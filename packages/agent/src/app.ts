@@ -22,6 +22,7 @@ import type { AnyTRPCRouter } from '@trpc/server';
 import { returnPath } from './guard.js';
 import { renderIntroduction, renderLocal, renderMessage, styleSource } from './page.js';
 import type { LocalRequestContext } from './routers/trpc.js';
+import { texts } from './texts.js';
 import type { LocalContext } from './verbs/ports.js';
 import { completeLocalLogin, localPerson } from './verbs/sessions.js';
 import { describeLocal } from './verbs/system.js';
@@ -145,7 +146,7 @@ const render: RestHooks<LocalRequestContext>['render'] = {
   },
   confirmation: async (_shown, { title }) => renderMessage(title),
   rejected: async () => undefined,
-  error: ({ body }) => renderMessage('The request failed', body.message),
+  error: ({ body }) => renderMessage(texts.failed, body.message),
 };
 
 /** What listens here, and where to go on: for people who open the address, and programs that look around. */
@@ -181,8 +182,7 @@ async function comeBack(
   const done = await completeLocalLogin(context, { secret, code });
   if (done === undefined) throw refuse(404, 'There is nothing at this address');
   if (done.callback !== undefined) return sendRedirect(response, 302, done.callback);
-  const text = `This machine has a session with ${done.provider} for ${done.email}. You can close this page.`;
-  sendHtml(response, 200, renderMessage('You are signed in', text));
+  sendHtml(response, 200, renderMessage(texts.signedIn, texts.session(done.provider, done.email)));
 }
 
 function acceptsHtml(request: IncomingMessage, operation?: Operation): boolean {

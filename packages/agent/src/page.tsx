@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { showControls } from '@belay/console/controls';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { texts } from './texts.js';
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.4rem .8rem .4rem 0;border-bottom:1px solid #8884;vertical-align:top}
@@ -23,34 +24,45 @@ interface Listing {
 
 const field = (title: string, name: string): Column => ({ title, of: (row) => row[name] });
 
+const { introduction, listings: titles } = texts;
+
 /** The operations of the interface that have a page here. */
 const listings: Readonly<Record<string, Listing>> = {
   'providers.list': {
-    title: 'Providers',
+    title: titles.providers.title,
     rows: (output: { providers: { _source: Record<string, unknown> }[] }) =>
       output.providers.map((each) => each._source),
-    columns: [field('Name', 'name'), field('Kind', 'provider'), field('Description', 'description')],
+    columns: [
+      field(titles.providers.name, 'name'),
+      field(titles.providers.kind, 'provider'),
+      field(titles.providers.description, 'description'),
+    ],
   },
   'roles.list': {
-    title: 'Roles',
+    title: titles.roles.title,
     rows: (output: { roles: Record<string, { role: Record<string, unknown> }> }) =>
       Object.values(output.roles).map(({ role }) => role),
     columns: [
-      field('Name', 'name'),
-      field('Description', 'description'),
-      field('Providers', 'providers'),
-      field('At most', 'max_duration'),
+      field(titles.roles.name, 'name'),
+      field(titles.roles.description, 'description'),
+      field(titles.roles.providers, 'providers'),
+      field(titles.roles.duration, 'max_duration'),
     ],
   },
   'workflows.list': {
-    title: 'Workflows',
+    title: titles.workflows.title,
     rows: (output: { workflows: Record<string, Record<string, unknown>> }) => Object.values(output.workflows),
-    columns: [field('Name', 'name'), field('Description', 'description')],
+    columns: [field(titles.workflows.name, 'name'), field(titles.workflows.description, 'description')],
   },
   'logs.list': {
-    title: 'Log',
+    title: titles.logs.title,
     rows: (output: { logs: Record<string, unknown>[] }) => output.logs,
-    columns: [field('Time', 'timestamp'), field('Level', 'level'), field('What', 'message'), field('Who', 'user')],
+    columns: [
+      field(titles.logs.time, 'timestamp'),
+      field(titles.logs.level, 'level'),
+      field(titles.logs.message, 'message'),
+      field(titles.logs.user, 'user'),
+    ],
   },
 };
 
@@ -62,7 +74,7 @@ export function renderLocal(procedure: string, output: unknown): string | undefi
   return render(
     listing.title,
     rows.length === 0 ? (
-      <p>There is nothing to show.</p>
+      <p>{texts.empty}</p>
     ) : (
       <table>
         <thead>
@@ -99,14 +111,14 @@ export function renderIntroduction(
     .sort();
   const { origin } = new URL(about.authEndpoint);
   return render(
-    'This is a Belay agent',
+    introduction.title,
     <>
       <p>
-        It runs in {about.serviceType} mode, version {about.version}, for the person who uses this machine, and answers
-        programs of this machine only. It belongs to <a href={origin}>{origin}</a>, where access is requested and
-        decided.
+        {introduction.mode(about.serviceType, about.version)}
+        <a href={origin}>{origin}</a>
+        {introduction.server}
       </p>
-      <p>What can be read here:</p>
+      <p>{introduction.readable}</p>
       <ul>
         {readable.map((path) => (
           <li key={path}>
@@ -115,7 +127,8 @@ export function renderIntroduction(
         ))}
       </ul>
       <p>
-        <code>belay agent status</code> says how it is. The interface is described at{' '}
+        <code>{'belay agent status'}</code>
+        {introduction.status}
         <a href={about.docsUrl}>{about.docsUrl}</a>.
       </p>
     </>,
@@ -144,7 +157,7 @@ function Document({ title, children }: { title: string; children: ComponentChild
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{`${title} · Belay agent`}</title>
+        <title>{texts.document(title)}</title>
         <style>{style}</style>
       </head>
       <body>

@@ -23,7 +23,7 @@ describe('a call that failed', () => {
   it.each<[string, MemoryFault]>([
     ['a provider that fails', { kind: 'conflict' }],
     ['a provider that wishes for an hour', { kind: 'throttle', afterMilliseconds: 60 * minute }],
-    ['a provider that refuses for good', { kind: 'refuse' }],
+    ['a provider that rejects for good', { kind: 'refuse' }],
   ])('of an overdue revocation is repeated within 15 seconds, for ever: %s', async (_, fault) => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'automatic' });
@@ -145,7 +145,7 @@ describe('a call that failed', () => {
     expect([holds(), (await getExecution(ada, { id })).state]).toEqual([false, 'ended']);
   });
 
-  it('does not hide that the last grant ended while it was under way: the access is revoked at once', async () => {
+  it('does not hide that the last grant ended while it was in progress: the access is revoked at once', async () => {
     const { house, ada } = cast;
     const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
     house.provider.inject('ensurePresent', { kind: 'throttle' });

@@ -40,7 +40,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     return row?.times as number;
   };
 
-  it('whose grant call lands after its access was taken away: taken away again (R5)', async () => {
+  it('whose grant call lands after its access was revoked: revoked again (R5)', async () => {
     const { house, ada } = await open();
     const id = await request(ada, { workflow: 'automatic' });
     const gate = gateOf(house, 'ensurePresent');
@@ -64,7 +64,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     expect(late?.state).toBe('absent');
   });
 
-  it('whose grant call lands after everything was settled: taken away again, and settled again', async () => {
+  it('whose grant call lands after everything was settled: revoked again, and settled again', async () => {
     const { house, ada } = await open();
     const id = await request(ada, { workflow: 'automatic' });
     const gate = gateOf(house, 'ensurePresent');
@@ -157,7 +157,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     expect(await told('entitlement.granted')).toBe(1);
   });
 
-  it('that saw the access before it was taken away: a later grant is not active because of it', async () => {
+  it('that saw the access before it was revoked: a later grant is not active because of it', async () => {
     const { house, ada } = await open();
     house.provider.inject('ensurePresent', { kind: 'throttle' });
     const first = await ask(house, ada, { workflow: 'automatic' });
@@ -234,7 +234,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     expect(holds()).toBe(false);
   });
 
-  it('whose observation is old by the time it intends: our own access is not taken for somebody else’s', async () => {
+  it('whose observation is old by the time it intends: our own access is not taken for another person’s', async () => {
     const { house, ada, alan } = await open();
     // Alan's first; Ada observes while hers is held by an earlier request, and intends when it is.
     await ask(house, alan, { workflow: 'automatic' });

@@ -93,7 +93,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
     edit(next);
     emit(label, next);
   };
-  // R5 assumes that a call lands within Q of its claim: time does not pass a call that is still under way.
+  // R5 assumes that a call lands within Q of its claim: time does not pass a call that is still in progress.
   if (world.time < END && world.calls.every((call) => world.time < call.startedAt + Q)) {
     change('tick', (next) => {
       next.time += 1;
@@ -112,7 +112,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
     change('revoke call', (next) => {
       next.entitlement.state = 'revoking';
       next.calls.push({ what: 'revoke', startedAt: next.time });
-      if (next.standing) next.bad = 'took away what was held before';
+      if (next.standing) next.bad = 'revoked what was held before';
     });
   }
   world.calls.forEach((call, index) => landing(world, call, index, protocol, change));
@@ -141,7 +141,7 @@ function read(world: World, protocol: Protocol): Held | null {
 
 type Change = (label: string, edit: (next: World) => void, from?: World) => void;
 
-/** A grant step: observes, later intends or refuses; a grant may end early. */
+/** A grant step: observes, later intends or rejects; a grant may end early. */
 function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change): void {
   const grant = world.grants[index];
   const observed = world.observed[index];
@@ -193,7 +193,7 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
   without.calls.splice(index, 1);
   change(`${call.what} lost`, () => {}, without);
   if (world.operation) {
-    // The call finds the operation under way and waits for it; what is read after it is `changing`.
+    // The call finds the operation in progress and waits for it; what is read after it is `changing`.
     const held = read(without, protocol);
     if (held !== null) record(without, call, held, protocol, change);
     return;
@@ -337,10 +337,10 @@ describe('grants never leak: every reachable state of the model', () => {
     expect(settled).toBeGreaterThan(50);
   });
 
-  it('the model can fail: taking an operation of others for what was there before takes away what they granted', () => {
+  it('the model can fail: taking an operation of others for what was there before revokes what they granted', () => {
     const protocol = { quarantine: Q, operations: true, believeChanging: true };
     const { wrong, trace } = explore(false, protocol, 'neighbour');
-    expect(wrong, trace.join(' > ')).toBe('took away what was held before');
+    expect(wrong, trace.join(' > ')).toBe('revoked what was held before');
   });
 
   it.each<[string, Protocol, boolean]>([
@@ -356,9 +356,9 @@ describe('grants never leak: every reachable state of the model', () => {
     ['a quarantine per grant leaks', { quarantine: Q, quarantinePerGrant: true }, false],
     ['managing what was held before takes it away', { quarantine: Q, ignoreStanding: true }, true],
     ['believing an unknown read after a revoke leaks', { quarantine: Q, blind: true }, false],
-    ['believing an unknown observation takes away what was held before', { quarantine: Q, blind: true }, true],
+    ['believing an unknown observation revokes what was held before', { quarantine: Q, blind: true }, true],
   ])('the model can fail: %s', (_name, protocol, standing) => {
     const { wrong, trace } = explore(standing, protocol);
-    expect(wrong, trace.join(' > ')).toBe(standing ? 'took away what was held before' : 'LEAK');
+    expect(wrong, trace.join(' > ')).toBe(standing ? 'revoked what was held before' : 'LEAK');
   });
 });

@@ -99,7 +99,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
         : reconcileEntitlement(ctx, { entitlementId: job.entitlementId });
     const tracked = work.finally(() => working.delete(tracked));
     working.add(tracked);
-    // A failure is awaited below; this only keeps it from being nobody's until then.
+    // A failure is awaited below; this only keeps it from being unhandled until then.
     tracked.catch(() => undefined);
   };
 
@@ -185,7 +185,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
     played.rounds += 1;
   }
 
-  /** The provider against what was asked and ended, as the person knows it; none of our rows has a say. */
+  /** The provider against what was requested and ended, as the person knows it; none of our rows has a say. */
   function judge(after: unknown): void {
     const live = asked.filter((one) => !one.ended);
     const held = cast.house.provider.holds('ada@example.com', access);

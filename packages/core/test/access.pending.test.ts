@@ -90,7 +90,7 @@ describe('a provider that works asynchronously', () => {
     expect(await grantOf(id)).toMatchObject({ state: 'granting' });
     await house.pass(2 * minute);
     expect(await grantOf(id)).toMatchObject({ state: 'ended' });
-    // Longer than the quarantine: a revocation does not settle while the operation is under way.
+    // Longer than the quarantine: a revocation does not settle while the operation is in progress.
     await house.pass(hour);
     expect(await grantOf(id)).toMatchObject({ state: 'ended' });
     house.provider.land();

@@ -196,12 +196,12 @@ describe('what a worker of the same process has a place for', () => {
     const id = await ask(house, ada, { workflow });
     const worker = withPlaces(ada, 4);
     await house.database.sql.unsafe(`
-      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'The commit failed'; end $$;
-      create constraint trigger refused after update on entitlements deferrable initially deferred
-        for each row execute function refuse()`);
+      create function reject() returns trigger language plpgsql as $$ begin raise exception 'The commit failed'; end $$;
+      create constraint trigger rejected after update on entitlements deferrable initially deferred
+        for each row execute function reject()`);
     await expect(returnAccess(worker.ctx, { execution_id: id })).rejects.toThrow('The commit failed');
     expect([worker.bulkheads.length, worker.taken()]).toEqual([1, 0]);
-    await house.database.sql.unsafe('drop trigger refused on entitlements');
+    await house.database.sql.unsafe('drop trigger rejected on entitlements');
     await returnAccess(ada, { execution_id: id });
   });
 });

@@ -57,7 +57,7 @@ describe('access under bad luck', () => {
     expect((await getExecution(ada, { id: late })).grants).toMatchObject([{ state: 'active' }]);
   });
 
-  it('comes to rest when the provider refuses an extension for good, and leaves the access that is there', async () => {
+  it('comes to rest when the provider rejects an extension for good, and leaves the access that is there', async () => {
     const { house, ada } = await open();
     const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
     house.provider.inject('ensurePresent', { kind: 'refuse' }, 200);
@@ -90,7 +90,7 @@ describe('access under bad luck', () => {
     expect(await statusOf(ada, id)).toBe('cancelled');
   });
 
-  it('leaves nothing to come when a workflow ends beside a grant that is under way', async () => {
+  it('leaves nothing to come when a workflow ends beside a grant that is in progress', async () => {
     const branches = [{ slow: { do: [{ grant: { call: 'access.grant' } }] } }, { quick: { wait: { minutes: 1 } } }];
     const { house, ada } = await open({ beside: [{ either: { fork: { compete: true, branches } } }] });
     house.provider.inject('ensurePresent', { kind: 'throttle' }, 5);
@@ -103,7 +103,7 @@ describe('access under bad luck', () => {
     expect(house.provider.held()).toEqual([]);
   });
 
-  it('locks grants before entitlements when it records a revocation, as everybody does', async () => {
+  it('locks grants before entitlements when it records a revocation, as every other verb does', async () => {
     const { house, ada } = await open();
     const { sql } = house.database;
     await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
@@ -113,7 +113,7 @@ describe('access under bad luck', () => {
     await locker`select 1 from grants for update`;
     const revoking = house.work();
     await someoneWaits(house);
-    // Else this would be a deadlock with whoever ends the same grant now.
+    // Else this would be a deadlock with another end of the same grant.
     await locker`select 1 from entitlements for update nowait`;
     await locker`commit`;
     locker.release();
@@ -132,7 +132,7 @@ describe('access under bad luck', () => {
     const execution = await getExecution(ada, { id });
     expect(execution).toMatchObject({
       status: 'faulted',
-      error: { detail: expect.stringContaining('The provider refuses') },
+      error: { detail: expect.stringContaining('The provider rejects') },
     });
     expect(execution.grants.map(({ state }) => state)).toEqual(['gone', 'gone', 'gone']);
     expect(house.provider.held()).toEqual([]);
@@ -176,7 +176,7 @@ describe('access under bad luck', () => {
     expect(house.provider.held()).toEqual([]);
   });
 
-  it('revokes again when the provider says it still holds what it was told to take away', async () => {
+  it('revokes again when the provider says it still holds what it was told to revoke', async () => {
     const { house, ada } = await open();
     house.provider.inject('ensureAbsent', { kind: 'fails-later' }, 3);
     const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });

@@ -111,7 +111,7 @@ describe('a way for the revocation is kept open', () => {
     expect(kept.calls).toHaveLength(length);
   });
 
-  it('whatever another provider does: one that hangs is called once, and delays nothing', async () => {
+  it('is called although another provider hangs, which is called once and delays nothing', async () => {
     await ask(cast.house, cast.ada, { workflow: 'automatic' });
     await ask(cast.house, cast.ada, { workflow: 'automatic', role: 'elsewhere' });
     kept.calls.length = 0;

@@ -55,7 +55,7 @@ describe('a provider that cannot report whether the access is held', () => {
 
   it('does not settle a grant: it is active when the provider says so (R6)', async () => {
     const { house, ada } = await open();
-    // The provider takes the grant call and does nothing; the look before the intent says no, the one after it nothing.
+    // The provider takes the grant call and does nothing; the look before the intent finds no access, the one after it cannot tell.
     house.provider.inject('ensurePresent', { kind: 'fails-later' });
     const gate = gateOf(house, 'ensurePresent');
     const id = await request(ada, { workflow: 'automatic', duration: 'PT30M' });

@@ -150,7 +150,7 @@ describe('access of all people', () => {
     expect([holds('ada'), holds('alan')]).toEqual([false, false]);
   });
 
-  it('ends open requests as well when that is asked for', async () => {
+  it('ends open requests as well when that is requested', async () => {
     const { house, ada, grace } = cast;
     const held = await hold(ada);
     const waiting = await ask(house, ada);

@@ -119,7 +119,7 @@ describe('changes of the configuration', () => {
     await expect(compareConfigurations(otto, { version: '2' })).rejects.toMatchObject({ code: 'invalid' });
   });
 
-  it('show no secret, under whatever key of a provider, a service or a workflow it stands', async () => {
+  it('show no secret, under any key of a provider, a service or a workflow', async () => {
     const { sql } = cast.house.database;
     const secrets = ['hunter2', 'plain-in-odd-key', 'Bearer abc', 'p4ss', 'in-a-list', 'T0KEN'];
     const store = (version: number, suffix: string) => sql`

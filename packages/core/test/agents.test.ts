@@ -89,7 +89,7 @@ describe('an agent', () => {
     }
   });
 
-  it('is known by its credential until that ends, and nobody finds that in the database', async () => {
+  it('is known by its credential until that ends, and the credential is not in the database', async () => {
     const { credential, agent } = await enrol('build-3', 'PT1H');
     const { house } = cast;
     const tables = await Promise.all(

@@ -152,7 +152,7 @@ describe('an approval ends', () => {
     expect(holds()).toBe(true);
   });
 
-  it('is a refusal when it is refused, or not decided, the second time', async () => {
+  it('is a denial when it is denied, or not decided, the second time', async () => {
     const { house, ada, grace } = await open(staged({ timeout: 'PT4H' }));
     const refused = await approvedAndDown(cast as Cast, 2 * hour);
     expect(await deny(grace, refused)).toMatchObject({ status: 'denied' });

@@ -77,7 +77,7 @@ describe('a bulk decision', () => {
     expect((await getExecution(alan, { id: ids[1] ?? '' })).state).toBe('waiting_for_approval');
   });
 
-  it('refuses what has changed since it was shown, and decides the rest', async () => {
+  it('rejects what has changed since it was shown, and decides the rest', async () => {
     const cast = await open();
     const { house, ada, alan, grace } = cast;
     const ids = [await ask(house, ada), await ask(house, alan)];

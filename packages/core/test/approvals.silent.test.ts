@@ -32,14 +32,14 @@ describe('a decision while the target is silent', () => {
     expect(asked()).toBe(before);
   });
 
-  it('refuses the approval of somebody about whom nothing is known there', async () => {
+  it('rejects the approval of a person about whom nothing is known there', async () => {
     const id = await ask(cast.house, cast.ada);
     silence();
     await expect(approve(cast.grace, id)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await statusOf(cast.ada, id)).toBe('waiting');
   });
 
-  it('approves for somebody who was looked up there lately, without asking again', async () => {
+  it('approves for a person who was looked up there lately, without asking again', async () => {
     const { house, ada, grace } = cast;
     await approve(grace, await ask(house, ada));
     const id = await ask(house, ada);
@@ -49,7 +49,7 @@ describe('a decision while the target is silent', () => {
     expect(asked()).toBe(before);
   });
 
-  it('approves in another process for somebody who was looked up within the last day, and not after it', async () => {
+  it('approves in another process for a person who was looked up within the last day, and not after it', async () => {
     const { house, ada, grace } = cast;
     await approve(grace, await ask(house, ada));
     const id = await ask(house, ada);
@@ -66,7 +66,7 @@ describe('a decision while the target is silent', () => {
     await Promise.all([other.close(), third.close()]);
   });
 
-  it('asks again about somebody whose address has changed since', async () => {
+  it('asks again about a person whose address has changed since', async () => {
     const { house, ada, grace } = cast;
     await approve(grace, await ask(house, ada));
     const id = await ask(house, ada);
@@ -75,7 +75,7 @@ describe('a decision while the target is silent', () => {
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('never lets somebody decide who is known to be the one that would be elevated', async () => {
+  it('never lets a person decide who is known to be the one that would be elevated', async () => {
     const { house, ada, grace } = cast;
     await approve(grace, await ask(house, ada));
     const id = await ask(house, ada);

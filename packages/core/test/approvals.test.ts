@@ -63,7 +63,7 @@ describe('approvals', () => {
     ]);
   });
 
-  it('two refusals it takes, when the rule says two', async () => {
+  it('takes two denials, when the rule says two', async () => {
     const { house, ada, grace, alan } = await open(staged({ count: 1, refusals: 2 }));
     const first = await ask(house, ada);
     expect(await deny(grace, first)).toMatchObject({ status: 'open' });
@@ -73,7 +73,7 @@ describe('approvals', () => {
     expect(await approve(alan, second)).toMatchObject({ status: 'approved' });
   });
 
-  it('knows an approver by their address in any case, and nobody by a part of it', async () => {
+  it('knows an approver by their address in any case, and no one by a part of it', async () => {
     const { house, ada, grace, alan } = await open(staged({ approvers: { users: ['GRACE@Example.com'] } }));
     const id = await ask(house, ada);
     expect((await listInbox(grace)).approvals).toHaveLength(1);
@@ -82,7 +82,7 @@ describe('approvals', () => {
     expect(await approve(grace, id)).toMatchObject({ status: 'approved' });
   });
 
-  it('lets nobody decide who would be elevated, whoever asked', async () => {
+  it('lets no person decide who would be elevated, also when another person requested it', async () => {
     const { house, ada, grace, alan } = await open(
       staged({}, { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } }),
     );
@@ -94,7 +94,7 @@ describe('approvals', () => {
     await house.work();
     expect(house.provider.holds('grace@example.com', access)).toBe(true);
     expect(holds()).toBe(false);
-    // Nobody else may ask for others, and nobody may ask for somebody unknown.
+    // No one else may request others, and no one may request a person unknown.
     const alone = { role: 'reader', reason: 'r', workflow: 'approved' };
     await expect(requestElevation(alan, { ...alone, identities: ['grace@example.com'] })).rejects.toMatchObject({
       code: 'forbidden',
@@ -126,7 +126,7 @@ describe('approvals', () => {
     }
   });
 
-  it('refuses the grant after a refusal, when the author forgot the switch', async () => {
+  it('rejects the grant after a denial, when the author forgot the switch', async () => {
     const { house, ada, grace } = await open(catalogWith({ careless: [{ approve: stage() }, grant, hold] }));
     const refused = await ask(house, ada, { workflow: 'careless' });
     await deny(grace, refused);
@@ -145,7 +145,7 @@ describe('approvals', () => {
     });
   });
 
-  it('takes two approvals in one workflow, and any refusal is one', async () => {
+  it('takes two approvals in one workflow, and a single denial', async () => {
     const second = { call: 'access.approve', with: { stages: [{ approvers: { users: ['alan@example.com'] } }] } };
     const { house, ada, grace, alan } = await open(
       catalogWith({ twice: [{ first: stage() }, { second }, grant, hold] }),
@@ -171,7 +171,7 @@ describe('approvals', () => {
     });
   });
 
-  it('withdraws an approval whose task timed out: nobody can give it later, and nothing is granted on it', async () => {
+  it('withdraws an approval whose task timed out: no one can give it later, and nothing is granted on it', async () => {
     const guarded = {
       try: [{ approve: { ...stage(), timeout: { after: 'PT10M' } } }],
       catch: { do: [{ note: { set: { late: true } } }] },
@@ -230,7 +230,7 @@ describe('approvals', () => {
     });
   });
 
-  it('decides for exactly what was shown: another digest, a late and a second answer are refused', async () => {
+  it('decides for exactly what was shown: another digest, a late and a second answer are rejected', async () => {
     const { house, ada, grace } = await open(staged({ timeout: 'PT10M' }));
     const id = await ask(house, ada);
     const decide = (request_digest?: string) =>
@@ -242,7 +242,7 @@ describe('approvals', () => {
     expect((await getExecution(ada, { id })).approvals).toMatchObject([{ status: 'expired', decisions: [] }]);
   });
 
-  it('is never decided by its requester, whatever rule names them', async () => {
+  it('is never decided by its requester, by whichever rule they are named', async () => {
     const { house, ada, alan } = await open(
       staged({ approvers: { users: ['alan@example.com'], groups: ['approvers', 'engineers'] } }),
     );

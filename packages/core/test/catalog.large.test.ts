@@ -160,7 +160,7 @@ describe('what is done in pieces is what the whole is', () => {
     ['a text', 'roles'],
     ['a list', [role]],
     ['an empty mapping', {}],
-    ['sections that are none', { providers: 'none', roles: [role], workflows: null }],
+    ['sections of another type', { providers: 'none', roles: [role], workflows: null }],
     ['unknown keys everywhere', { rolls: {}, server: { a: 1 }, roles: { a: { ...role, b: 1 } }, services: { c: {} } }],
     ['names that cannot be', { roles: { '-a': role, '': role, ['__proto__']: role }, providers: { 'a b': {} } }],
     [

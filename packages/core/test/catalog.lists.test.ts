@@ -25,7 +25,7 @@ function changed(edit: (document: Document) => void): Document {
 }
 
 describe('lists of a stored catalog', () => {
-  it('are ordered by name, whatever order the database keeps its keys in', async () => {
+  it('are ordered by name, in any order of the keys in the database', async () => {
     // As jsonb keeps them, the shortest name comes first.
     const names = ['billing-read-only', 'admin-all', 'root', 'z'];
     const catalog = changed((document) => {
@@ -58,7 +58,7 @@ describe('a role whose workflow is disabled', () => {
     };
   });
 
-  it('is refused with the reason, and never granted through its next workflow instead', async () => {
+  it('is rejected with the reason, and never granted through its next workflow instead', async () => {
     await using cast = await openCast({ catalog: disabled });
     const { ada, house } = cast;
     for (const workflow of [undefined, 'approved']) {

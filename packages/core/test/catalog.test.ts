@@ -34,7 +34,7 @@ const approveWith = (stages: unknown) =>
     };
   });
 
-describe('a configuration is refused whole, and every fault is named with its path', () => {
+describe('a configuration is rejected whole, and every fault is named with its path', () => {
   it('is taken when it is right', async () => {
     expect(await issuesOf(base())).toEqual([]);
   });
@@ -77,7 +77,7 @@ describe('a configuration is refused whole, and every fault is named with its pa
       /^roles\.reader\.workflows\[1\]: there is no workflow "nothing"/,
     ],
     [
-      'a role that inherits from nobody',
+      'a role that inherits from a role that does not exist',
       role({ inherits: ['memory:read', 'ghost'] }),
       /^roles\.reader\.inherits\[1\]: there is no role "ghost"/,
     ],
@@ -103,7 +103,7 @@ describe('a configuration is refused whole, and every fault is named with its pa
       role({ default_duration: 'PT9H' }),
       /^roles\.reader\.default_duration: is longer/,
     ],
-    ['a pattern that is none', role({ reason: { pattern: '(' } }), /^roles\.reader\.reason\.pattern: /],
+    ['a pattern that is not valid', role({ reason: { pattern: '(' } }), /^roles\.reader\.reason\.pattern: /],
     [
       'a name that could be a path',
       changed((document) => void (document.roles['../x'] = document.roles.reader as object)),
@@ -152,7 +152,7 @@ describe('a configuration is refused whole, and every fault is named with its pa
       /^workflows\.approved\.workflow\/do\/0\/decide\/switch\/0\/no\/when: the expression "\.approved ==" is not valid jq/,
     ],
     [
-      'a workflow that is none',
+      'a workflow that is not an object',
       changed((document) => void (document.workflows.approved = { workflow: { do: [] } })),
       /^workflows\.approved\.workflow/,
     ],
@@ -167,7 +167,7 @@ describe('a configuration is refused whole, and every fault is named with its pa
       /^workflows\.approved\.workflow\/do\/0\/x/,
     ],
     [
-      'an approval by nobody',
+      'an approval without approvers',
       approveWith([{ approvers: {} }]),
       /^workflows\.approved\.workflow\/do\/0\/approve\/with\/stages\/0\/approvers: must name at least one/,
     ],
@@ -257,7 +257,7 @@ describe('inheritance', () => {
     );
   });
 
-  it('takes a denial of a parent with it, whoever allows', async () => {
+  it('takes a denial of a parent with it, also beside an allowance', async () => {
     const roles = {
       child: { inherits: ['parent'], permissions: { allow: ['x', 'y'] } },
       parent: { inherits: ['memory:a'], permissions: { deny: ['x'] } },
@@ -282,7 +282,7 @@ describe('inheritance', () => {
 });
 
 describe('versions', () => {
-  it('rise by one with each change, whoever applies it at once, and a refusal changes nothing', async () => {
+  it('rise by one with each change, also when several apply it at once, and a rejection changes nothing', async () => {
     await using database = await createTestDatabase();
     const apply = (document: unknown) => applyCatalog(database.db, { document, source: 'test' }, options);
     const first = await Promise.all(Array.from({ length: 10 }, () => apply(base())));
@@ -333,7 +333,7 @@ describe('can', async () => {
   const seen = (actor: Actor) =>
     [...roles.values()].filter((one) => can(actor, 'request', { role: one })).map(({ name }) => name);
 
-  it('shows a role to its audience, and one without an audience to everybody who is signed in', async () => {
+  it('shows a role to its audience, and one without an audience to everyone who is signed in', async () => {
     expect(seen(somebody('ada@example.com', ['engineers']))).toEqual(['named', 'open', 'reader']);
     expect(seen(somebody('x@example.com', ['Engineers', 'engineers ']))).toEqual(['open']);
     expect(seen(somebody('ada@example.com.evil', []))).toEqual(['open']);
@@ -348,7 +348,7 @@ describe('can', async () => {
     expect(can({ kind: 'system', name: 's' }, 'view', { role: reader })).toBe(false);
   });
 
-  it('shows a workflow to whoever may ask for a role that uses it', async () => {
+  it('shows a workflow to the people who may request a role that uses it', async () => {
     const mayView = (actor: Actor, name: string) => {
       const workflow = workflows.get(name);
       return workflow !== undefined && can(actor, 'view', { workflow, roles: roles.values() });

@@ -54,7 +54,7 @@ describe('comments on a request', () => {
     }
   });
 
-  it('are written by nobody else: a stranger learns nothing, and the other side cannot speak for one', async () => {
+  it('are written by no one else: a stranger learns nothing, and the other side cannot speak for one', async () => {
     const { ada, grace, mallory } = cast;
     for (const known of [id, (await getExecution(ada, { id })).approvals[0]?.id ?? '']) {
       await expect(say(mallory, known)).rejects.toMatchObject({ code: 'not_found' });

@@ -47,7 +47,7 @@ const issuesOf = async (attempt: Promise<unknown>) => {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof AccessError)) throw new Error(`expected a refusal, got ${String(error)}`);
+  if (!(error instanceof AccessError)) throw new Error(`expected a rejection, got ${String(error)}`);
   return [error.code, ...(error.issues ?? []).map(({ path }) => path)];
 };
 
@@ -65,7 +65,7 @@ describe('a dynamic request', () => {
   const request = (person: Person, asked: DynamicRequest) =>
     requestDynamicElevation(person, { providers: ['memory'], reason: 'a ticket', ...asked });
 
-  it('is put to approvers as exactly what it would grant, is granted after it, and taken away', async () => {
+  it('is put to approvers as exactly what it would grant, is granted after it, and revoked', async () => {
     const { house, ada, grace } = cast;
     const { output } = await request(ada, {
       permissions: ['reports.read', ' deploy'],
@@ -130,7 +130,7 @@ describe('a dynamic request', () => {
     ['another case of what is listed', 'Deploy'],
     ['another provider’s permission', 'other.only'],
     ['a line break', 'deploy\nadmin'],
-  ])('is refused for %s, naming the field', async (_what, permission) => {
+  ])('is rejected for %s, naming the field', async (_what, permission) => {
     expect(await issuesOf(request(cast.ada, { permissions: ['deploy', permission] }))).toEqual([
       'invalid',
       'permissions[1]',
@@ -139,7 +139,7 @@ describe('a dynamic request', () => {
     expect(await issuesOf(request(cast.ada, { groups: ['read', permission] }))).toEqual(['invalid', 'groups[1]']);
   });
 
-  it('is refused for denied groups, for resources without bounds, and for nothing at all', async () => {
+  it('is rejected for denied groups, for resources without bounds, and for nothing at all', async () => {
     expect(await issuesOf(request(cast.ada, { groups: ['on-call-db', 'memory:On-Call-ROOT'] }))).toEqual([
       'invalid',
       'groups[1]',
@@ -171,7 +171,7 @@ describe('a dynamic request', () => {
     expect(status).toBe('pending');
   });
 
-  it('is for those who are named, where there are bounds; the two refusals look alike', async () => {
+  it('is for those who are named, where there are bounds; the two rejections look alike', async () => {
     const { ada, grace, mallory } = cast;
     const deploy = { permissions: ['deploy'] };
     for (const [person, provider] of [
@@ -194,7 +194,7 @@ describe('a dynamic request', () => {
     ]);
   });
 
-  it('is for others only where the bounds name the asker as a delegate, in `identities` as in `users`', async () => {
+  it('is for others only where the bounds name the requester as a delegate, in `identities` as in `users`', async () => {
     const { house, ada, alan, grace } = cast;
     for (const field of ['identities', 'users']) {
       const asked = request(ada, { permissions: ['deploy'], [field]: ['grace@example.com'] });
@@ -210,13 +210,13 @@ describe('a dynamic request', () => {
       users: ['grace@example.com', 'ada@example.com'],
     });
     await house.work();
-    // Whoever would be elevated never decides, and neither does whoever asks.
+    // The person who would be elevated never decides, and neither does the requester.
     await expect(approve(grace, output.execution_id)).rejects.toMatchObject({ code: 'forbidden' });
     await expect(approve(alan, output.execution_id)).rejects.toMatchObject({ code: 'forbidden' });
     expect(house.provider.held()).toEqual([]);
   });
 
-  it('has no way round its approvers: a workflow that the bounds do not list is refused, and so is its name as a role', async () => {
+  it('has no way round its approvers: a workflow that the bounds do not list is rejected, and so is its name as a role', async () => {
     const { ada } = cast;
     expect(await issuesOf(request(ada, { permissions: ['deploy'], workflow: 'automatic' }))).toEqual([
       'invalid',
@@ -248,7 +248,7 @@ it('bounds that were narrowed while a request waited count: what was approved is
   expect(await getExecution(ada, { id: output.execution_id })).toMatchObject({ status: 'faulted' });
 });
 
-it('a workflow that the bounds or the role list no longer grants nothing any more, whatever it waits for', async () => {
+it('a workflow that the bounds or the role list no longer grants nothing any more, whichever step it waits for', async () => {
   await using cast = await openCast({ catalog: catalogOf({ ...bounds, workflows: ['automatic', 'approved'] }) });
   const { house, ada } = cast;
   house.provider.down = true;
@@ -280,7 +280,7 @@ describe('bounds in the configuration', () => {
     return result.ok ? [] : result.issues.map(({ path }) => path);
   };
 
-  it('are refused where they are unsound, naming the key', async () => {
+  it('are rejected where they are unsound, naming the key', async () => {
     expect(await issues(bounds)).toEqual([]);
     expect(await issues({ ...bounds, requesters: {} })).toEqual(['providers.p.dynamic.requesters']);
     expect(await issues({ ...bounds, requesters: undefined })).toEqual(['providers.p.dynamic.requesters']);
@@ -291,7 +291,7 @@ describe('bounds in the configuration', () => {
     expect(await issues({ ...bounds, anything: 'else' })).toEqual(['providers.p.dynamic.anything']);
   });
 
-  it('that the connector cannot grant are refused', async () => {
+  it('that the connector cannot grant are rejected', async () => {
     const postgres = { provider: 'postgres', config: { url: 'postgres://belay@127.0.0.1/target', identity: 'email' } };
     const groups = { ...bounds, permissions: {}, groups: { allow: ['reporting_*'], deny: ['reporting_owner'] } };
     expect(await issues(groups, postgres)).toEqual([]);
@@ -304,7 +304,7 @@ describe('bounds in the configuration', () => {
   });
 });
 
-it('is refused when it comes to more than anybody could look at, and more than a statement takes', async () => {
+it('is rejected when it comes to more than anyone could look at, and more than a statement takes', async () => {
   const people = ['ada', 'grace', 'alan', 'mallory', ...Array.from({ length: 100 }, (_, index) => `p${index}`)];
   await using cast = await openCast({ catalog: catalogOf(), people });
   const asked = {

@@ -156,7 +156,7 @@ describe('a keyring that a key management service guards', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  it('takes no key that somebody else put there, whatever wrapped it', async () => {
+  it('takes no key that another person put there, however it was wrapped', async () => {
     await startProcess();
     const { service } = await wrappingBy();
     const planted = await service.wrap(randomBytes(32), new AbortController().signal);
@@ -181,7 +181,7 @@ describe('a keyring that a key management service guards', () => {
     expect((await rows()).filter(({ retired_at }) => retired_at === null)).toHaveLength(2);
   });
 
-  it('asks nobody for a key that is in no row, and not again and again for one that cannot be unwrapped', async () => {
+  it('asks no service for a key that is in no row, and not again and again for one that cannot be unwrapped', async () => {
     const keyring = await startProcess();
     kms.asked.length = 0;
     for (const kid of ['AAAAAAAA', 'short', `x'; drop table`, '__proto__']) {
@@ -211,7 +211,7 @@ describe('the health of encryption', () => {
     expect([broken.status, broken.services.encryption]).toEqual(['unhealthy', 'unhealthy']);
   });
 
-  it('is degraded while its service does not answer or refuses, asked at most every half minute', async () => {
+  it('is degraded while its service does not answer or rejects, asked at most every half minute', async () => {
     const keyring = await startProcess();
     const { service } = await wrappingBy();
     const { log } = house.ctx;
@@ -237,7 +237,7 @@ describe('the health of encryption', () => {
     expect(await look()).toEqual(['healthy', 'healthy']);
   });
 
-  it('waits for nobody who never answers', async () => {
+  it('waits for no service that never responds', async () => {
     const { log } = house.ctx;
     const never = () => new Promise<never>(() => {});
     const health = createProbe({ name: 'the vault', check: never, log, now: () => time });
@@ -247,7 +247,7 @@ describe('the health of encryption', () => {
       'degraded: it does not respond',
       'degraded: it does not respond',
     ]);
-    // Whoever asks a service in another way is held to the limit of /health itself.
+    // Checks of a service that come another way keep the limit of /health itself.
     const late = await ask({ ...house.ctx, vault: { configured: () => true, health: never } });
     expect([late.status, late.services.vault]).toEqual(['degraded', 'unhealthy: no response in time']);
     expect(said).toContain('the vault is not healthy');

@@ -99,7 +99,7 @@ describe('a claim of a step whose answer is lost', () => {
     },
   );
 
-  it('is given back when it was committed with a grant that was refused', async () => {
+  it('is given back when it was committed with a grant that was rejected', async () => {
     cast.house.provider.put('ada@example.com', access);
     const { db, lost } = losingTheAnswer(cast.ada.db, leasedStep);
     const worker = withPlaces({ ...cast.ada, db }, 2);

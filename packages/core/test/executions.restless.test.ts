@@ -103,7 +103,7 @@ describe('an execution that never rests', () => {
     expect(left).toHaveLength(0);
   });
 
-  it('is cancelled by everybody who asks, while workers take its turns', async () => {
+  it('is cancelled by each of several calls, while workers take its turns', async () => {
     await using cast = await openCast({ time: null, catalog: catalogWith({ endless: [endless] }), timing: turn });
     const { house, ada } = cast;
     const ids = await Promise.all(Array.from({ length: 20 }, () => request(ada, { workflow: 'endless' })));

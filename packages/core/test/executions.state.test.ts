@@ -55,7 +55,7 @@ describe('the state of a request', () => {
     expect(await stateOf(id)).toBe('ended');
   });
 
-  it('tells a refusal, no decision in time, a cancellation, a termination and a fault apart', async () => {
+  it('tells a denial, no decision in time, a cancellation, a termination and a fault apart', async () => {
     const { house, ada, grace } = cast;
     const denied = await ask(house, ada);
     await deny(grace, denied);
@@ -79,7 +79,7 @@ describe('the state of a request', () => {
   it.each([
     ['cancelled', cancelExecution],
     ['terminated', terminateExecution],
-  ] as const)('is ending, not %s, as long as a call under way may have granted', async (state, end) => {
+  ] as const)('is ending, not %s, as long as a call in progress may have granted', async (state, end) => {
     const { house, ada } = cast;
     const { ctx, reached, open } = gateOf(house, 'ensurePresent', 'after');
     const id = await request(ada, { workflow: 'automatic' });

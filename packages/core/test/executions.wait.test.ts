@@ -82,7 +82,7 @@ it('a wait looks every 2.5 s at least, also where nothing but events is followed
   const pauses: number[] = [];
   const delay = async (milliseconds: number, signal?: AbortSignal) => {
     pauses.push(milliseconds);
-    // A long pause ends when somebody asks for it, and a short one at once.
+    // A long pause ends on demand, and a short one at once.
     await cast.ada.delay(milliseconds > 3_000 ? 60_000 : 1, signal);
   };
   const ada = { ...cast.ada, changes: undefined, delay };

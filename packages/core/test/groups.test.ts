@@ -25,7 +25,7 @@ const adam = { subject: 'adam', email: 'adam@corp.example', groups: ['approvers'
 const private_ = { subject: '583231', email: 'rita@home.example', groups: ['approvers', 'engineers', 'acme'] };
 
 describe('with two providers to sign in with, a group', () => {
-  it('of a stranger’s organization approves nothing, whatever it is called', async () => {
+  it('of a stranger’s organization approves nothing, under any name', async () => {
     await using doors = await openDoors({ corp: { groups: { allow: ['engineers', 'approvers'] } }, github: {} });
     const { house, signIn, corp, github } = doors;
     const id = await ask(house, await signIn(corp, { ...rita, email: 'rita@example.com' }));
@@ -82,7 +82,7 @@ describe('a change of which groups pass counts at once', () => {
     expect(await groups()).toEqual([]);
   });
 
-  it('for a request that is under way, and for what a program is told', async () => {
+  it('for a request that is in progress, and for what a program is told', async () => {
     await using doors = await openDoors({ corp: { groups: 'all' }, github: { groups: 'all' } });
     const { house, signIn, corp, github, configure } = doors;
     const me = await signIn(github, { ...private_, email: 'rita@example.com' });
@@ -126,7 +126,7 @@ describe('sign_in', () => {
     ['organizations', { organizations: [] }],
     ['groups', { groups: ['acme'] }],
     ['groups', { groups: [] }],
-  ])('refuses who does not meet %s, before anything is stored of them', async (condition, changed) => {
+  ])('rejects who does not meet %s, before anything is stored of them', async (condition, changed) => {
     await using doors = await openDoors({ github: { name: 'GitHub', sign_in: admits } });
     const { sql } = doors.house.database;
     const refused = doors.signIn(doors.github, { ...member, ...changed });
@@ -187,7 +187,7 @@ describe('sign_in', () => {
     await expect(exchangeLoginCode(house.ctx, { code, code_verifier: verifier })).rejects.toMatchObject({
       code: 'forbidden',
     });
-    // What they asked for before is theirs no more.
+    // What they requested before is theirs no more.
     const { token } = await createToken(house.operator(), {
       user: 'boss@corp.example',
       ttl: 'PT1H',
@@ -201,7 +201,7 @@ describe('sign_in', () => {
     expect((await verifyLogin(house.ctx, { token: me.token }))?.actor.id).toBe(me.actor.id);
   });
 
-  it('is asked for a session beside the login as well', async () => {
+  it('is requested for a session beside the login as well', async () => {
     await using doors = await openDoors({ corp: {}, github: { sign_in: { organizations: ['acme-labs'] } } });
     const { house, signIn, corp, github } = doors;
     const me = await signIn(corp, rita);
@@ -240,7 +240,7 @@ describe('a configuration', () => {
     );
   });
 
-  it('is refused with rules that are none, or where no person signs in', async () => {
+  it('is rejected with rules that are not valid, or where no person signs in', async () => {
     const github = { provider: 'github' };
     const rules = 'must be all, {allow: [group, …]} or {map: {their group: our group, …}}';
     for (const groups of ['none', ['a'], { allow: 'a' }, { allow: [], map: {} }, {}]) {
@@ -269,7 +269,7 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('is refused with an address that systems would compare differently', async () => {
+  it('is rejected with an address that systems would compare differently', async () => {
     const refused = (permissions: object) => issues({ github: { provider: 'github', permissions } });
     expect(await refused({ users: ['Rita@Example.com', 'élodie@example.com'] })).toEqual([]);
     for (const user of ['İvan@example.com', 'rita', 'straße@example.com', ' rita@example.com', '"rita"@example.com']) {

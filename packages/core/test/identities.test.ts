@@ -92,7 +92,7 @@ it('people and logins from before identities have theirs after the migration', a
   });
 });
 
-it('nobody approves access for themselves by coming as another of their identities', async () => {
+it('no one approves access for themselves by coming as another of their identities', async () => {
   const catalog = staged({}, { permissions: { delegates: { users: ['ada@example.com'] } } }) as { providers: object };
   await using cast = await openCast({
     catalog: { ...catalog, providers: { ...catalog.providers, hub: { provider: 'login', groups: 'all' } } },
@@ -109,7 +109,7 @@ it('nobody approves access for themselves by coming as another of their identiti
   expect(second?.actor).toMatchObject({ id: cast.grace.actor.id, email: known.email, groups: ['approvers'] });
   if (!second) return;
   await expect(approve(withActor(house.ctx, second.actor), id)).rejects.toMatchObject({ code: 'forbidden' });
-  // Whoever signs in with either is the same person, and Alan is another.
+  // The person who signs in with either is the same, and Alan is another.
   expect(await upsertUser(house.database.db, { ...known, id: newId() })).toMatchObject({ id: cast.grace.actor.id });
   expect(await approve(cast.alan, id)).toMatchObject({ status: 'approved' });
 });

@@ -116,7 +116,7 @@ describe('roles and resources that belong together stay together', () => {
     expect(await given(roles, 'two')).toEqual(['roles.base.resources.allow[1]: is not a resource (provider "k8s")']);
   });
 
-  it('refuses resources that go with nothing, and those of a provider that the role is not for', async () => {
+  it('rejects resources that go with nothing, and those of a provider that the role is not for', async () => {
     expect(await given({ base: shop, child: { inherits: ['base'], ...resources('dev') } }, 'child')).toEqual([
       'roles.child.resources: must be used with a role or a permission (provider "k8s")',
     ]);

@@ -135,13 +135,13 @@ function catalog(): object {
   };
 }
 
-describe('whatever happens, in whatever order', () => {
+describe('with any events, in any order', () => {
   let cast: Cast;
   let people: Person[];
   let played = 0;
   let refused = 0;
   let granted = 0;
-  /** What somebody else gave while we had no claim on it: never ours to take away. */
+  /** What another person gave while we had no claim on it: never ours to revoke. */
   const standing = new Set<string>();
   let sinceLanding = 0;
 
@@ -151,7 +151,7 @@ describe('whatever happens, in whatever order', () => {
     people = [ada, alan, await house.person('grace', ['approvers', 'engineers'])];
   });
   afterAll(async () => {
-    console.info(`invariants: seed ${seed}, ${played} operations, ${refused} verbs refused, ${granted} grants`);
+    console.info(`invariants: seed ${seed}, ${played} operations, ${refused} verbs rejected, ${granted} grants`);
     await cast[Symbol.asyncDispose]();
   });
 
@@ -162,7 +162,7 @@ describe('whatever happens, in whatever order', () => {
     return rows[index % Math.max(rows.length, 1)];
   }
 
-  /** A verb as somebody calls it; what is refused is refused by one of our own errors and nothing else. */
+  /** A verb as a person calls it; what is rejected is rejected by one of our own errors and nothing else. */
   async function act(verb: Verb, who: number, index: number): Promise<void> {
     const { house } = cast;
     const { sql } = house.database;
@@ -231,7 +231,7 @@ describe('whatever happens, in whatever order', () => {
     sinceLanding = 0;
   }
 
-  /** Somebody edits the provider behind our back. */
+  /** A person edits the provider behind our back. */
   async function edit(operation: { put: boolean; who: number; role: string }): Promise<void> {
     const { house } = cast;
     land();
@@ -286,7 +286,7 @@ describe('whatever happens, in whatever order', () => {
     standing.clear();
   }
 
-  it('no access without a claim, no claim without an end, and nobody approves their own', {
+  it('no access without a claim, no claim without an end, and no one approves their own', {
     timeout: long ? 1_800_000 : 120_000,
   }, async () => {
     await fc.assert(

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPeopleProvider, type PeopleProvider, type Told } from './support/people-provider.js';
 import { type Cast, catalogWith, hour, minute, openCast, second } from './support/stories.js';
 
-/** Logins end: by the clock, by the provider's word, and with the groups that the provider has taken away. */
+/** Logins end: by the clock, by the provider's word, and with the groups that the provider has revoked. */
 
 const approver: Told = { subject: 'gail', email: 'gail@example.com', groups: ['approvers'] };
 const day = 24 * hour;
@@ -135,8 +135,8 @@ describe('the absolute end of a login', () => {
 });
 
 describe('a provider that no longer honours a sign-in', () => {
-  it.each(['refuses to refresh', 'refuses the access token'])('and %s ends what hangs on it', async (how) => {
-    const token = await signIn(corp, approver, how === 'refuses to refresh' ? renewing : passing);
+  it.each(['rejects the refresh', 'rejects the access token'])('and %s ends what hangs on it', async (how) => {
+    const token = await signIn(corp, approver, how === 'rejects the refresh' ? renewing : passing);
     const other = await signIn(told, { subject: 'bo', email: 'bo@example.com' }, passing);
     corp.state.refresh = 'refuses';
     corp.state.reread = 'refuses';
@@ -169,7 +169,7 @@ describe('a provider that no longer honours a sign-in', () => {
 });
 
 describe('an approver who was removed from the group at the provider', () => {
-  /** A request of Ada's that waits for somebody of the approvers. */
+  /** A request of Ada's that waits for a person of the approvers. */
   async function ask(): Promise<string> {
     const { house, ada } = cast;
     const asked = await requestElevation(ada, { role: 'reader', reason: 'a look', duration: 'PT1H' });

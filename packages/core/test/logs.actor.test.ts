@@ -31,7 +31,7 @@ it('the log says who acted and whom it concerns, and has what a person did about
   // For the owner, with the steps that the workflow took at once.
   expect((await by(ada, 'GRACE@example.com')).filter((type) => !type.startsWith('io.'))).toEqual(['approval.decided']);
   expect(await by(grace, owner)).toEqual(['approval.decided']);
-  // Neither somebody who could have decided nor a bystander learns more.
+  // Neither a person who could have decided nor a bystander learns more.
   for (const person of [alan, mallory]) expect((await listLogs(person, { workflow_id: id })).logs).toEqual([]);
   expect(new Set(owners.map((entry) => JSON.stringify(entry))).size).toBe(owners.length);
 });

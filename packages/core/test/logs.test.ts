@@ -31,7 +31,7 @@ describe('entries from an agent', () => {
   afterEach(() => cast[Symbol.asyncDispose]());
   const rows = () => cast.house.database.sql`select * from ledger where type = 'agent.log' order by seq`;
 
-  it('are kept as the agent’s word, at our time, about nobody', async () => {
+  it('are kept as the agent’s word, at our time, about no person', async () => {
     const told = { ...entry, type: 'access.granted', provider: 'memory', workflow_id: cast.ada.actor.id };
     expect(await recordLogs(agent, { entries: [told, { ...entry, level: 'error' }] })).toEqual({ accepted: 2 });
     expect([...(await rows())]).toMatchObject([
@@ -126,7 +126,7 @@ describe('the logs of a person', () => {
     return logs;
   }
 
-  it('are their own and what concerns everybody: nothing of others, of agents or of operators', async () => {
+  it('are their own and what concerns everyone: nothing of others, of agents or of operators', async () => {
     const { ada, mallory } = cast;
     const all = await everything(ada);
     expect(new Set(all.map(({ owner }) => owner))).toEqual(new Set([ada.actor.email, '']));
@@ -139,7 +139,7 @@ describe('the logs of a person', () => {
     expect((await everything(ada, { workflow_id: String(id) })).length).toBeGreaterThan(3);
   });
 
-  it('are the newest 500 in the list, and all of them in the export, each once, whatever the page', async () => {
+  it('are the newest 500 in the list, and all of them in the export, each once, with pages of any size', async () => {
     const { ada } = cast;
     const { logs } = await listLogs(ada, {});
     expect(logs).toHaveLength(500);

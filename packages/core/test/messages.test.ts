@@ -135,7 +135,7 @@ describe('a message about a request', () => {
     expect(message()).toBeDefined();
   });
 
-  it('is given up when the provider refuses it, which the ledger says', async () => {
+  it('is given up when the provider rejects it, which the ledger says', async () => {
     const { house, ada } = await open();
     house.provider.inject('deliver', { kind: 'refuse' });
     const id = await ask(house, ada);
@@ -287,7 +287,7 @@ describe('a message about a request', () => {
     expect(house.provider.messages[1]?.actions.map(({ kind }) => kind)).toEqual(['link']);
   });
 
-  it('takes no decision of somebody who was stopped, or has not signed in for longer than a login lasts', async () => {
+  it('takes no decision of a person who was stopped, or has not signed in for longer than a login lasts', async () => {
     const { house, ada, grace } = await open();
     const id = await ask(house, ada);
     await stopUser(house.operator(), { user: grace.actor.email, reason: 'has left' });

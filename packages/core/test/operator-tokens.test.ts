@@ -146,7 +146,7 @@ describe('a token for an address', () => {
     'rita',
     '"rita"@example.com',
     'rita@example.com,adam@example.com',
-  ])('is refused for %s, which cannot be compared', async (user) => {
+  ])('is rejected for %s, which cannot be compared', async (user) => {
     await using doors = await openDoors(sole);
     await expect(make(doors, user)).rejects.toMatchObject({
       code: 'invalid',

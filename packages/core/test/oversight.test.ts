@@ -122,7 +122,7 @@ describe('administrators and auditors', () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ['a list of nobody', { administrators: {} }, /^access\.administrators: must name at least one .*remove the key/],
+    ['an empty list', { administrators: {} }, /^access\.administrators: must name at least one .*remove the key/],
     ['an empty list', { auditors: { groups: [] } }, /^access\.auditors: must name at least one/],
     ['a key that is not there', { admins: { groups: ['a'] } }, /^access\.admins: is not a known key/],
     [

@@ -36,7 +36,7 @@ describe('an entitlement is what its pin says', () => {
     ]);
   });
 
-  it('revokes what was granted, whatever the labels of the row say', async () => {
+  it('revokes what was granted, also when the labels of the row say something else', async () => {
     const { house, ada } = await open();
     const id = await ask(house, ada, automatic);
     expect(holds()).toBe(true);

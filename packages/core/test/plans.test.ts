@@ -43,7 +43,9 @@ const big = [
   'reviews',
 ];
 
-/** Tables as they are after years, around the rows that the test works on: one entitlement is everybody's favourite. */
+const rule = JSON.stringify({ users: [], groups: ['approvers'], count: 1, refusals: 1 });
+
+/** Tables as they are after years, around the rows that the test works on: one entitlement is everyone's favourite. */
 const years = (hot: string, like: string, ada: string) => `
   set session_replication_role = replica;
   create temp table people as select n, gen_random_uuid() as id from generate_series(1, 5000) n;
@@ -74,7 +76,7 @@ const years = (hot: string, like: string, ada: string) => `
       app_now() - interval '400 days', app_now() - interval '399 days', app_now() - n * interval '10 minutes', app_now() - n * interval '9 minutes'
     from runs where n > 20000;
   insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at, closed_at)
-    select gen_random_uuid(), id, 'filler', '{"users": [], "groups": ["approvers"], "count": 1, "refusals": 1}', '[]', '{"role": "reader", "reason": "", "duration": 60000, "requester": {}, "grants": []}', 'filler',
+    select gen_random_uuid(), id, 'filler', '${rule}', '[]', '{"role": "reader", "reason": "", "duration": 60000, "requester": {}, "grants": []}', 'filler',
       case when n % 500 = 0 then 'open' else 'approved' end, app_now() + interval '1 day', null from runs where n <= 20000 or n % 500 = 0;
   insert into approval_audience (kind, name, approval_id) select 'group', 'approvers', id from approvals where status = 'open' on conflict do nothing;
   insert into approval_audience (kind, name, approval_id) select 'group', 'others', gen_random_uuid() from runs;
@@ -253,7 +255,7 @@ describe('with years of history, everything is found by an index', () => {
     ).toEqual({});
   });
 
-  it('the last one out, with everybody before it still to be told', async () => {
+  it('the last one out, with everyone before it still to be told', async () => {
     const { house } = cast;
     await house.database.advance(3 * 60 * minute);
     const started = performance.now();

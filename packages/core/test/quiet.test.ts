@@ -59,7 +59,7 @@ function openServer({ house }: Cast) {
   return { counted, rest, as, [Symbol.asyncDispose]: () => client.close() };
 }
 
-describe('an elevation that nobody has to approve', () => {
+describe('an elevation that no one has to approve', () => {
   let cast: Cast;
   beforeEach(async () => {
     cast = await openCast({ catalog: catalogWith({ fleeting: [{ grant: { call: 'access.grant' } }] }) });

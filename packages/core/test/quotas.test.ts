@@ -60,7 +60,7 @@ describe('what one person may have at a time', () => {
     for (let made = 1; made < 20; made += 1) await request(ada, { workflow: 'pause' });
     expect(await keyed('first')).toEqual(first);
     await expect(keyed('another')).rejects.toMatchObject(refusal);
-    // The refused key was not used up.
+    // The rejected key was not used up.
     await cancelExecution(ada, { id: first.output.execution_id });
     await cast.house.work();
     expect((await keyed('another')).status).toBe('pending');
@@ -190,7 +190,7 @@ describe('the inbox of an approver', () => {
     expect((await listInbox(grace, { id })).approvals).toEqual([]);
   });
 
-  it('tells nothing of what does not wait for the caller, and refuses cursors of others', async () => {
+  it('tells nothing of what does not wait for the caller, and rejects cursors of others', async () => {
     const { ada, mallory, grace } = cast;
     const id = await flood(ada, 2);
     expect(await listInbox(mallory, { id })).toEqual({ approvals: [], next: null, total: 0, requesters: [] });

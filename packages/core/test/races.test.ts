@@ -105,7 +105,7 @@ describe('races', () => {
     }
   });
 
-  it('an approval at the very moment the time is over is refused', async () => {
+  it('an approval at the very moment the time is over is rejected', async () => {
     const { house, ada, grace, alan } = cast;
     const id = await ask(house, ada);
     await house.database.advance(24 * hour);
@@ -145,7 +145,7 @@ describe('races', () => {
     expect(holds()).toBe(false);
   });
 
-  it('an intent that meets a revocation under way is granted after it', async () => {
+  it('an intent that meets a revocation in progress is granted after it', async () => {
     const { house, ada } = cast;
     for (let round = 0; round < 5; round += 1) {
       const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
@@ -189,7 +189,7 @@ describe('races', () => {
       return getExecution(ada, { id });
     };
 
-    it('a role that was widened is refused: it is not what was approved', async () => {
+    it('a role that was widened is rejected: it is not what was approved', async () => {
       const execution = await approved(() =>
         cast.house.applyCatalog(catalogWith({}, { inherits: ['memory:read', 'memory:write'] })),
       );
@@ -201,12 +201,12 @@ describe('races', () => {
       expect(cast.house.provider.held()).toEqual([]);
     });
 
-    it('a role that was narrowed to something else is refused too', async () => {
+    it('a role that was narrowed to something else is rejected too', async () => {
       const execution = await approved(() => cast.house.applyCatalog(catalogWith({}, { inherits: ['memory:other'] })));
       expect(execution).toMatchObject({ status: 'faulted', grants: [] });
     });
 
-    it('a role that was removed is refused', async () => {
+    it('a role that was removed is rejected', async () => {
       const { roles: _roles, ...rest } = catalogWith({}) as { roles: unknown };
       expect(await approved(() => cast.house.applyCatalog(rest))).toMatchObject({
         status: 'faulted',
@@ -215,7 +215,7 @@ describe('races', () => {
       });
     });
 
-    it('a role that was switched off, or shortened, is refused', async () => {
+    it('a role that was switched off, or shortened, is rejected', async () => {
       expect(await approved(() => cast.house.applyCatalog(catalogWith({}, { enabled: false })))).toMatchObject({
         status: 'faulted',
         grants: [],
@@ -225,7 +225,7 @@ describe('races', () => {
       expect(await approved(() => cast.house.applyCatalog(shorter))).toMatchObject({ status: 'faulted', grants: [] });
     });
 
-    it('an owner who has left the group of the role is refused', async () => {
+    it('an owner who has left the group of the role is rejected', async () => {
       const { house, ada } = cast;
       const { id, email, name, provider, subject } = ada.actor;
       const set = (groups: string[]) => upsertUser(house.database.db, { id, email, name, provider, subject, groups });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createPeopleProvider } from './support/people-provider.js';
 import { catalogWith, openCast } from './support/stories.js';
 
-/** What comes of a sign-in by a provider that says this of somebody, and whom it is known for here. */
+/** What comes of a sign-in by a provider that says this of a person, and whom it is known for here. */
 async function signIn(told: { subject: string; email: string; groups?: string[] }) {
   const idp = createPeopleProvider('idp');
   const catalog = catalogWith({}) as { providers: object };
@@ -33,7 +33,7 @@ it.each([
   ['a zero byte', { subject: 'ada\u0000', email: 'x@example.com' }],
   ['half a character', { email: 'x@example.com', groups: ['a\ud800'] }],
   ['no end', { subject: 'x'.repeat(2_000), email: 'x@example.com' }],
-])('nobody comes in who is told with %s', async (_what, told) => {
+])('signs in no person who is described with %s', async (_what, told) => {
   expect(await signIn({ subject: 'strange', ...told })).toEqual({ outcome: 'forbidden', known: [] });
 });
 

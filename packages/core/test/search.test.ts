@@ -108,7 +108,7 @@ describe('pages', () => {
     expect((await listProviderIdentities(cast.ada, { provider: 'memory', q: 'nobody-here' })).identities).toEqual([]);
   });
 
-  it('refuse a cursor of another list', async () => {
+  it('reject a cursor of another list', async () => {
     const { next } = await listProviderIdentities(cast.ada, { provider: 'memory', q: 'person', limit: 1 });
     const cursor = next ?? '';
     for (const attempt of [

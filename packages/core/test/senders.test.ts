@@ -93,7 +93,7 @@ describe('whose word counts for a listen', () => {
     expect(await granted(own)).toBe(true);
   });
 
-  it('lets an approver say it, also one who was asked before, and nobody else', async () => {
+  it('lets an approver say it, also one who was asked before, and no one else', async () => {
     const { alan, mallory } = cast;
     const id = await listening('by-approvers');
     await expect(send(mallory, id)).rejects.toMatchObject({ code: 'not_found' });
@@ -170,7 +170,7 @@ describe('whose word counts for a listen', () => {
     expect(await statusOf(ada, id)).toBe('completed');
   });
 
-  it('refuses wrong tokens, unknown sources and unknown executions without telling them apart', async () => {
+  it('rejects wrong tokens, unknown sources and unknown executions without telling them apart', async () => {
     const { house } = cast;
     const id = await listening('by-source');
     const deaf = await listening('by-approvers');

@@ -68,7 +68,7 @@ interface Browser {
 }
 const openBrowser = (): Browser => ({ me: undefined, token: '' });
 
-/** Signs in from a page of ours, as whoever the provider says; the browser is then theirs. */
+/** Signs in from a page of ours, as the person whom the provider names; the browser is then theirs. */
 async function signIn(browser: Browser, provider: PeopleProvider, person: Told, from: 'here' | 'elsewhere' = 'here') {
   const { ctx } = cast.house;
   provider.state.person = person;
@@ -197,7 +197,7 @@ describe('a session', () => {
     );
   });
 
-  it('ends, and its login with it, when the provider refuses to go on, and waits when the provider is down', async () => {
+  it('ends, and its login with it, when the provider ends it, and waits when the provider is down', async () => {
     const me = await signIn(openBrowser(), corp, { ...ada, tokens: refreshable });
     const { house } = cast;
     await house.database.advance(46 * minute);
@@ -255,7 +255,7 @@ describe('a session that is presented', () => {
     await expect(elevate(me, { authenticator: 'hub', session })).rejects.toMatchObject({ code: 'invalid' });
   });
 
-  it('is refused when it is somebody else’s', async () => {
+  it('is rejected when it is another person’s', async () => {
     const victim = await signInProgram(corp, ada);
     const thief = await signInProgram(hub, { subject: 'mallory', email: 'mallory@example.org', groups: ['engineers'] });
     await expect(verifySession(thief.me, victim.session)).rejects.toMatchObject({ code: 'unauthenticated' });
@@ -264,7 +264,7 @@ describe('a session that is presented', () => {
     });
   });
 
-  it('is refused from the moment that its login or its provider’s session ends, or the provider is switched off', async () => {
+  it('is rejected from the moment that its login or its provider’s session ends, or the provider is switched off', async () => {
     const one = await signInProgram(corp, ada);
     const two = await signInProgram(corp, ada);
     expect(await verifySession(two.me, one.session)).toMatchObject({ provider: 'corp' });
@@ -281,7 +281,7 @@ describe('a session that is presented', () => {
     expect(await sessionsOf(three.me)).toEqual({});
   });
 
-  it('is refused when its login has run out, before anything swept it away', async () => {
+  it('is rejected when its login has run out, before anything swept it away', async () => {
     const { me, session } = await signInProgram(corp, { ...ada, tokens: { expiresInMilliseconds: 48 * hour } });
     // As long as the browser's, from which it came.
     expect(Date.parse(session.expiry) - Date.parse('2026-03-01T10:00:00.000Z')).toBe(12 * hour);
@@ -290,7 +290,7 @@ describe('a session that is presented', () => {
     expect(await rows('sessions')).not.toHaveLength(0);
   });
 
-  it('is refused when it is old: expired, or of an earlier version', async () => {
+  it('is rejected when it is old: expired, or of an earlier version', async () => {
     const { me, session } = await signInProgram(corp, { ...ada, tokens: refreshable });
     await cast.house.database.advance(50 * minute);
     await expireLogins(cast.house.ctx);
@@ -303,7 +303,7 @@ describe('a session that is presented', () => {
     await expect(verifySession(me, current)).rejects.toMatchObject({ code: 'invalid', issues: [{ path: 'session' }] });
   });
 
-  it('is refused when we did not make it for this', async () => {
+  it('is rejected when we did not make it for this', async () => {
     const { ctx } = cast.house;
     const { me, session } = await signInProgram(corp, ada);
     const [stored] = await rows('sessions');
@@ -388,7 +388,7 @@ describe('several providers at once', () => {
     }
   });
 
-  it('another person at the same provider takes the browser over and is linked to nobody', async () => {
+  it('another person at the same provider takes the browser over and is linked to no one', async () => {
     const browser = openBrowser();
     const first = await signIn(browser, corp, ada);
     const next = await signIn(browser, corp, { subject: 'grace', email: 'grace@example.com' });
@@ -397,15 +397,15 @@ describe('several providers at once', () => {
   });
 });
 
-describe('linking cannot take anybody over', () => {
-  it('a sign-in that another site began is linked to nobody', async () => {
+describe('linking cannot take anyone over', () => {
+  it('a sign-in that another site began is linked to no one', async () => {
     const browser = openBrowser();
     const victim = await signIn(browser, corp, ada);
     const planted = await signIn(browser, evil, { subject: 'm', email: 'mallory@evil.example' }, 'elsewhere');
     expect(planted.actor.id).not.toBe(victim.actor.id);
   });
 
-  it('a sign-in is linked to whoever began it and to nobody who signed in meanwhile', async () => {
+  it('a sign-in is linked to the person who began it and not to one who signed in meanwhile', async () => {
     const { ctx } = cast.house;
     const mallory = await signIn(openBrowser(), corp, { subject: 'mallory', email: 'mallory@example.com' });
     const victim = await signIn(openBrowser(), corp, ada);
@@ -449,7 +449,7 @@ describe('linking cannot take anybody over', () => {
     expect((await rows('user_identities')).filter(({ user_id }) => user_id === third.actor.id)).toHaveLength(1);
   });
 
-  it('an identity that is somebody’s stays theirs, whoever is signed in where it is proved', async () => {
+  it('an identity that is a person’s stays theirs, also when another person is signed in where it is proved', async () => {
     const owner = await signIn(openBrowser(), hub, adaAtHub);
     const browser = openBrowser();
     const thief = await signIn(browser, corp, { subject: 'mallory', email: 'mallory@example.com' });
@@ -491,7 +491,7 @@ describe('authorizeSession', () => {
     redirect_uri: 'http://127.0.0.1:7/x',
   };
 
-  it('opens a session for the login that asked, with the scopes asked for, and hands the state back as it is', async () => {
+  it('opens a session for the login that asked, with the scopes requested, and hands the state back as it is', async () => {
     const { me } = await signInProgram(corp, ada);
     const begun = await authorizeSession(me, { ...input, provider: 'corp' });
     expect(begun.expires_in).toBe(600);
@@ -509,12 +509,12 @@ describe('authorizeSession', () => {
       input.state,
     ]);
     expect(await sessionsOf(me)).toMatchObject({ corp: { version: 2 } });
-    // A replayed answer is nobody's.
+    // A replayed answer is no one's.
     expect(await finish()).toBeNull();
     expect(await sessionsOf(me)).toMatchObject({ corp: { version: 2 } });
   });
 
-  it('refuses scopes, redirects and providers that are not allowed', async () => {
+  it('rejects scopes, redirects and providers that are not allowed', async () => {
     const { me } = await signInProgram(corp, ada);
     const ask = (more: object) => authorizeSession(me, { ...input, provider: 'corp', ...more });
     await expect(ask({ scopes: ['openid', 'admin'] })).rejects.toMatchObject({ issues: [{ path: 'scopes[1]' }] });
@@ -533,7 +533,7 @@ describe('authorizeSession', () => {
     await expect(ask({ state: 'x'.repeat(2001) })).rejects.toMatchObject({ issues: [{ path: 'state' }] });
   });
 
-  it('gives nobody the session of a victim whom they send through it', async () => {
+  it('gives no one the session of a victim whom they send through it', async () => {
     const mallory = await signInProgram(corp, { subject: 'mallory', email: 'mallory@home.example' });
     await signIn(openBrowser(), hub, adaAtHub);
     await authorizeSession(mallory.me, { ...input, provider: 'hub', scopes: [] });
@@ -585,7 +585,7 @@ describe('authorizeSession', () => {
     expect(await completeLogin(house.ctx, attempt)).toMatchObject({ callback: null });
   });
 
-  it('says so at the redirect URI when the person refuses there', async () => {
+  it('says so at the redirect URI when the person denies it there', async () => {
     const { me } = await signInProgram(corp, ada);
     await authorizeSession(me, { ...input, provider: 'corp' });
     const currentUrl = answerOf(corp, 'error=access_denied');

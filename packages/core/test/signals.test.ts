@@ -42,11 +42,11 @@ describe('sealed tokens', () => {
     expect(token).not.toContain(Buffer.from('there').toString('base64url'));
   });
 
-  it('open for nothing else, and all refusals look alike', async () => {
+  it('open for nothing else, and all rejections look alike', async () => {
     const token = await sealed();
     const [header, key, nonce, text, tag] = token.split('.') as [string, string, string, string, string];
     const flipped = text.startsWith('A') ? `B${text.slice(1)}` : `A${text.slice(1)}`;
-    const stranger = createKeyring(['a secret of somebody else, long enough']);
+    const stranger = createKeyring(['a secret of another person, long enough']);
     const none = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url');
     const refused = await Promise.all(
       [
@@ -197,7 +197,7 @@ describe('signals, links and keys', () => {
     const { house, ada, grace, alan } = cast;
     const id = await ask(house, ada, { workflow: 'listening' });
     const state = await createTaskToken(ada, { executionId: id, type: 'custom.ready', data: { n: 2 } });
-    // Nothing listens yet: refused, and not kept; the token is as good as before.
+    // Nothing listens yet: rejected, and not kept; the token is as good as before.
     await expect(resumeExecution(ada, { state })).rejects.toMatchObject({ code: 'conflict' });
     await house.pass(5 * minute);
     await expect(resumeExecution(alan, { state })).rejects.toMatchObject({ code: 'forbidden' });
@@ -238,7 +238,7 @@ describe('signals, links and keys', () => {
     expect(await run(alan)).not.toBe(first);
     await expect(run(ada, { reason: 'another' })).rejects.toMatchObject({ code: 'conflict' });
     await expect(run(ada, { duration: 'PT1H' })).rejects.toMatchObject({ code: 'conflict' });
-    // A request that was refused uses no key up.
+    // A request that was rejected uses no key up.
     await expect(run(ada, { idempotencyKey: 'other', duration: 'PT100H' })).rejects.toMatchObject({ code: 'invalid' });
     expect(await run(ada, { idempotencyKey: 'other' })).not.toBe(first);
     await house.pass(24 * hour);

@@ -40,7 +40,7 @@ const stop = (user = 'ada@example.com') => stopUser(cast.house.operator(), { use
 const holds = (name = 'ada') => cast.house.provider.holds(`${name}@example.com`, access);
 
 describe('belay user stop', () => {
-  it('refuses a decision of theirs that was on its way, held up by the provider that is asked who they are', async () => {
+  it('rejects a decision of theirs that was on its way, held up by the provider that is asked who they are', async () => {
     const { house, ada, grace } = cast;
     const id = await ask(house, ada);
     await stop('grace@example.com');
@@ -130,7 +130,7 @@ describe('belay user stop', () => {
     expect([await statusOf(ada, id), await holds()]).toEqual(['terminated', false]);
   });
 
-  it('refuses a request that was authenticated before and comes to its commit afterwards', async () => {
+  it('rejects a request that was authenticated before and comes to its commit afterwards', async () => {
     const { house, ada } = cast;
     const stopping = heldBeforeCommit(house.operator());
     const stopped = stopUser(stopping.ctx, { user: 'ada@example.com', reason: 'left' });
@@ -144,7 +144,7 @@ describe('belay user stop', () => {
     expect(row).toEqual({ count: 0 });
   });
 
-  it('leaves no login behind, nor access, whatever the person does at the same moment', async () => {
+  it('leaves no login behind, nor access, with anything that the person does at the same moment', async () => {
     const { house, ada } = cast;
     const { sql } = house.database;
     for (let round = 0; round < 20; round += 1) {

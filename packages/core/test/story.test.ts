@@ -18,7 +18,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 const access = { role: 'read' };
 const minute = 60_000;
 
-describe('the main job: ask, decide, grant, take away', () => {
+describe('the main job: ask, decide, grant, revoke', () => {
   let house: House;
   let ada: Awaited<ReturnType<House['person']>>;
   let grace: typeof ada;
@@ -46,7 +46,7 @@ describe('the main job: ask, decide, grant, take away', () => {
   };
   const holds = () => house.provider.holds('ada@example.com', access);
 
-  it('grants after approval, holds for the stated time, and takes away', async () => {
+  it('grants after approval, holds for the stated time, and revokes', async () => {
     const id = await ask();
     expect(holds()).toBe(false);
     const [item] = (await listInbox(grace)).approvals;
@@ -105,7 +105,7 @@ describe('the main job: ask, decide, grant, take away', () => {
     await cancelExecution(ada, { id });
   });
 
-  it('grants nothing after a refusal', async () => {
+  it('grants nothing after a denial', async () => {
     const id = await ask();
     await decideApproval(grace, { id, verdict: 'deny', comment: 'not today', via: 'api' });
     await house.work();
@@ -117,7 +117,7 @@ describe('the main job: ask, decide, grant, take away', () => {
     expect(holds()).toBe(false);
   });
 
-  it('takes silence for a refusal', async () => {
+  it('takes silence for a denial', async () => {
     const id = await ask();
     await house.pass(24 * 60 * minute);
     const execution = await getExecution(ada, { id });
@@ -128,7 +128,7 @@ describe('the main job: ask, decide, grant, take away', () => {
     });
   });
 
-  it('refuses a decision that comes late, twice, or for other content', async () => {
+  it('rejects a decision that comes late, twice, or for other content', async () => {
     const id = await ask();
     await expect(
       decideApproval(grace, { id, verdict: 'approve', request_digest: 'other', via: 'api' }),
@@ -141,7 +141,7 @@ describe('the main job: ask, decide, grant, take away', () => {
     await terminateExecution(ada, { id });
   });
 
-  it('cancels a request that waits; nobody can decide it afterwards', async () => {
+  it('cancels a request that waits; no one can decide it afterwards', async () => {
     const id = await ask();
     await expect(cancelExecution(grace, { id })).rejects.toMatchObject({ code: 'forbidden' });
     await cancelExecution(ada, { id });
@@ -182,7 +182,7 @@ describe('the main job: ask, decide, grant, take away', () => {
     });
   });
 
-  it('lets an operator revoke, with a reason, and nobody else', async () => {
+  it('lets an operator revoke, with a reason, and no one else', async () => {
     const id = await ask('automatic');
     await expect(revokeAccess(grace, { execution_id: id, reason: 'x' })).rejects.toMatchObject({ code: 'forbidden' });
     await expect(revokeAccess(house.operator(), { execution_id: id, reason: ' ' })).rejects.toMatchObject({
@@ -207,7 +207,7 @@ describe('the main job: ask, decide, grant, take away', () => {
     expect(holds()).toBe(false);
   });
 
-  it('refuses what the identity holds already, outside this service (R2), and never takes it away', async () => {
+  it('rejects what the identity holds already, outside this service (R2), and never revokes it', async () => {
     house.provider.put('ada@example.com', access);
     const id = await ask('automatic');
     expect(await getExecution(ada, { id })).toMatchObject({
@@ -223,7 +223,7 @@ describe('the main job: ask, decide, grant, take away', () => {
   it('waits for a provider that is down and says so; the clock starts when the access is active', async () => {
     const id = await ask('approved');
     house.provider.down = true;
-    // Whether they would be elevated cannot be told now: in doubt, refuse.
+    // Whether they would be elevated cannot be told now: in doubt, reject.
     const stranger = await house.person('stranger', ['approvers']);
     await expect(decideApproval(stranger, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
       code: 'unavailable',

@@ -5,7 +5,7 @@ const now = new Date('2026-03-01T10:00:00.000Z');
 const minutes = (count: number) => count * 60_000;
 const read = (text: string) => readWishedDuration(text, now);
 
-describe('how long somebody wants access', () => {
+describe('how long a person wants access', () => {
   it.each([
     ['for two hours', 120],
     ['read orders, 30 min', 30],
@@ -68,7 +68,7 @@ describe('how long somebody wants access', () => {
     expect(read(text)).toBeUndefined();
   });
 
-  it('is read in no time from whatever is sent', () => {
+  it('is read within milliseconds from any text', () => {
     const hostile = [
       '1h '.repeat(1300),
       'P1'.repeat(2000),

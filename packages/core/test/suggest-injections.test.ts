@@ -53,7 +53,7 @@ function catalog(): object {
     workflows: {
       approved: { description: 'Asks first', workflow: workflowOf('approved', approvalTasks()) },
       automatic: {
-        description: 'Asks nobody',
+        description: 'Asks no one',
         workflow: workflowOf('automatic', [{ grant: { call: 'access.grant' } }]),
       },
     },
@@ -78,7 +78,7 @@ afterAll(async () => {
   await house[Symbol.asyncDispose]();
 });
 
-/** A model that does whatever a text could want of it, one way after the other. */
+/** A model that does all that a text could want of it, one way after the other. */
 const obediences: [what: string, candidates: unknown][] = [
   ['names the forbidden role alone', [{ role: 'forbidden-root', providers: ['hidden-store'], duration: 'P10Y' }]],
   [
@@ -106,7 +106,7 @@ const withModel = (suggester: Suggester) => ({
   suggester: { current: () => suggester, patience: 5_000, health: async () => 'healthy' },
 });
 
-/** What a text may come to: a refusal of the text itself, nothing, or something the caller may ask for anyway. */
+/** What a text may come to: a rejection of the text itself, nothing, or something the caller may request anyway. */
 async function suggestionOf(person: ActorContext, text: string): Promise<Suggestion | undefined> {
   try {
     return await suggestElevation(person, { reason: text });
@@ -178,7 +178,7 @@ describe.each(askers)('with %s', (_who, make) => {
   const suggestions = new Map<string, Suggestion>();
   beforeAll(() => void server.asked.splice(0));
 
-  it('no text leads beyond what its author may ask for', async () => {
+  it('no text leads beyond what its author may request', async () => {
     const { person, candidates } = make();
     server.say(() => ({ text: JSON.stringify({ candidates }) }));
     for (const text of injections) {
@@ -191,7 +191,7 @@ describe.each(askers)('with %s', (_who, make) => {
     expect(house.provider.held()).toEqual([]);
   });
 
-  it('nobody else’s roles, providers or names are shown to a model', () => {
+  it('no one else’s roles, providers or names are shown to a model', () => {
     for (const { question, body } of server.asked) {
       expect(question.roles.map(({ name }) => name)).toEqual(limits.roles);
       expect(question.roles.flatMap(({ providers }) => providers.map(({ id }) => id))).toEqual(['memory', 'memory']);

@@ -89,7 +89,7 @@ describe('what a person may not have', async () => {
     }
   });
 
-  it('is suggested to whoever may', async () => {
+  it('is suggested to the people who may request it', async () => {
     const others = { ...engineer, groups: ['others'] };
     expect((await suggest(hidden, 'read the orders in production', others))[0]?.role).toBe('orders-db-read');
   });
@@ -114,7 +114,7 @@ describe('what a person may not have', async () => {
   });
 });
 
-describe('whatever a suggester answers', async () => {
+describe('any answer of a suggester', async () => {
   const requestable = await listRequestable(contextOf(catalog), engineer, catalog, inOnePiece);
   const names = [...requestable.keys()];
   const anything = fc.record<SuggestedRole>({
@@ -130,7 +130,7 @@ describe('whatever a suggester answers', async () => {
     why: fc.constant([]),
   });
 
-  it('comes to something that may be asked for', async () => {
+  it('comes to something that may be requested', async () => {
     fc.assert(
       fc.property(fc.array(anything, { maxLength: 12 }), (answers) => {
         const settled = settleSuggestions(catalog, requestable, answers);
@@ -167,14 +167,14 @@ describe('reading words', () => {
     expect(terms('PROD k8s pods')).toEqual(['production', 'kubernetes', 'pod']);
     expect(terms('ｐｒｏｄ\u200buction')).toEqual(['production']);
   });
-  it('knows a wish from a refusal', async () => {
+  it('knows a wish from its opposite', async () => {
     const negated = (text: string) => readWords(text).flatMap((word) => (word.negated ? [word.raw] : []));
     expect(negated('not production but staging')).toEqual(['production']);
     expect(negated("I don't need admin, only read")).toContain('admin');
     expect(negated('not authorized to perform: s3:GetObject')).toEqual([]);
     expect(negated(clearPasted('ada is not in the sudoers file'))).toEqual([]);
   });
-  it('leaves out who was refused', async () => {
+  it('leaves out who was excluded', async () => {
     expect(clearPasted('User "orders" cannot list pods')).not.toContain('orders');
   });
 });

@@ -87,7 +87,7 @@ describe('a suggestion', () => {
     expect(await suggester.health()).toBe('healthy');
   });
 
-  it('keeps to the duration that the text states, whatever a model makes of it', async () => {
+  it('keeps to the duration that the text states, also when a model says another', async () => {
     await configure();
     server.say(() => candidates({ role: 'reader', providers: [], duration: 'PT8H' }));
     expect((await ask('read for 20 minutes')).output.suggested_duration).toBe('PT20M');
@@ -124,14 +124,14 @@ describe('a suggestion', () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  it('needs words, and somebody who asks', async () => {
+  it('needs words, and a person who is signed in', async () => {
     for (const reason of ['', '   ', 'x'.repeat(4_001), 'nul \0']) {
       await expect(ask(reason)).rejects.toMatchObject({ code: 'invalid' });
     }
     await expect(suggestElevation(house.operator(), { reason: 'read' })).rejects.toBeInstanceOf(AccessError);
   });
 
-  it('of somebody who may ask for nothing is nothing, and a model is not asked', async () => {
+  it('of a person who may request nothing is nothing, and a model is not asked', async () => {
     await configure();
     const mallory = await house.person('mallory');
     expect(await suggestElevation({ ...mallory, suggester }, { reason: 'read memory' })).toMatchObject({
@@ -142,7 +142,7 @@ describe('a suggestion', () => {
 });
 
 describe('the health of the model', () => {
-  it('is degraded while it refuses, and never unhealthy: the lexical matcher is there', async () => {
+  it('is degraded while it rejects, and never unhealthy: the lexical matcher is there', async () => {
     await configure({ model: 'another' });
     server.models = 401;
     expect(await suggester.health()).toMatch(/^degraded: /);
@@ -174,7 +174,7 @@ describe('the health of the model', () => {
     [{ base_url: 'http://llm.example.test' }, 'services.llm.base_url', 'must be https'],
     [{ provider: 'none' }, 'services.llm.provider', ''],
     [{ modle: 'x' }, 'services.llm.modle', 'is not a known key'],
-  ])('is never in question: what is no configuration of one is refused (%j)', async (wrong, path, message) => {
+  ])('is never in question: what is no configuration of one is rejected (%j)', async (wrong, path, message) => {
     const applied = configure(wrong);
     await expect(applied).rejects.toMatchObject({
       code: 'invalid',

@@ -66,7 +66,7 @@ describe.each(['tuned', 'held_out', 'fresh'] as const)('the lexical matcher on t
     process.stdout.write(
       `${name}: ${sentences[name].length} sentences, first ${percent(first)}, among three ${percent(three)}, duration ${percent(duration)}\n`,
     );
-    // What is held out is not looked into, so that nobody tunes on it.
+    // What is held out is not looked into, so that no one tunes on it.
     if (process.env.SHOW_MISSES !== undefined && name === 'tuned') process.stdout.write(`${misses.join('\n')}\n`);
   });
 

@@ -29,7 +29,7 @@ async function openSilent() {
   };
 }
 
-it('a database that hangs holds up nobody who asks how the service is', async () => {
+it('a database that hangs holds up no request for the state of the service', async () => {
   const house = await createHouse();
   const silent = await openSilent();
   try {

@@ -55,7 +55,7 @@ describe('access stays where it was approved and granted (R7)', () => {
   const health = async ({ house }: Cast) =>
     (await readHealth(house.ctx, { path: '/health', scheduler: async () => 'healthy' })).services.workflow_engine;
 
-  it('refuses a configuration that moves a provider while access is held there, and says what is held', async () => {
+  it('rejects a configuration that moves a provider while access is held there, and says what is held', async () => {
     const { house, ada } = await open();
     await ask(house, ada, automatic);
     expect(await isHeld()).toBe(true);
@@ -114,7 +114,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     await runOut(house);
   });
 
-  it('refuses a configuration without which nothing could be revoked any more', async () => {
+  it('rejects a configuration without which nothing could be revoked any more', async () => {
     const { house, ada } = await open();
     await ask(house, ada, automatic);
     const off = at('${' + 'env:GONE}', { enabled: false });
@@ -123,7 +123,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.applyCatalog(off);
   });
 
-  it('refuses the same document when this process reads another address out of its environment', async () => {
+  it('rejects the same document when this process reads another address out of its environment', async () => {
     const { house, ada } = await open();
     const document = withLogin(at('${' + 'env:TARGET}'));
     const { connectors } = house;

@@ -76,7 +76,7 @@ describe('people are told', () => {
     await house.work();
     expect(house.provider.holds('ada@example.com', access)).toBe(true);
     await sql`alter table notices drop constraint full_disk`;
-    // A worker that stands still while it tells of the end holds up nobody who records it.
+    // A worker that stands still while it tells of the end holds up no one who records it.
     await sql`insert into notices (key, kind, execution_id) values (${`access.ended:${id}`}, 'access.ended', ${id})`;
     const teller = await sql.reserve();
     await teller`begin`;
@@ -257,7 +257,7 @@ describe('people are told', () => {
     const { sql } = house.database;
     const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
     expect(toldOf('ada')).toEqual(['Access is active: reader']);
-    // Another person may have the old address by now.
+    // Another person may have got the old address.
     await sql`update user_identities set email = 'lovelace@example.com', email_folded = 'lovelace@example.com' where subject = 'ada'`;
     await returnAccess(ada, { execution_id: id });
     await house.pass(minute);
@@ -295,7 +295,7 @@ describe('people are told', () => {
     expect(read.rows).toBeLessThan(100);
   });
 
-  it('in words of theirs that begin no other header, whatever the role is called', async () => {
+  it('in words of theirs that begin no other header, with any name of the role', async () => {
     const { house, ada, grace } = await open();
     const id = await ask(house, ada);
     await house.database.sql`

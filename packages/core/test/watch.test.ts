@@ -98,7 +98,7 @@ describe('watching an execution', () => {
     const all = await house.database.sql`select id from executions`;
     expect(all.length).toBe(300);
     const waits: (() => void)[] = [];
-    // Everybody waits until the test says that the time is over.
+    // Everyone waits until the test says that the time is over.
     const delay: ActorContext['delay'] = (milliseconds, signal) =>
       milliseconds === 200
         ? house.ctx.delay(milliseconds)

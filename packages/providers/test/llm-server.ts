@@ -27,7 +27,7 @@ export interface ModelServer extends AsyncDisposable {
   say(answer: (asked: Asked) => Said): void;
 }
 
-/** The wire formats of the two kinds of vendors, as far as one question goes: chat completions, and messages. */
+/** Returns the wire formats of the two kinds of vendors, as far as one question goes: chat completions, and messages. */
 export async function startModelServer(): Promise<ModelServer> {
   let answer: (asked: Asked) => Said = () => ({ text: '{"candidates":[]}' });
   const asked: Asked[] = [];

@@ -18,14 +18,14 @@ const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { 
 const calm = () => new AbortController().signal;
 const one: EntitlementRef = { id: 'e1', identity: 'ana@example.test', access: { role: 'reader' } };
 
-/** The holder's seat at a provider in memory, which anybody who has it can edit. */
+/** The holder's seat at a provider in memory, which anyone who has it can edit. */
 interface MemorySeat extends Seat {
   state: MemoryProvider;
 }
 
 const nothingLeft = async () => {};
 const attacks: Record<string, Attack<MemorySeat>> = {
-  'has somebody else grant the same': async ({ state, entitlement, canUse }) => {
+  'has another person grant the same': async ({ state, entitlement, canUse }) => {
     state.put(entitlement.identity, entitlement.access, 'of another');
     return { reaches: canUse, stop: nothingLeft };
   },

@@ -77,7 +77,7 @@ describe.each(transports)('a silent target, with jobs over $kind', ({ start }) =
       expectUnharmed(await visit(town, 20), before);
       expect(await count(town.house, 'asking')).toBe(200);
 
-      // When it speaks again, those who waited get what they asked for.
+      // When it speaks again, those who waited get what they requested.
       town.silence.operations = new Set();
       await vi.waitFor(() => expect(town.heldThere()).toBeGreaterThan(0), eventually);
     },

@@ -54,7 +54,7 @@ describe.each(transports)('a target that responds again, with jobs over $kind', 
 
       await giveBack(town, 20, false);
       const { silence } = town;
-      // Every place hangs, and so do those who ask who somebody is there; others wait.
+      // Every place hangs, and so do those who ask who a person is there; others wait.
       const asked = { role: 'there', reason: 'a ticket', duration: 'PT1H', workflow: 'automatic' };
       const late = town.signedIn[0];
       if (late) await requestElevation({ ...late, waker: town.waker }, asked);

@@ -12,7 +12,7 @@ import { performHttp, startHosts } from './support/http.js';
 const folder = new URL('../../../../shared/serverless-workflow/ctk/', import.meta.url);
 const features = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.feature')) : [];
 
-/** What the kit uses that is refused at load, by the issue that refuses it. */
+/** What the kit uses that is rejected at load, by the issue that rejects it. */
 const REFUSED: { [scenario: string]: string } = {
   'Call OpenAPI With Content Output': 'ERR_UNSUPPORTED_CALL_OPENAPI',
   'Call OpenAPI With Response Output': 'ERR_UNSUPPORTED_CALL_OPENAPI',
@@ -69,7 +69,7 @@ async function play(scenario: Scenario): Promise<void> {
   expect(checked, 'a scenario that checks nothing').toBeGreaterThan(0);
 }
 
-/** Holds one `Then`; false for a step that is none. A step these tests do not know is an error. */
+/** Holds one `Then`; false for another step. A step these tests do not know is an error. */
 function verify(execution: Execution, text: string, block = ''): boolean {
   const expected = parse(block) as Json;
   const output = (path: string) => atPointer(execution.output, `/${path.replaceAll('.', '/')}`);

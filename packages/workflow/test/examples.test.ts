@@ -6,7 +6,7 @@ import { parseWorkflow } from '../src/index.js';
 const folder = new URL('../../../../shared/serverless-workflow/examples/', import.meta.url);
 const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml')) : [];
 
-/** What refuses the examples that need something not built yet; every other example is accepted. */
+/** What rejects the examples that need something not built yet; every other example is accepted. */
 const REFUSED: { [code: string]: RegExp } = {
   ERR_UNSUPPORTED_RUN: /^run-/,
   ERR_UNSUPPORTED_SCHEDULE: /^(schedule-|set\b|set-expression)/,

@@ -18,7 +18,7 @@ describe('listen', () => {
     expect(await run.send({ type: 'a.c', source: 'https://s.example', data: { ok: true } })).toBe(false);
     expect(await run.send({ type: 'a.b', source: 'https://other.example', data: { ok: true } })).toBe(false);
     expect(await run.send({ type: 'a.b', source: 'https://s.example', data: { ok: false } })).toBe(false);
-    expect(await run.send({ type: 'a.b', source: 'https://s.example', data: 'a form nobody expected' })).toBe(false);
+    expect(await run.send({ type: 'a.b', source: 'https://s.example', data: 'a form no one expected' })).toBe(false);
     expect(run.keys()).toEqual([KEY]);
     expect(await run.send({ type: 'a.b', source: 'https://s.example', data: { ok: true } })).toBe(true);
     expect(run).toMatchObject({ status: 'completed', output: [{ ok: true }], open: [] });

@@ -112,7 +112,7 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
   await sql`delete from provisioned_users`;
   await die(lane, { story: 'synchronous', crashAt, occurrence });
 
-  // R1, R4: whatever the provider holds now has a row that owes its revocation.
+  // R1, R4: all that the provider holds now has a row that owes its revocation.
   const owed = await sql<{ identity: string }[]>`select identity from entitlements where state <> 'absent'`;
   expect(owed.map(({ identity }) => identity)).toEqual(
     expect.arrayContaining(house.provider.held().map(({ identity }) => identity)),

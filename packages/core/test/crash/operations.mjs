@@ -1,7 +1,7 @@
 const second = 1_000;
 const minute = 60 * second;
 
-/** What happens to access at a provider that works on every change: its operations end, fail, or never end. */
+/** Returns what happens to access at a provider that works on every change: its operations end, fail, or never end. */
 export async function tell(world) {
   const { core, requester, operator, signIn, request, work, pass, workLosing, outrun } = world;
   const poll = async () => {

@@ -1,4 +1,4 @@
-/** Everything that happens to requests and access, at a provider that answers at once. */
+/** Returns everything that happens to requests and access, at a provider that answers at once. */
 export async function tell(world) {
   const { core, ctx, requester, approver, operator, signIn, request, work, pass, workLosing, outrun } = world;
   for (let round = 0; round < 2; round += 1) {

@@ -16,11 +16,11 @@ export interface Doors extends AsyncDisposable {
   partner: PeopleProvider;
   /** Puts other settings of the providers in force. */
   configure(providers: Record<string, object>): Promise<void>;
-  /** Signs somebody in, in a browser of their own or in one where they are signed in already. */
+  /** Signs a person in, in a browser of their own or in one where they are signed in already. */
   signIn(provider: PeopleProvider, person: Told, signedIn?: Visitor): Promise<Visitor>;
 }
 
-/** A house with real doors: people sign in with a company, a public and a partner's provider, as `settings` say. */
+/** Returns a house with real doors: people sign in with a company, a public and a partner's provider, as `settings` say. */
 export async function openDoors(settings: Record<string, object>, catalog: object = approvalCatalog()): Promise<Doors> {
   const issuer = 'https://corp.example.com';
   const corp = createPeopleProvider('corp', issuer);

@@ -4,7 +4,7 @@ import { ask, type Cast, catalogWith, openCast, type Person } from './stories.js
 
 const review = { by: { groups: ['security'] }, within: 'P2D' };
 
-/** A catalog whose role `reader` is for emergencies, which the group security reviews. */
+/** Returns a catalog whose role `reader` is for emergencies, which the group security reviews. */
 export function emergencyCatalog({ role = {}, more = {} }: { role?: object; more?: object } = {}): object {
   const kinds = ['break_glass.used', 'review.opened', 'review.overdue'];
   return {
@@ -57,10 +57,10 @@ export function stageEmergencies() {
   };
 }
 
-/** The reviews that a person sees. */
+/** Returns the reviews that a person sees. */
 export const shown = async (person: Person, filter: object = {}) => (await listReviews(person, filter)).reviews;
 
-/** The one review that a person sees. */
+/** Returns the one review that a person sees. */
 export async function only(person: Person, filter: object = {}) {
   const [one, ...others] = await shown(person, filter);
   if (!one || others.length > 0) throw new Error(`${others.length + (one ? 1 : 0)} reviews are shown`);

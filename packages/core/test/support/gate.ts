@@ -12,7 +12,7 @@ export interface Gate {
 
 type Paused = 'holds' | 'ensurePresent' | 'ensureAbsent' | 'deliver';
 
-/** A second worker of the house whose first call of `operation` (after `skip` others) waits at a gate; `after`: with its effect done, its answer under way. */
+/** Returns a second worker of the house whose first call of `operation` (after `skip` others) waits at a gate; `after`: with its effect done, its answer in progress. */
 export function gateOf(house: House, operation: Paused, when: 'before' | 'after' = 'before', skip = 0): Gate {
   const { reach, reached, open, opened } = latch();
   let passed = false;
@@ -111,7 +111,7 @@ export async function someoneWaits(house: House, many = 1): Promise<void> {
 }
 
 /**
- * From now on the statements of an application stand still where they first look at the clock: with their snapshot, and
+ * Makes from now on the statements of an application stand still where they first look at the clock: with their snapshot, and
  * before they have locked anything. (Volatile: a stable one is called by the planner, before there is a snapshot.)
  */
 export async function stopClockOf(

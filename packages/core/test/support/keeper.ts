@@ -29,7 +29,7 @@ function keeperConnector(type: string, keeper: Keeper): Connector {
   return connector;
 }
 
-/** Options of a house with such providers: `reader` is granted at the first, `elsewhere` at the second. */
+/** Returns options of a house with such providers: `reader` is granted at the first, `elsewhere` at the second. */
 export function keeperHouse(names: readonly [string, string, ...string[]]): {
   options: HouseOptions;
   keepers: Keeper[];

@@ -5,7 +5,7 @@ type Database = Context['db'];
 const reset = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
 
 /**
- * A database that loses the answer to the first statement or commit after which `isMeant` holds: it was done, and its process hears
+ * Returns a database that loses the answer to the first statement or commit after which `isMeant` holds: it was done, and its process hears
  * of a reset connection instead.
  */
 export function losingTheAnswer(db: Database, isMeant: () => Promise<boolean>): { db: Database; lost(): boolean } {
@@ -28,7 +28,7 @@ export function losingTheAnswer(db: Database, isMeant: () => Promise<boolean>): 
   return { db: new Proxy(db, { get: (target, property) => get(target, String(property)) }), lost: () => lost };
 }
 
-/** A database that cannot be reached while `isAway` says so. */
+/** Returns a database that cannot be reached while `isAway` says so. */
 export function goingAway(db: Database, isAway: () => boolean): Database {
   return new Proxy(db, {
     get: (target, property) => {

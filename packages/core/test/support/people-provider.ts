@@ -11,7 +11,7 @@ export interface Told {
 }
 
 /**
- * An identity provider that proves whoever the test says stands before it, checks what comes back as the real ones do, and
+ * Returns an identity provider that proves the person whom the test names, checks what comes back as the real ones do, and
  * honours each refresh token once, as those do that rotate them.
  */
 export function createPeopleProvider(type: string, issuer?: string) {

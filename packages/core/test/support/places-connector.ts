@@ -2,7 +2,7 @@ import type { Access, AccessRequest, Connector, Plan } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 
 /**
- * A connector whose accesses are a role or permission on a resource, as those of Kubernetes or a cloud are: every one of a
+ * Returns a connector whose accesses are a role or permission on a resource, as those of Kubernetes or a cloud are: every one of a
  * request on every resource of the same request. Without a resource it is the whole place, so mixing is widening.
  */
 export function createPlacesConnector(type = 'places'): Connector {

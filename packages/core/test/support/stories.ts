@@ -26,11 +26,11 @@ export interface Cast extends AsyncDisposable {
   /** Approve. */
   grace: Person;
   alan: Person;
-  /** Is nobody. */
+  /** Without any role. */
   mallory: Person;
 }
 
-/** A house with the people that every story has. */
+/** Returns a house with the people that every story has. */
 export async function openCast(options: HouseOptions = {}): Promise<Cast> {
   const house = await createHouse(options);
   const ada = await house.person('ada', ['engineers']);
@@ -40,7 +40,7 @@ export async function openCast(options: HouseOptions = {}): Promise<Cast> {
   return { house, ada, grace, alan, mallory, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() };
 }
 
-/** The usual catalog with other workflows beside its own; the role may be had through each of them. */
+/** Returns the usual catalog with other workflows beside its own; the role may be had through each of them. */
 export function catalogWith(workflows: Record<string, unknown[]>, role: object = {}): object {
   const catalog = approvalCatalog({
     role: { workflows: ['approved', 'automatic', ...Object.keys(workflows)], ...role },
@@ -54,7 +54,7 @@ export function catalogWith(workflows: Record<string, unknown[]>, role: object =
   return { ...catalog, workflows: { ...catalog.workflows, ...Object.fromEntries(more) } };
 }
 
-/** A catalog whose workflow `approved` asks one stage. */
+/** Returns a catalog whose workflow `approved` asks one stage. */
 export function staged(stage: object, role: object = {}): object {
   return approvalCatalog({ tasks: approvalTasks(stage), role });
 }
@@ -67,7 +67,7 @@ export interface Asked {
   idempotencyKey?: string;
 }
 
-/** A request; the work it leads to is left to the caller. */
+/** Returns a request; the work it leads to is left to the caller. */
 export async function request(person: Person, asked: Asked = {}): Promise<string> {
   const { output } = await requestElevation(person, {
     role: 'reader',
@@ -84,7 +84,7 @@ export async function beginOnly(house: House, executionId: string): Promise<void
   await takeTurn(house.ctx, executionId);
 }
 
-/** A request, worked on until it waits. */
+/** Returns a request, worked on until it waits. */
 export async function ask(house: House, person: Person, asked: Asked = {}): Promise<string> {
   const id = await request(person, asked);
   await house.work();
@@ -97,7 +97,7 @@ export const deny = (person: ActorContext, id: string) => decideApproval(person,
 
 export const statusOf = async (person: ActorContext, id: string) => (await getExecution(person, { id })).status;
 
-/** How several things that were done at once came out: `ok`, or the code of the refusal. */
+/** Returns how several things that were done at once came out: `ok`, or the code of the rejection. */
 export async function together(work: readonly Promise<unknown>[]): Promise<string[]> {
   const settled = await Promise.allSettled(work);
   return settled.map((one) =>

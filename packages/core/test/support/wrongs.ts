@@ -1,6 +1,6 @@
 import type { House } from '@belay/testkit/house';
 
-/** Each is a sentence that must be true of no row, whatever has happened. */
+/** Each is a sentence that must be true of no row at any time. */
 const never: Record<string, string> = {
   'an execution that has ended has an open step': `select e.id from executions e join steps s on s.execution_id = e.id where e.ended_at is not null and s.status = 'open'`,
   'an execution that has ended has an open approval': `select e.id from executions e join approvals a on a.execution_id = e.id where e.ended_at is not null and a.status = 'open'`,
@@ -15,10 +15,10 @@ const never: Record<string, string> = {
   'a live grant is on an entitlement that is absent': `select g.id from grants g join entitlements e on e.id = g.entitlement_id
     where e.state = 'absent' and g.ended_at is null and g.expires_at > app_now()`,
   'a grant is live and gone': `select id from grants where gone_at is not null and ended_at is null and coalesce(expires_at, activate_by) > app_now()`,
-  'a grant is longer than was asked for': `select g.id from grants g where g.activated_at is not null and g.expires_at > g.activated_at + g.duration * interval '1 millisecond'`,
-  'something was granted without the approval that was asked for': `select g.id from grants g join approvals a on a.execution_id = g.execution_id
+  'a grant is longer than was requested': `select g.id from grants g where g.activated_at is not null and g.expires_at > g.activated_at + g.duration * interval '1 millisecond'`,
+  'something was granted without the approval that was requested': `select g.id from grants g join approvals a on a.execution_id = g.execution_id
     where a.status <> 'approved' and a.created_at < g.created_at`,
-  'somebody decided on their own request': `select a.id from approvals a join executions e on e.id = a.execution_id
+  'a person decided on their own request': `select a.id from approvals a join executions e on e.id = a.execution_id
     join decisions d on d.approval_id = a.id join users u on u.id = d.approver_id
     where d.approver_id = e.owner_id or a.excluded ? lower(u.email)`,
   'the ledger tells another end than the row': `select e.id from executions e, lateral (
@@ -34,7 +34,7 @@ const never: Record<string, string> = {
     select 1 from ledger l where l.execution_id = g.execution_id and l.entitlement_id = g.entitlement_id and l.type = 'entitlement.revoked')`,
 };
 
-/** What is wrong with the rows now, and the entitlements whose revocation is owed, as `identity role`. */
+/** Returns what is wrong with the rows now, and the entitlements whose revocation is owed, as `identity role`. */
 export async function readWrongs(house: House): Promise<{ found: { wrong: string; id: string }[]; owed: Set<string> }> {
   const { sql } = house.database;
   const query = Object.entries(never)

@@ -238,14 +238,14 @@ describe('permission sets and accounts that are not granted', () => {
 });
 
 describe('groups', () => {
-  it('of an external identity provider are refused', async () => {
+  it('of an external identity provider are rejected', async () => {
     const { one, group } = await membership();
     center.orders.provisioned.add(group.id);
     await expect(present(one)).rejects.toThrow('provisioned by an external identity provider');
     expect(await center.members(group.id)).toEqual([]);
   });
 
-  it('that lead to the management account, or to longer sessions, are refused', async () => {
+  it('that lead to the management account, or to longer sessions, are rejected', async () => {
     const { one, group } = await membership();
     const [short, long] = [await center.permissionSet(), await center.permissionSet('PT12H')];
     await center.assign(short.arn, group.id, 'GROUP');

@@ -376,7 +376,7 @@ function ok(body: Body): Reply {
   return { status: 200, body };
 }
 
-/** An error in the words of AWS. */
+/** Returns an error in the words of AWS. */
 export function fault(type: string, more: Body = {}): Reply {
   return { status: 400, body: { __type: type, Message: 'arn:aws:secret-words-of-aws', ...more } };
 }

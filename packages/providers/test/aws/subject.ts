@@ -12,7 +12,7 @@ import { accounts, type IdentityCenter, openIdentityCenter, operationOf } from '
 export const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 export const inAccount = { allow: [`account/${accounts[0]}`], deny: [] };
 
-/** Opens what the conformance suite needs, whatever the kind of access. */
+/** Opens what the conformance suite needs, for each kind of access. */
 export async function openSubject(unknownAccess: Access, sensible: AccessRequest) {
   const center = await openIdentityCenter();
   const config = awsConnector.config.parse({ ...center.config, endpoint: 'http://127.0.0.1:1' });

@@ -206,7 +206,7 @@ describe('e-mail', () => {
     expect([server.received, seen]).toEqual([[], []]);
   });
 
-  it('sends nothing to a server whose certificate nobody it knows has signed, or that is for another name', async () => {
+  it('sends nothing to a server whose certificate is signed by an unknown authority, or that is for another name', async () => {
     const server = await start();
     for (const config of [{ ca: undefined }, { host: '127.0.0.1' }]) {
       const { deliver } = await connect(server, config);

@@ -4,7 +4,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { makeCertificate } from '../support/certificate.js';
 
 export const certified = makeCertificate(['localhost']);
-export const account = { username: 'belay', password: 'a password that nobody may read' };
+export const account = { username: 'belay', password: 'a password that no one may read' };
 
 export interface Received {
   mail: ParsedMail;

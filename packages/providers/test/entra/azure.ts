@@ -19,7 +19,7 @@ const iso = (time: number | undefined) => (time === undefined ? undefined : new 
 const lastOf = (id: string) => id.slice(id.lastIndexOf('/') + 1);
 const isAbove = (one: string, other: string) => one === other || other.startsWith(`${one}/`);
 
-/** Azure Resource Manager: role definitions, role assignments and their schedule requests. */
+/** Serves Azure Resource Manager: role definitions, role assignments and their schedule requests. */
 export function answerAzure(request: Request, world: World): Answer | undefined {
   const { url, method } = request;
   const at = decodeURIComponent(url.pathname);

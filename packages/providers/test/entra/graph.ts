@@ -18,7 +18,7 @@ import {
 const unsupported = () => refusal(400, 'Request_UnsupportedQuery', 'Unsupported Query.');
 const iso = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());
 
-/** Microsoft Graph v1.0, as far as a broker of access needs it, by the documented rules. */
+/** Serves Microsoft Graph v1.0, as far as a broker of access needs it, by the documented rules. */
 export function answerGraph(request: Request, world: World): Answer | undefined {
   const at = decodeURIComponent(request.url.pathname);
   if (!at.startsWith('/v1.0/')) return undefined;

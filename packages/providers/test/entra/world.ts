@@ -109,7 +109,7 @@ export interface Request {
   body: Record<string, unknown>;
 }
 
-/** A rejection in the form of Graph and of Azure. */
+/** Returns a rejection in the form of Graph and of Azure. */
 export function refusal(status: number, code: string, message = 'no'): Answer {
   const innerError = { date: '2026-11-23T00:00:00', 'request-id': randomUUID(), 'client-request-id': randomUUID() };
   return { status, body: { error: { code, message, innerError } } };
@@ -169,7 +169,7 @@ function removePlain(world: World, key: Key): void {
   }
 }
 
-/** Whether a person has the access now: what the system itself would find. */
+/** Returns whether a person has the access now: what the system itself would find. */
 export function isHeld(world: World, key: Key, at = world.now()): boolean {
   return hasPlain(world, key) || liveSchedules(world, key, at).length > 0;
 }

@@ -40,7 +40,7 @@ export function createGroup(id: string, email: string, kind?: 'dynamic' | 'locke
   return { id, email, labels, members: new Map() };
 }
 
-/** Cloud Identity: groups and memberships, with ends where the edition has them. */
+/** Serves Cloud Identity: groups and memberships, with ends where the edition has them. */
 export function answerGroups({ method, url, body }: Request, world: GroupWorld): Answer | undefined {
   for (const group of world.groups) forgetOver(group, world.now());
   if (url.pathname === '/v1/groups:lookup') {
@@ -66,7 +66,7 @@ export function answerGroups({ method, url, body }: Request, world: GroupWorld):
   return ok(show(group, member, world.users));
 }
 
-/** The Directory API: accounts and groups by any of their names. */
+/** Serves the Directory API: accounts and groups by any of their names. */
 export function answerDirectory({ url }: Request, { users, groups }: GroupWorld): Answer | undefined {
   const [, kind, key = ''] = /^\/admin\/directory\/v1\/(users|groups)\/([^/]+)$/.exec(url.pathname) ?? [];
   const wanted = decodeURIComponent(key);

@@ -52,7 +52,7 @@ export function createProject(id: string, number: string): Project {
   };
 }
 
-/** `getIamPolicy`: whoever does not ask for version 3 gets names in the place of conditions. */
+/** Serves `getIamPolicy`: a request without version 3 gets names in the place of conditions. */
 export function readPolicy({ bindings, auditConfigs, etag }: Project, requested: number | undefined): Answer {
   const conditional = isConditional(bindings);
   if (conditional && requested !== 3) {
@@ -70,7 +70,7 @@ interface SetBody {
   updateMask?: string;
 }
 
-/** `setIamPolicy`: replaces the policy as a whole, by Google's rules for versions, etags and limits. */
+/** Serves `setIamPolicy`: replaces the policy as a whole, by Google's rules for versions, etags and limits. */
 export function replacePolicy(
   project: Project,
   { policy, updateMask = 'bindings,etag' }: SetBody,

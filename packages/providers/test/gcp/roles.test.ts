@@ -297,7 +297,7 @@ describe('a project that is gone', () => {
 });
 
 describe('credentials', () => {
-  it('that are refused are an error for an operator, without any secret', async () => {
+  it('that are rejected are an error for an operator, without any secret', async () => {
     const wrong = await google.client({
       credentials: JSON.stringify({
         type: 'external_account',

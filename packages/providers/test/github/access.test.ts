@@ -51,7 +51,7 @@ describe('the github connector, from the side of the person', () => {
   it.each([
     ['a team', team],
     ['a role in a repository', inShop],
-  ])('makes the same call be refused, work, and be refused again, by %s', async (_, access) => {
+  ])('makes the same call be rejected, work, and be rejected again, by %s', async (_, access) => {
     const { login, held } = await one(access);
     const other = await organization.person();
     expect(await canWrite(login)).toBe(false);

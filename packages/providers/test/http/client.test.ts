@@ -66,7 +66,7 @@ describe('the HTTP client of connectors', () => {
     ]);
   });
 
-  it.each(['', '.', '..', '\ud800'])('refuses the name %j as a segment of a path', (name) => {
+  it.each(['', '.', '..', '\ud800'])('rejects the name %j as a segment of a path', (name) => {
     expect(() => path`/groups/${name}/members`).toThrow(Terminal);
   });
 
@@ -79,7 +79,7 @@ describe('the HTTP client of connectors', () => {
   });
 
   it.each(['http://example.com', 'https://u:p@example.com', 'https://example.com/?a=b', 'ftp://127.0.0.1', 'x'])(
-    'refuses the address %s',
+    'rejects the address %s',
     async (url) => {
       await expect(openHttpClient({ service: 'X', url, now: () => 0 })).rejects.toBeInstanceOf(Terminal);
     },
@@ -312,7 +312,7 @@ describe('credentials', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('are read anew for each call from where somebody else renews them', async () => {
+  it('are read anew for each call from where another person renews them', async () => {
     let current = 'one';
     const credentials = readCredentials(async () => `Bearer ${current}`);
     const { client, asked } = await open(answering(200), { credentials });

@@ -40,7 +40,7 @@ const bind = (namespace: string, name: string, role: string, user = 'rita') =>
   });
 
 describe('the kubernetes connector, from the side of the person', () => {
-  it('makes the same request be refused, permitted, and refused again, and changes it for no other person', async () => {
+  it('makes the same request be rejected, permitted, and rejected again, and changes it for no other person', async () => {
     const it = await one();
     const authorizer = authorizerOf(client);
     expect(await cluster.canList('rita', it.namespace)).toBe(false);

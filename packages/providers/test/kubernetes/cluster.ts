@@ -3,7 +3,7 @@ import { kubernetesConnector, type ProviderClient } from '../../src/index.js';
 
 export const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** A cluster with namespaces, roles to grant, and a user `belay` that has what the guide says and no more, or nothing yet. */
+/** Returns a cluster with namespaces, roles to grant, and a user `belay` that has what the guide says and no more, or nothing yet. */
 export async function openCluster({ rules = true }: { rules?: boolean } = {}) {
   const target = await startTarget('kubernetes');
   const clients: ProviderClient[] = [];

@@ -67,7 +67,7 @@ const attacks: Record<string, Attack<DomainSeat>> = {
   },
 };
 
-/** The attacks of Active Directory, on the domain of the file. */
+/** Returns the attacks of Active Directory, on the domain of the file. */
 export function hostileIn(domain: () => Promise<ActiveDirectory>): HostileHolder<DomainSeat> {
   return {
     attacks,

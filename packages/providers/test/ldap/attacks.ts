@@ -3,7 +3,7 @@ import { Attribute, Change, type Client } from 'ldapts';
 import type { Attack, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
 import { looseRights, type OpenLdap, open, openLdap } from './openldap.js';
 
-/** A holder in a directory that lets everybody write everything but the vaults. */
+/** A holder in a directory that lets everyone write everything but the vaults. */
 export interface LdapSeat extends Seat {
   server: OpenLdap;
   /** The name of the holder's entry, which an attack may change. */

@@ -52,7 +52,7 @@ const leastRights = [
   'access to * by users read',
 ];
 
-/** The same, with everybody who is signed in free to write. */
+/** The same, where everyone who is signed in may write. */
 export const looseRights = leastRights.map((line) => line.replace('by users read', 'by users write'));
 
 /** Starts a server. `settings` are further lines of its configuration. */

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tie } from '../support/tie.js';
 import { lengthOf } from './ber.js';
 
-/** What happens to a request: it is lost, its answer is lost, it is refused as by a busy server, or it stays unanswered. */
+/** What happens to a request: it is lost, its answer is lost, it is rejected as by a busy server, or it stays unanswered. */
 export type Fault = 'request' | 'answer' | 'busy' | 'silence';
 
 export interface LdapProxy extends AsyncDisposable {

@@ -55,7 +55,7 @@ const reconnects: MysqlAttack = async ({ holder, role }) => {
   return {
     crowds: true,
     reaches: async () => {
-      // Reads that were under way when the access ended are none of those that begin now.
+      // Reads that had begun before the access ended do not count.
       await turns(loops.length);
       reads = 0;
       await turns(loops.length);
@@ -152,7 +152,7 @@ export const attacks: Record<string, MysqlAttack> = {
     await seat.admin.query(`drop user ${seat.holder.user}@'%'`);
     return kept;
   },
-  'gets the admin option from somebody else': async (seat) => {
+  'gets the admin option from another person': async (seat) => {
     await seat.admin.query(`grant ${seat.role} to ${seat.holder.user}@'%' with admin option`);
     const kept = await session(seat, []);
     const granting = await seat.holder.connect();

@@ -21,7 +21,7 @@ authenticatorConformance(vitest, 'oauth2', async () => {
     down: open({ token_endpoint: 'http://127.0.0.1:1/token' }),
     redirectUri,
     secrets: [github.config.client_secret],
-    // This GitHub holds a code to no verifier; that a provider which does refuses is held by the server's own tests.
+    // This GitHub checks no verifier; the server's own tests show that a provider which does rejects a wrong one.
     binds: [],
     answer: (url) => github.press(url, 'rita'),
     close: () => github.close(),

@@ -23,7 +23,7 @@ export interface Asked {
 const tokens = { access_token: 'the-access-token', token_type: 'bearer' };
 const rita = { sub: 'rita-1', email: 'rita@example.test', email_verified: true, name: 'Rita', groups: ['engineers'] };
 
-/** A provider that says what it is told to say at each of its endpoints, and keeps what it was asked. */
+/** Returns a provider that says what it is told to say at each of its endpoints, and keeps what it was asked. */
 export async function openProvider(said: Record<string, Said>) {
   const asked: Asked[] = [];
   const server = createServer((incoming, response) => {

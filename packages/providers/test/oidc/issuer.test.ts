@@ -108,7 +108,7 @@ describe('the oidc connector accepts', () => {
     ['from another issuer', { claims: { iss: 'https://evil.test' } }],
     ['too old', { claims: { exp: soon() - 1000 } }],
     ['without the nonce', { claims: { nonce: undefined } }],
-    ['about somebody else than the userinfo', { userInfo: { sub: 'other' } }],
+    ['about another person than the userinfo', { userInfo: { sub: 'other' } }],
     ['missing', { tokenAnswer: { status: 200, body: '{"access_token":"the-access-token","token_type":"Bearer"}' } }],
   ])('no ID token that is %s', async (_what, told) => {
     const { exchange } = await openIssuer(told);

@@ -78,7 +78,7 @@ describe('groups that cannot be requested', () => {
 });
 
 describe('what changes while access is held', () => {
-  it('revokes from a group that a rule fills by now, because Belay granted it before', async () => {
+  it('revokes from a group that a rule has come to fill, because Belay granted it before', async () => {
     const one = await pinned();
     await present(one);
     await organization.world.fill([one.groupId]);
@@ -177,7 +177,7 @@ describe('reading back', () => {
 });
 
 describe('end_sessions', () => {
-  it('is off: a revocation signs nobody out', async () => {
+  it('is off: a revocation signs no one out', async () => {
     const one = await pinned();
     await present(one);
     await absent(one);

@@ -1,7 +1,7 @@
 import { type Front, type OktaOptions, startFront, startOkta } from '@belay/targets';
 import { oktaConnector, type ProviderClient } from '../../src/index.js';
 
-/** An organization at Okta, with groups and users as tests need them. */
+/** Returns an organization at Okta, with groups and users as tests need them. */
 export async function openOrganization({ now = Date.now, crowds = [] }: Partial<OktaOptions> = {}) {
   const target = await startOkta({ now, crowds });
   const clients: ProviderClient[] = [];

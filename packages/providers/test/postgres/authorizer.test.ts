@@ -71,7 +71,7 @@ describe('the postgres authorizer', () => {
     const [role, user, other] = [await reader(), await server.login(), await server.login()];
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     const [became, cursor, bystander] = [server.connect(user), server.connect(user), server.connect(other)];
-    // Only somebody else's grant lets them become it, from 16 on.
+    // Only another person's grant lets them become it, from 16 on.
     if (server.version >= 160_000) {
       await expect(became.unsafe(`set role ${role}`)).rejects.toThrow('permission denied');
       await server.admin.unsafe(`grant ${role} to ${user.name} with set true`);

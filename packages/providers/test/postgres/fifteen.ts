@@ -10,7 +10,7 @@ import postgres from 'postgres';
 const programs = '/usr/lib/postgresql/15/bin';
 
 /**
- * Whether a PostgreSQL 15 can be started here: the last version whose members can become the role. Belay needs none, so
+ * Returns whether a PostgreSQL 15 can be started here: the last version whose members can become the role. Belay needs none, so
  * without it these tests are left out, saying so; CI brings it, and there its absence is a failure.
  */
 export function hasFifteen(): boolean {
@@ -78,7 +78,7 @@ export function runFifteen(program: 'initdb' | 'pg_basebackup' | 'pg_dump' | 'pg
   execFileSync(path.join(programs, program), args, { ...serverAccount(), stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the account that its package made. */
+/** PostgreSQL does not run as root: then it runs as the account that its package made. */
 function serverAccount(): { uid: number; gid: number } | Record<string, never> {
   if (process.getuid?.() !== 0) return {};
   const id = (which: string) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' }));

@@ -65,7 +65,7 @@ export async function openTestServer(superuser = process.env.BELAY_TEST_DATABASE
       await Promise.all(connections.map((one) => one.end({ timeout: 1 })));
       await admin.end({ timeout: 1 });
       await root.unsafe(`drop database ${database} with (force)`);
-      // Grants hang on their grantors, so whoever was made last goes first.
+      // Grants hang on their grantors, so the role that was made last goes first.
       for (const name of roles.reverse()) {
         await root.unsafe(`drop owned by ${name} cascade`);
         await root.unsafe(`drop role ${name}`);

@@ -5,7 +5,7 @@ import { type Said, tamper } from '../support/saml-identity-provider.js';
 import { flowOf, openCorp, rita } from './support.js';
 
 const corp = await openCorp();
-/** What every attack wants: to be somebody else. */
+/** What every attack wants: to sign in as another person. */
 const evil = (xml: string) => xml.replaceAll('rita-0001', 'adam-0002').replaceAll('rita@', 'adam@');
 const assertionOf = (xml: string) => /<saml:Assertion .*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
 const signatureOf = (xml: string) => /<ds:Signature .*<\/ds:Signature>/s.exec(xml)?.[0] ?? '';
@@ -110,7 +110,7 @@ describe('an assertion with a valid signature', () => {
     ['is by the identity provider that is configured', { issuer: 'https://other.example.test' }],
     ['is still good', { from: -600_000, until: -60_000 }],
     ['is good already', { from: 120_000, until: 600_000 }],
-    ['is for whoever bears it', { method: 'urn:oasis:names:tc:SAML:2.0:cm:sender-vouches' }],
+    ['is for its bearer', { method: 'urn:oasis:names:tc:SAML:2.0:cm:sender-vouches' }],
     ['has conditions', { edit: (xml) => xml.replace(/<saml:Conditions.*<\/saml:Conditions>/, '') }],
     ['has an audience', { edit: (xml) => xml.replace(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/, '') }],
     ['has an end', { edit: (xml) => xml.replace(/(<saml:Conditions NotBefore="[^"]*") NotOnOrAfter="[^"]*"/, '$1') }],

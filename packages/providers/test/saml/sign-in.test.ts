@@ -51,7 +51,7 @@ describe('a sign-in by SAML', () => {
     const corp = await openCorp({ wantsSigned: true }, { request_signing: signing });
     expect(corp.metadata).toContain('AuthnRequestsSigned="true"');
     expect((await corp.exchange(await corp.answer())).subject).toBe(rita.nameId);
-    // The identity provider does verify: it refuses a request that is signed by somebody else.
+    // The identity provider does verify: it rejects a request that is signed by another person.
     const other = createCertified('somebody.example.test');
     const strange = await openCorp(
       {},
@@ -176,9 +176,9 @@ describe('the configuration', () => {
     ['what is no certificate', { idp_certificates: ['bm90aGluZw=='] }],
     ['a key as a certificate', { idp_certificates: [idp.privateKey] }],
     ['a short key', { idp_certificates: [createCertified('idp.example.test', 1024).certificate] }],
-    ['nobody to vouch for', { email_domains: [] }],
-    ['everybody to vouch for', { email_domains: ['*'] }],
-    ['nobody by name', { idp_entity_id: '' }],
+    ['no domain to vouch for', { email_domains: [] }],
+    ['every domain to vouch for', { email_domains: ['*'] }],
+    ['an empty name', { idp_entity_id: '' }],
     ['a key that is not of its certificate', { request_signing: { private_key: other.privateKey, certificate: own } }],
     ['no key to sign with', { request_signing: { private_key: 'PRIVATE KEY', certificate: own } }],
     ['what it does not know', { want_assertions_signed: false }],

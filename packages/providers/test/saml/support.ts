@@ -13,13 +13,13 @@ export const rita: SamlPerson = {
   attributes: { email: ['rita@example.test'], displayName: ['Rita'], groups: ['engineers', 'on call', 'engineers'] },
 };
 
-/** Another flow with each number. */
+/** Returns another flow with each number. */
 export function flowOf(number: number) {
   const text = String(number).padStart(43, '0');
   return { redirectUri, state: `s${text.slice(1)}`, nonce: `n${text.slice(1)}`, codeVerifier: 'v'.repeat(43) };
 }
 
-/** An identity provider and a client that trusts it. */
+/** Returns an identity provider and a client that trusts it. */
 export async function openCorp(
   options: { wantsSigned?: boolean; signsResponses?: boolean } = {},
   more: Record<string, unknown> = {},

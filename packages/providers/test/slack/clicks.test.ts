@@ -160,7 +160,7 @@ describe('a click at Slack', () => {
     expect(await decision?.actor(never())).not.toBeNull();
   });
 
-  it('is answered to the one person who clicked, in words that mention nobody', async () => {
+  it('is answered to the one person who clicked, in words that mention no person', async () => {
     const { decision, channel } = await click();
     await decision?.tell?.('Already decided by <!channel>', never());
     expect(slack.world.whispers.at(-1)).toEqual({

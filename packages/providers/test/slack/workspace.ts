@@ -17,7 +17,7 @@ export const message: Message = {
   idempotencyKey: 'execution/approve',
 };
 
-/** A workspace with two members and a channel, and connectors in it. */
+/** Returns a workspace with two members and a channel, and connectors in it. */
 export async function openWorkspace(options: Partial<SlackOptions> = {}) {
   const now = options.now ?? Date.now;
   const slack = await startSlack({
@@ -60,7 +60,7 @@ export async function openWorkspace(options: Partial<SlackOptions> = {}) {
   };
 }
 
-/** Every text of a message that a person sees. */
+/** Returns every text of a message that a person sees. */
 export function shown({ blocks = [] }: SlackMessage): string {
   return blocks
     .flatMap(({ text, fields = [], elements = [] }) => [text, ...fields, ...elements.map((one) => one.text)])

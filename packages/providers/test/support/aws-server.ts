@@ -9,7 +9,7 @@ export const awsCredentials = {
 };
 const account = 'arn:aws:kms:eu-central-1:111122223333:key';
 
-/** AWS KMS and Secrets Manager, as far as we use them: AWS JSON 1.1, each request signed (Signature Version 4). */
+/** Serves AWS KMS and Secrets Manager, as far as we use them: AWS JSON 1.1, each request signed (Signature Version 4). */
 export function startAwsServer(options: { keys?: string[]; secrets?: Record<string, string> }): Promise<FakeServer> {
   const keys = createKeys(options.keys ?? []);
   return startFakeServer({

@@ -19,7 +19,7 @@ export interface AzureServer extends FakeServer {
   certificateAuthority: string;
 }
 
-/** Azure Key Vault and the token endpoint of its tenant, both over TLS: the first request is answered with a challenge. */
+/** Serves Azure Key Vault and the token endpoint of its tenant, both over TLS: the first request is answered with a challenge. */
 export async function startAzureServer(options: {
   keys?: string[];
   secrets?: Record<string, string>;

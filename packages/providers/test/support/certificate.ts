@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** A certificate for names of this test run, signed by itself (RFC 5280); no tool is needed and nothing is kept. */
+/** Returns a certificate for names of this test run, signed by itself (RFC 5280); no tool is needed and nothing is kept. */
 export function makeCertificate(names: readonly string[]): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid([42, 134, 72, 206, 61, 4, 3, 2]));

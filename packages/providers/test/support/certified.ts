@@ -7,7 +7,7 @@ export interface Certified {
   certificate: string;
 }
 
-/** A new RSA key with a certificate that says so much as has to be said (RFC 5280, 4.1). */
+/** Returns a new RSA key with a certificate that says so much as has to be said (RFC 5280, 4.1). */
 export function createCertified(name: string, modulusLength = 2048): Certified {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
   return {

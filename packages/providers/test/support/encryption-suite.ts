@@ -17,7 +17,7 @@ const signal = () => new AbortController().signal;
 const hexAndMore = (bytes: Uint8Array) =>
   (['hex', 'base64', 'base64url'] as const).map((form) => Buffer.from(bytes).toString(form));
 
-/** What every encryption service guarantees, whoever is behind it. */
+/** Declares what every encryption service guarantees, of every vendor. */
 export function encryptionSuite(start: () => Promise<EncryptionSubject>): void {
   it('unwraps what it wrapped, also by another client, and wraps the same key differently each time', async () => {
     await using subject = await start();
@@ -61,7 +61,7 @@ export function encryptionSuite(start: () => Promise<EncryptionSubject>): void {
   });
 }
 
-/** What such a service guarantees beside, when it is somewhere else and can fail there. */
+/** Declares what such a service guarantees beside, when it is somewhere else and can fail there. */
 export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & { server: FakeServer }>): void {
   it('retries a few times while the service is unavailable, then fails; and works again when it is back', async () => {
     await using subject = await start();

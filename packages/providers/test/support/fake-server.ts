@@ -24,20 +24,20 @@ export interface FakeServer extends AsyncDisposable {
   port: number;
   url: string;
   mood: Mood;
-  /** What was asked of the service itself; its identity provider is not counted. */
+  /** The requests to the service itself; its identity provider is not counted. */
   asked: Asked[];
 }
 
 export interface Vendor {
   tls?: { key: string; cert: string };
-  /** Where credentials are made: answered whatever the mood. */
+  /** Where credentials are made: answered in every mood. */
   identity?(asked: Asked): Answer | undefined;
   answer(asked: Asked): Answer;
-  /** How this vendor says no, in its own form. */
+  /** How this vendor rejects a request, in its own form. */
   forbidden: Answer;
 }
 
-/** An HTTP server that speaks as a vendor does, on a port of its own. */
+/** Returns an HTTP server that speaks as a vendor does, on a port of its own. */
 export async function startFakeServer(vendor: Vendor): Promise<FakeServer> {
   const server = vendor.tls ? createHttps(vendor.tls, listener) : createHttp(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

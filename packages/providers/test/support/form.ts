@@ -1,4 +1,4 @@
-/** The forms of a page with their hidden fields, as much of HTML as the pages of our own tests have. */
+/** Returns the forms of a page with their hidden fields, as much of HTML as the pages of our own tests have. */
 export function parse(page: string): { action: string; fields: Record<string, string> }[] {
   return [...page.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map(([, action = '', body = '']) => ({
     action: decode(action),

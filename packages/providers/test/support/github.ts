@@ -8,7 +8,7 @@ export interface GitHubUser {
   email: string;
 }
 
-/** GitHub, as far as signing in goes, on a port of its own: its pages, its answers and its errors with a 200. */
+/** Serves GitHub, as far as signing in goes, on a port of its own: its pages, its answers and its errors with a 200. */
 export async function openGitHub(options: {
   users: GitHubUser[];
   orgs?: Record<string, string[]>;

@@ -5,7 +5,7 @@ const subjectToken = 'the-subject-token-of-belay';
 const accessToken = 'ya29.the-access-token-of-belay';
 export const googleSecrets = [subjectToken, accessToken];
 
-/** Google Cloud KMS and Secret Manager over REST, and the token exchange of a workload identity (RFC 8693). */
+/** Serves Google Cloud KMS and Secret Manager over REST, and the token exchange of a workload identity (RFC 8693). */
 export function startGoogleServer(options: { keys?: string[]; secrets?: Record<string, string> }): Promise<FakeServer> {
   const keys = createKeys(options.keys ?? []);
   return startFakeServer({
@@ -37,7 +37,7 @@ export function startGoogleServer(options: { keys?: string[]; secrets?: Record<s
   });
 }
 
-/** The token exchange of a workload identity: the answer when it is what was asked for. */
+/** Returns the answer of the token exchange of a workload identity, when the request is right. */
 export function exchangeToken({ path, body }: Asked, token: string): Answer | undefined {
   if (path === '/subject-token') return { status: 200, body: subjectToken, headers: { 'content-type': 'text/plain' } };
   if (path !== '/token') return undefined;
@@ -50,7 +50,7 @@ export function exchangeToken({ path, body }: Asked, token: string): Answer | un
   return { status: 200, body: { ...issued, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' } };
 }
 
-/** The content of a credentials file for a workload that is federated with the fake. */
+/** Returns the content of a credentials file for a workload that is federated with the fake. */
 export function googleCredentials(server: FakeServer): string {
   return JSON.stringify({
     type: 'external_account',

@@ -11,7 +11,7 @@ export interface HashicorpServer extends FakeServer {
   logins: number;
 }
 
-/** HashiCorp Vault's HTTP API: AppRole, namespaces, the transit engine and KV version 2. */
+/** Serves HashiCorp Vault's HTTP API: AppRole, namespaces, the transit engine and KV version 2. */
 export async function startHashicorpServer(options: {
   keys?: string[];
   secrets?: Record<string, Record<string, unknown> | null>;

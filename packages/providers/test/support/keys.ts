@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** Keys as a key management service holds them: by name, and never told. */
+/** Returns keys as a key management service holds them: by name, and never told. */
 export function createKeys(names: readonly string[]) {
   const keys = new Map(names.map((name) => [name, randomBytes(32)]));
   return {

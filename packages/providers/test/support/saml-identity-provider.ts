@@ -53,7 +53,7 @@ const template = [
   '</saml:Assertion></samlp:Response>',
 ].join('');
 
-/** A SAML 2.0 identity provider: it reads our requests as its users' browsers bring them, and signs what it says. */
+/** Returns a SAML 2.0 identity provider: it reads our requests as its users' browsers bring them, and signs what it says. */
 export function createSamlIdentityProvider(
   options: { wantsSigned?: boolean; signsResponses?: boolean; entryPoint?: string } = {},
 ) {
@@ -136,7 +136,7 @@ function escaped(text: string): string {
   return text.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Changes what was signed, as somebody on the way would. */
+/** Changes what was signed, as an attacker on the way would. */
 export function tamper(posted: Posted, change: (xml: string) => string): Posted {
   const xml = Buffer.from(posted.SAMLResponse, 'base64').toString();
   const changed = change(xml);

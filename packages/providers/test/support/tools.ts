@@ -21,7 +21,7 @@ export function createTools(): TestTools {
   };
 }
 
-/** What a promise is rejected with; throws when it is not. */
+/** Returns what a promise is rejected with; throws when it is not. */
 export async function faultOf(promise: Promise<unknown>): Promise<Error> {
   const result = await promise.then(
     (value) => ({ value }),
@@ -31,7 +31,7 @@ export async function faultOf(promise: Promise<unknown>): Promise<Error> {
   throw new Error(`not rejected with an error: ${inspect(result)}`);
 }
 
-/** Everything that any log could print of an error: its causes and hidden fields too. */
+/** Returns everything that any log could print of an error: its causes and hidden fields too. */
 export function everythingIn(error: Error): string {
   return inspect(error, { depth: 20, showHidden: true, maxStringLength: null });
 }

@@ -15,7 +15,7 @@ export interface VaultSubject extends AsyncDisposable {
 
 const signal = () => new AbortController().signal;
 
-/** What every vault guarantees, whoever is behind it. */
+/** Declares what every vault guarantees, of every vendor. */
 export function vaultSuite(start: () => Promise<VaultSubject>): void {
   it('reads a secret by path and key, and reports when there is no such path or key', async () => {
     await using subject = await start();
@@ -34,7 +34,7 @@ export function vaultSuite(start: () => Promise<VaultSubject>): void {
   });
 }
 
-/** What such a vault guarantees beside, when it is somewhere else and can fail there. */
+/** Declares what such a vault guarantees beside, when it is somewhere else and can fail there. */
 export function remoteVaultSuite(start: () => Promise<VaultSubject & { server: FakeServer }>): void {
   it('retries a few times while the service is unavailable, then fails; a rejection is final', async () => {
     await using subject = await start();

@@ -148,7 +148,7 @@ describe('a webhook', () => {
     ['429', (response: ServerResponse) => response.writeHead(429, { 'retry-after': '7' }).end()],
     ['a broken connection', (response: ServerResponse) => response.destroy()],
     ['more than is read', (response: ServerResponse) => response.writeHead(200).end('x'.repeat(100_000))],
-  ])('is sent again after %s, and says no address and no secret', async (_, answer) => {
+  ])('is sent again after %s, with no address and no secret in its error', async (_, answer) => {
     const { port } = await receive(answer);
     const error = await faultOf((await connect(port)).deliver());
     expect(error).toBeInstanceOf(Retryable);
@@ -189,7 +189,7 @@ describe('a webhook', () => {
     expect(taken).toEqual([]);
   });
 
-  it('is checked with a request that changes nothing, whatever the receiver says to it', async () => {
+  it('is checked with a request that changes nothing, with any answer of the receiver', async () => {
     const { taken, port } = await receive((response) => response.writeHead(405).end());
     await (await connect(port)).check();
     expect(taken.map(({ method }) => method)).toEqual(['HEAD']);

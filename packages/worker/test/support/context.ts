@@ -25,7 +25,7 @@ export function recordLog(): RecordedLog {
   };
 }
 
-/** The part of a context that this package itself uses; the verbs that the tests pass need no other. */
+/** Returns the part of a context that this package itself uses; the verbs that the tests pass need no other. */
 export function testContext(
   log: Logger,
   parts: Partial<Pick<Context, 'clock' | 'delay'>> & { sweep?: number } = {},
@@ -40,7 +40,7 @@ export function testContext(
   return context as Context;
 }
 
-/** What a sweep finds when there is nothing. */
+/** Returns what a sweep finds when there is nothing. */
 export function nothingDue(): Due {
   return { now: new Date(), entitlements: [], steps: [], until: null };
 }
@@ -51,7 +51,7 @@ export interface RecordedVerbs extends WorkVerbs, SweepVerbs, StandByVerbs {
   sweeps: number;
 }
 
-/** Verbs that remember what they were called with; `during` runs inside each of them. */
+/** Returns verbs that remember what they were called with; `during` runs inside each of them. */
 export function recordVerbs(during: (id: string) => Promise<void> | void = () => {}): RecordedVerbs {
   const recorded: RecordedVerbs = {
     calls: [],
@@ -83,7 +83,7 @@ export function recordVerbs(during: (id: string) => Promise<void> | void = () =>
   return recorded;
 }
 
-/** A job for a step that is in no other job of this run. */
+/** Returns a job for a step that is in no other job of this run. */
 export function stepJob(dueAt?: Date): { queue: 'executions'; executionId: string; key: string; dueAt?: Date } {
   return { queue: 'executions', executionId: randomUUID(), key: `/do/0/${randomUUID()}`, ...(dueAt && { dueAt }) };
 }

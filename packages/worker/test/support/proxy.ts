@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 export interface Proxy {
   port: number;
-  /** Cuts every connection and refuses new ones, as a server that was killed would. */
+  /** Cuts every connection and rejects new ones, as a server that was killed would. */
   down(): Promise<void>;
   up(): Promise<void>;
 }
 
-/** A loopback port in front of a real server that tests cannot stop because others use it too. */
+/** Returns a loopback port in front of a real server that tests cannot stop because others use it too. */
 export async function startProxy(host: string, port: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let server: Server | null = null;

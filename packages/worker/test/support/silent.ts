@@ -13,7 +13,7 @@ export interface Silence {
   asked: number;
 }
 
-/** A memory connector whose calls are not answered while `silence` names them. */
+/** Returns a memory connector whose calls are not answered while `silence` names them. */
 export function silentConnector(
   type: string,
   state: MemoryProvider,

@@ -15,7 +15,7 @@ const brief = { earlyCheck: 100, callTimeout: 6_000, callPatience: 2_000, lease:
 
 export type Town = Awaited<ReturnType<typeof openTown>>;
 
-/** A house with two targets, `silent` and `well`, a role and a worker at both, and the real clock. */
+/** Returns a house with two targets, `silent` and `well`, a role and a worker at both, and the real clock. */
 export async function openTown(transport: Transport, stubborn: Stubborn, timing: Partial<Timing> = brief) {
   const silence: Silence = { operations: new Set(), waiting: 0, asked: 0 };
   const states = { silent: createMemoryProvider({ now: () => new Date() }), well: timedProvider() };
@@ -79,7 +79,7 @@ export async function openTown(transport: Transport, stubborn: Stubborn, timing:
   };
 }
 
-/** A provider that remembers when each access was taken away, by the identity. */
+/** A provider that remembers when each access was revoked, by the identity. */
 function timedProvider(): { state: MemoryProvider; granted: Map<string, number>; gone: Map<string, number> } {
   const state = createMemoryProvider({ now: () => new Date() });
   const granted = new Map<string, number>();

@@ -24,7 +24,7 @@ if (redisUrl !== undefined || hasRedis()) transports.push({ kind: 'redis', start
 else console.warn('queues over Redis are not tested: no redis-server on the PATH and no BELAY_TEST_REDIS_URL');
 if (hasRedis()) transports.push({ kind: 'redis cluster', start: startClusterTransport });
 
-/** A new empty database of the test server; `drop` removes it with whoever is still connected. */
+/** Returns a new empty database of the test server; `drop` removes it with every connection that is left. */
 export async function createDatabase(): Promise<{ url: URL; drop(): Promise<void> }> {
   const server = process.env.BELAY_TEST_DATABASE_URL;
   if (server === undefined)

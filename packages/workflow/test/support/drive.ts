@@ -19,7 +19,7 @@ import type { CallCheck, CloudEvent, Fault, LifecycleEvent } from '../../src/typ
 
 let pool: ExpressionPool | undefined;
 
-/** One pool for a test file; it is closed when the file is done. */
+/** Returns one pool for a test file; it is closed when the file is done. */
 export function sharedPool(): ExpressionPool {
   if (!pool) {
     pool = createExpressionPool();
@@ -29,10 +29,10 @@ export function sharedPool(): ExpressionPool {
   return pool;
 }
 
-/** Any function at all, with whatever `with`. */
+/** Any function, with any `with`. */
 export const anyFunction: { [name: string]: CallCheck } = { ask: () => [], 'access.grant': () => [], tell: () => [] };
 
-/** The definition, or an error that lists what is wrong with it. */
+/** Returns the definition, or an error that lists what is wrong with it. */
 export function parsed(source: unknown, functions = anyFunction): Workflow {
   const result = parseWorkflow(source, { functions });
   if (!result.ok)
@@ -40,7 +40,7 @@ export function parsed(source: unknown, functions = anyFunction): Workflow {
   return result.workflow;
 }
 
-/** A definition with the given tasks, the rest filled in. */
+/** Returns a definition with the given tasks, the rest filled in. */
 export function workflowOf(parts: { do: unknown; [part: string]: unknown }): Workflow {
   return parsed({ document: { dsl: '1.0.3', namespace: 'test', name: 'test', version: '1.0.0' }, ...parts });
 }

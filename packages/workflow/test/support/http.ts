@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { standardFault } from '../../src/index.js';
 import type { Json, JsonObject, Outcome } from '../../src/types.js';
 
-/** A server that answers for the hosts of the conformance kit, under `/<host>/…`. */
+/** Returns a server that answers for the hosts of the conformance kit, under `/<host>/…`. */
 export async function startHosts(): Promise<{ url: string; close(): Promise<void> }> {
   const pet = (id: number) => ({ id, name: 'milou', status: 'available' });
   const server: Server = createServer((request, response) => {

@@ -146,7 +146,7 @@ const sessions: Record<string, PostgresAttack> = {
     return {
       crowds: true,
       reaches: async () => {
-        // Reads that were under way when the access ended are none of those that begin now.
+        // Reads that had begun before the access ended do not count.
         const begin = rounds + loops.length;
         while (rounds < begin) await new Promise((done) => setTimeout(done, 2));
         reads = 0;

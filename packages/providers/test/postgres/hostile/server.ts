@@ -138,7 +138,7 @@ export async function openHostileServer(): Promise<HostileServer> {
   return made;
 }
 
-/** Whether a statement that needs the role works there; the connection is closed afterwards. */
+/** Returns whether a statement that needs the role works there; the connection is closed afterwards. */
 export async function canRead(sql: postgres.Sql): Promise<boolean> {
   try {
     return (await sql`select answer from public.report`).length > 0;
@@ -149,7 +149,7 @@ export async function canRead(sql: postgres.Sql): Promise<boolean> {
   }
 }
 
-/** Whether a statement of a session that was set up before still gives rows; one that had to connect again is another. */
+/** Returns whether a statement of a session that was set up before still gives rows; one that had to connect again is another. */
 export function worksIn(sql: postgres.Sql, pid: number, statement: string): () => Promise<boolean> {
   return async () => {
     try {
@@ -170,7 +170,7 @@ export async function beginSession(sql: postgres.Sql, ...statements: string[]): 
   return row.pid;
 }
 
-/** Runs a statement that may be refused; gives whether it was not. */
+/** Runs a statement that may be rejected; gives whether it was not. */
 export async function tryTo(sql: postgres.Sql, statement: string): Promise<boolean> {
   return sql.unsafe(statement).then(
     () => true,
