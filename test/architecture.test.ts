@@ -26,8 +26,14 @@ import {
 } from './architecture/imports.js';
 import { checkCircles, checkFolders, checkNames, checkShapes, checkSmallFiles } from './architecture/order.js';
 import { checkRepetition } from './architecture/repetition.js';
-import { checkDocumentedPaths, checkMachineTraces, checkPins, checkTableComments } from './architecture/repository.js';
-import { importsOf, readTree, type Tree } from './architecture/tree.js';
+import {
+  checkDocumentedPaths,
+  checkMachineTraces,
+  checkPins,
+  checkReadmes,
+  checkTableComments,
+} from './architecture/repository.js';
+import { importsOf, manifestOf, readTree, type Tree } from './architecture/tree.js';
 
 const tree = readTree();
 
@@ -81,6 +87,7 @@ describe('the house as it stands', () => {
     ['waits for no lock that others can take', checkLocks],
     ['joins signals only where their sources are held', checkSignals],
     ['writes executions and steps in one package', checkWriters],
+    ['says in each package what it is for', checkReadmes],
     ['keeps its files small', checkLength],
     ['has no small file that a single other file imports', checkSmallFiles],
     ['writes no six lines twice', checkRepetition],
@@ -92,9 +99,13 @@ describe('the house as it stands', () => {
     ['numbers its decisions without gaps', checkDecisions],
     ['documents only operations that are declared', checkInterface],
     ['tells nothing of the machine it was made on', checkMachineTraces],
-    ['keeps to the rules of english-words.mjs', (each: Tree) => checkEnglish(each)],
+    ['keeps to the rules of english-words.mjs', checkEnglish],
   ])('%s', (_, check) => {
     expect(check(tree)).toEqual([]);
+  });
+
+  it('is judged by `npm run lint`', () => {
+    expect(manifestOf(tree, '').scripts?.lint).toContain('vitest run test/architecture.test.ts');
   });
 
   it('has the lint rules that the table says', () => {
@@ -257,6 +268,7 @@ describe('each rule can fail', () => {
   it('texts of pages: one that stands in the markup', () => {
     const page = (content: string) => `export const Page = () => <p>${content}</p>;\n`;
     expect(lint('packages/console/src/pages/some.tsx', page('Some text'))).toContain('noJsxLiterals');
+    expect(lint('packages/agent/src/some.tsx', page('Some text'))).toContain('noJsxLiterals');
     expect(lint('packages/console/src/pages/some.tsx', page('{texts.some}'))).toMatch(/^Checked 2 files in [^\n]*\n$/);
   });
 
@@ -331,6 +343,11 @@ describe('each rule can fail', () => {
       'packages/a/src/d.ts has 1 lines, and only packages/a/src/c.ts imports it; join them',
       'packages/api/src/roots.ts is listed without need: no small file stays apart from it',
     ]);
+  });
+
+  it('says which package has no README', () => {
+    const fault = broken({ 'packages/a/package.json': {}, 'apps/b/package.json': {}, 'apps/b/README.md': '# B' });
+    expect(checkReadmes(fault)).toEqual(['packages/a has no README.md']);
   });
 
   it('length: a source of more than 400 lines, a test of more than 600', () => {

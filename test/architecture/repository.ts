@@ -68,6 +68,13 @@ function caretHolds(range: string, version: string | undefined): boolean {
   return pinnedMinor > minor || (pinnedMinor === minor && pinnedPatch >= patch);
 }
 
+/** Returns packages and programs without a README. */
+export function checkReadmes(tree: Tree): string[] {
+  return workspacesOf(tree)
+    .filter((folder) => !tree.has(`${folder}/README.md`))
+    .map((folder) => `${folder} has no README.md`);
+}
+
 /** Returns tables without a comment in the database. */
 export function checkTableComments(tree: Tree): string[] {
   const sql = [...tree]
