@@ -95,7 +95,7 @@ export const boundaries = {
     ],
   },
   'packages/providers': {
-    workspace: ['contract/address', 'contract/back-off', 'contract/durations', 'contract/outage'],
+    workspace: ['contract/address', 'contract/back-off', 'contract/durations', 'contract/outage', 'contract/text'],
     outside: [
       'zod',
       'postgres',

@@ -18,3 +18,21 @@ export function isStorableJson(value: unknown): boolean {
   });
   return good;
 }
+
+/** Control and format characters, and separators of lines and paragraphs: they are not displayed. */
+const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+/** Returns whether a text has characters that are not displayed, or displayed as something else. */
+export function hasUnseen(text: string): boolean {
+  return unseen.test(text);
+}
+
+/** Returns a text with a space in the place of what is not displayed. */
+export function withoutUnseen(text: string): string {
+  return text.replace(new RegExp(`${unseen.source}+`, 'gu'), ' ');
+}
+
+/** Returns a text as one line: a break must not imitate a line of ours. Marks that turn text around stay. */
+export function toOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+}

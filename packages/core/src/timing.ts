@@ -15,6 +15,8 @@ export const timing = {
     /** How long it is checked after a call failed when no call waits: until the next calls are due at the latest. */
     doubt: 30_000,
   },
+  /** The longest lifetime of a token or a credential, and the longest time for a review: a year. */
+  year: 366 * 24 * 60 * 60_000,
   /** How long a request waits for its providers before it is accepted and waits for them later. */
   earlyCheck: 2_000,
   /** How long the target of a provider with a new address is read before the configuration is rejected. */

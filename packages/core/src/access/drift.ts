@@ -1,3 +1,4 @@
+import { toOneLine } from '@belay/contract/text';
 import { driftAudits, drifts, execute, notices, sqlText, type Transaction } from '@belay/db';
 import { within } from '@belay/providers';
 import { and, count, eq, lt, sql } from 'drizzle-orm';
@@ -103,7 +104,7 @@ async function tellOperators(ctx: Store, tx: Transaction, provider: string, foun
   const told = ctx.catalog.current().document.messages;
   if (!told?.kinds.includes('access.drifted') || told.operators.length === 0) return;
   // Names that people chose at the provider stay on their line.
-  const lines = found.slice(0, spoken).map((one) => one.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '));
+  const lines = found.slice(0, spoken).map(toOneLine);
   const more = found.length > spoken ? [`and ${found.length - spoken} more`] : [];
   const text = [`Access at ${provider} differs from what Belay granted`, ...lines, ...more].join('\n');
   const key = sql`${`access.drifted:${provider}:`} || extract(epoch from app_now())`;

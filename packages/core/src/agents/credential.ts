@@ -6,8 +6,7 @@ import { requireAgent } from '../actor.js';
 import type { ActorStore, AgentActor, Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
-
-const longest = 366 * 24 * 60 * 60_000;
+import { timing } from '../timing.js';
 
 export interface EnrollAgent {
   /** The unique name that operators give the agent. */
@@ -33,7 +32,7 @@ export async function enrollAgent(
     );
   }
   const ttl = requireDuration(input.ttl, 'ttl');
-  if (ttl > longest) throw invalid('ttl', 'is longer than one year');
+  if (ttl > timing.year) throw invalid('ttl', 'is longer than one year');
   const credential = newAgentCredential(ctx);
   const held = {
     secretHash: hashSecret(credential),
@@ -62,9 +61,6 @@ export async function enrollAgent(
   });
 }
 
-/** How long an agent may run without being enrolled again, in milliseconds. */
-const lifetime = 366 * 24 * 60 * 60_000;
-
 /**
  * Replaces the credential of the calling agent with one that the agent generated; the old one stops working
  * immediately. So what an operator handed over works once, and may be short-lived. The agent stores the new one before
@@ -83,7 +79,7 @@ export async function adoptCredential(
       .update(agents)
       .set({
         secretHash: hashSecret(input.credential),
-        expiresAt: sql`${agents.enrolledAt} + ${`${lifetime} milliseconds`}::interval`,
+        expiresAt: sql`${agents.enrolledAt} + ${`${timing.year} milliseconds`}::interval`,
       })
       // Replaces only the presented credential: an operator may have replaced it since.
       .where(and(eq(agents.id, agent.id), eq(agents.secretHash, hashSecret(input.presented))))

@@ -1,11 +1,9 @@
 import { foldAddress } from '@belay/contract/address';
 import type { ErrorIssue } from '@belay/contract/errors';
 import { readDuration } from '../duration.js';
+import { timing } from '../timing.js';
 import type { CompiledRole } from './catalog.js';
 import type { CatalogDocument, MessagesDefinition, RoleDefinition } from './schema.js';
-
-/** A review that is due in the distant future is forgotten, and a date that cannot be stored would stop the access. */
-const longest = 366 * 24 * 60 * 60_000;
 
 /**
  * Returns who is told of the use of a role for emergencies, and who reviews it. One that would tell no person, or would wait for the review of
@@ -35,6 +33,7 @@ export function readBreakGlass(
   const by = read(review.by, 'break_glass.review.by');
   if (messages !== undefined) requireKind('review.opened', 'break_glass.review');
   const within = readDuration(review.within, `${path}.break_glass.review.within`, issues) ?? 0;
-  if (within > longest) problem('break_glass.review.within', 'must be at most P366D');
+  // A review in the distant future is forgotten, and a date that cannot be stored would stop the access.
+  if (within > timing.year) problem('break_glass.review.within', 'must be at most P366D');
   return { ...tell, review: { ...by, within } };
 }

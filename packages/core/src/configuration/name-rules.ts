@@ -1,3 +1,5 @@
+import { hasUnseen } from '@belay/contract/text';
+
 export interface CompiledNames {
   allow: readonly string[];
   deny: readonly string[];
@@ -9,7 +11,7 @@ export interface CompiledNames {
  */
 export function faultOfName(name: string): string | undefined {
   if (/[*?]/.test(name)) return 'must be a single name, not a pattern';
-  if (name === '' || name !== name.normalize('NFKC') || /[\p{C}\p{Zl}\p{Zp}]|[^\S ]|^ | $| {2}/u.test(name)) {
+  if (name === '' || name !== name.normalize('NFKC') || hasUnseen(name) || /[^\S ]|^ | $| {2}/u.test(name)) {
     return 'contains characters that names cannot have';
   }
   return undefined;

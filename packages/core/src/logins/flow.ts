@@ -1,6 +1,7 @@
 import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
+import { hasUnseen } from '@belay/contract/text';
 import { oauthFlows } from '@belay/db';
 import { type Authenticated, type Authenticator, Retryable } from '@belay/providers';
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
@@ -188,7 +189,6 @@ export async function readSignInMetadata(ctx: Context, input: { provider: string
  */
 export function requireLabel(given: string): string {
   const label = requireText(given.trim(), 'label', limits.name);
-  if (label === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(label))
-    throw invalid('label', 'contains characters that cannot be displayed');
+  if (label === '' || hasUnseen(label)) throw invalid('label', 'contains characters that cannot be displayed');
   return label;
 }

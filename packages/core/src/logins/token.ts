@@ -11,9 +11,8 @@ import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/admission.js';
 import { asPerson, toPerson, upsertUser } from '../people/people.js';
 import { requireText } from '../text.js';
+import { timing } from '../timing.js';
 import { newLoginSecret } from './lucia.js';
-
-const longest = 366 * 24 * 60 * 60_000;
 
 export interface CreateToken {
   /** E-mail address. */
@@ -35,7 +34,7 @@ export async function createToken(
 ): Promise<{ token: string; expires_at: string; user: { email: string; name: string; groups: string[] } }> {
   if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators create tokens');
   const ttl = requireDuration(input.ttl, 'ttl');
-  if (ttl > longest) throw invalid('ttl', 'is longer than one year');
+  if (ttl > timing.year) throw invalid('ttl', 'is longer than one year');
   const email = foldAddress(input.user.trim());
   if (email === undefined) {
     throw invalid('user', 'is not an e-mail address in canonical form: write it as rita@example.com');

@@ -1,5 +1,6 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { printable, printableLines } from '@belay/contract/printable';
+import { toOneLine } from '@belay/contract/text';
 import { approvals, messages, notices } from '@belay/db';
 import { Disabled, type Message, type Notifications, type Receipt, Retryable, Terminal } from '@belay/providers';
 import { and, eq, inArray, sql } from 'drizzle-orm';
@@ -157,7 +158,7 @@ async function send(ctx: Context, row: Row, message: Message): Promise<Receipt> 
 function shown({ title, text, facts, ...message }: Message): Message {
   return {
     ...message,
-    title: printable(title.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')),
+    title: printable(toOneLine(title)),
     text: printableLines(text.replaceAll('\r\n', '\n')),
     facts: facts.map(({ name, value }) => ({ name, value: printableLines(value.replaceAll('\r\n', '\n')) })),
   };

@@ -1,6 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
-import { isStorable } from '@belay/contract/text';
+import { isStorable, withoutUnseen } from '@belay/contract/text';
 import type { Authenticated } from '@belay/providers';
 import type { Person } from '../context.js';
 
@@ -12,7 +12,6 @@ export interface ProvedIdentity extends Omit<Person, 'id'> {
   issuer?: string | undefined;
 }
 
-const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** The maximum length of a text about a person, in characters; no honest text is longer. */
 const longest = { subject: 1_000, name: 200 };
 
@@ -36,6 +35,6 @@ export function requireReadable(proved: Authenticated): Authenticated {
   if (subject.length > longest.subject || [subject, ...groups, ...organizations].some((text) => !isStorable(text))) {
     throw new AccessError('forbidden', 'The provider returned a user whose data cannot be stored');
   }
-  const shown = name.replace(new RegExp(`${unseen.source}+`, 'gu'), ' ').trim();
+  const shown = withoutUnseen(name).trim();
   return { ...proved, name: Array.from(shown).slice(0, longest.name).join('') };
 }

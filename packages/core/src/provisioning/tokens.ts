@@ -6,8 +6,8 @@ import type { ActorStore, Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
+import { timing } from '../timing.js';
 
-const longest = 366 * 24 * 60 * 60_000;
 /** The one in use and its successor. */
 const most = 2;
 
@@ -27,7 +27,7 @@ export async function createProvisioningToken(
   if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators create tokens');
   const { provider } = input;
   const ttl = requireDuration(input.ttl, 'ttl');
-  if (ttl > longest) throw invalid('ttl', 'is longer than one year');
+  if (ttl > timing.year) throw invalid('ttl', 'is longer than one year');
   const configured = ctx.catalog.current().providers.get(provider);
   if (!configured?.definition.scim) {
     throw invalid('provider', 'has no scim setting; add scim: {} to the provider in the configuration first');

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { toOneLine } from '@belay/contract/text';
 import { type Link, linksOf } from '../links.js';
 import type { Fact, Message } from '../notifications.js';
 import { readSecret, type WebhookConfig } from './config.js';
@@ -75,10 +76,7 @@ function composeCard({ title, text, facts }: Message, links: readonly Link[]) {
 
 function runsOf({ name, value }: Fact) {
   // A line break could imitate a fact of ours.
-  return [
-    { text: `${name}: `, weight: 'Bolder' },
-    { text: cut(value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '), longestFact) },
-  ];
+  return [{ text: `${name}: `, weight: 'Bolder' }, { text: cut(toOneLine(value), longestFact) }];
 }
 
 function block(runs: readonly { text: string; weight?: string; size?: string }[]) {
