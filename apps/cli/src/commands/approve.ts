@@ -30,7 +30,7 @@ export function addApprove(parent: Parent): void {
       const { args, options, output, interactive, connect, shell } = invocation;
       const { client } = await connect();
       if (args.length > 1) {
-        if (options.digest !== undefined) throw usage('--digest is of one request; name only that one');
+        if (options.digest !== undefined) throw usage('--digest belongs to a single request; name only that one');
         return decideMany(client, 'approve', invocation);
       }
       const [id] = args;

@@ -24,7 +24,7 @@ export async function returnAccess(
   return { status: 'ok', message: 'The access is given back' };
 }
 
-/** Ends the access of an execution, and before it that of its family: a process that stops in between leaves something to give back. */
+/** Ends the access of an execution, after that of its family, so that a person can repeat it when the process stops in between. */
 async function endOwn(ctx: ActorContext, id: string, owner: string): Promise<boolean> {
   try {
     return await endHeldHere(ctx, { id }, { reason: 'returned', owner, alone: true });

@@ -6,9 +6,9 @@ import { compileConfiguration, type Refused } from '../config/compile-configurat
 export interface ProviderInspection {
   provider: string;
   type: string;
-  /** Why it does not answer, fit for an operator; undefined when it does. */
+  /** Why it does not respond, in words for an operator; undefined when it responds. */
   fault: string | undefined;
-  /** What about its setup weakens what Belay promises, when it answers. */
+  /** What in its setup weakens the guarantees of Belay, when it responds. */
   weaknesses: Weakness[];
   /** What keeps roles of the configuration from being granted there, as far as it tells without a change. */
   obstacles: (Weakness & { roles: string[] })[];

@@ -8,11 +8,11 @@ import { checkDatabase, explainEmbedded } from '../open-storage.js';
 export interface DatabaseInspection {
   /** The major version. */
   version: number;
-  /** The user may make the tables that a start makes. */
+  /** Whether the user may create the tables that a start creates. */
   mayMigrate: boolean;
-  /** A server has been started on it before. */
+  /** Whether a server has been started on it before. */
   migrated: boolean;
-  /** Every other user of the server is kept out of this database. */
+  /** Whether no other user of the server can connect to this database. */
   closed: boolean;
   name: string;
 }

@@ -3,7 +3,7 @@ import type { Identities, ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import type { GcpConfig } from './config.js';
 
-/** Maps people to Google accounts: one is the e-mail address itself, or what the table of the configuration has. */
+/** Maps people to Google accounts: by the table of the configuration, otherwise by their e-mail address. */
 export function createIdentities({ users, email_domains: domains }: GcpConfig): Identities {
   const known = Object.entries(users).map(([email, user]) => ({ id: user, name: user, email }));
 

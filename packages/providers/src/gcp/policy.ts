@@ -20,7 +20,7 @@ export const policySchema = z.object({
 export type Policy = z.infer<typeof policySchema>;
 export type Binding = z.infer<typeof bindingSchema>;
 
-/** Whose binding of which role it is about. With `pinned` the title alone says which one is ours: accounts are renamed. */
+/** The account and the role of a binding. With `pinned`, only the title tells our binding from others, because accounts are renamed. */
 export interface Grantee {
   id: string;
   role: string;

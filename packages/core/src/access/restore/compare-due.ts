@@ -108,7 +108,7 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
         .values({ ...found, epoch })
         .onConflictDoUpdate({
           target: leftovers.key,
-          // What was to be revoked and is there again is asked again.
+          // Access that an operator wanted revoked and that is held again needs a new answer.
           set: { epoch, answer: null, mark: one.mark, identity: one.identity },
           setWhere: and(lt(leftovers.epoch, epoch), sql`${leftovers.answer} is distinct from 'keep'`),
         });
