@@ -108,7 +108,7 @@ export default defineConfig({
       { ...sources, test: { ...options, name: 'alone', include: alone, exclude: leftToVerify } },
       {
         ...sources,
-        // The files of a worker share what they import, and the compiled code of it: that was half of their processor time (0176).
+        // The files of a worker share what they import, and the compiled code of it: that was half of their processor time (0148).
         test: {
           ...options,
           name: 'together',

@@ -456,13 +456,14 @@ describe('each rule can fail', () => {
       '// docs/a.md, sections 1 and 3',
       '/**\n * docs/a.md, section 1,\n * rule 2 */',
       '// decision 0002',
+      '// docs/decisions/0002',
     ])
       expect(cited(wrong), wrong).toHaveLength(1);
   });
 
-  it('decisions: a number that is there twice, a wrong title, a replacement that is not listed', () => {
+  it('decisions: a number that is there twice or missing, a wrong title, a replacement that is not listed, a wrong order', () => {
     const fault = broken({
-      'docs/decisions/README.md': '- [0001](0001-a.md) A\n- [0003](0003-c.md) C\n- [0005](0005-e.md) F\n',
+      'docs/decisions/README.md': '- [0003](0003-c.md) C\n- [0001](0001-a.md) A\n- [0005](0005-e.md) F\n',
       'docs/decisions/0001-a.md': '# 0001 · A\n\n*Replaced by [0005](0005-e.md).*\n',
       'docs/decisions/0003-c.md': '# 0003 · C\n',
       'docs/decisions/0003-d.md': '# 0003 · D\n',
@@ -470,6 +471,9 @@ describe('each rule can fail', () => {
     });
     expect(checkDecisions(fault)).toEqual([
       'decision 0003 is there twice',
+      'decision 0002 is missing',
+      'decision 0004 is missing',
+      'the list of decisions is not in the order of its numbers',
       '0001-a.md and the list of decisions do not agree by what it is replaced',
       'the list of decisions lacks "[0003](0003-d.md) D"',
       'the list of decisions lacks "[0005](0005-e.md) E"',

@@ -98,6 +98,7 @@ const impureFiles: Record<string, string> = {
   'packages/sdk/src/create-client.ts': 'a published client has to bring its own jitter',
   'packages/worker/src/waker.ts': 'the clock that delays of jobs are measured against; another can be passed',
   'packages/worker/src/dead-letters.ts': 'how old a dropped job is; another clock can be passed',
+  'packages/worker/src/outage.ts': 'when it warned last; another clock can be passed',
 };
 
 /** Runs in browsers, where nothing composes it. */

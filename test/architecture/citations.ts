@@ -64,7 +64,7 @@ export function checkCitations(tree: Tree): string[] {
     const fault = (what: string) => faults.push(`${path} cites ${what}`);
     for (const [cited] of text.matchAll(/(?<!RFC \d{3,5} )§ ?[\d.]+|\binterface, rule \d+/g))
       fault(`${cited}, which does not say of which document of the repository`);
-    for (const [, number = ''] of text.matchAll(/\bdecision (\d{4})\b/g))
+    for (const [, number = ''] of text.matchAll(/\bdecisions?[ /](\d{4})\b/g))
       if (!decisions.has(number)) fault(`decision ${number}, which does not exist`);
     const citation = /\b((?:docs\/[\w./-]+|[A-Z]+)\.md)(?:, sections? (\d+)(?:, rules? (\d+)| and (\d+))?)?/g;
     for (const [, document = '', section, rule, second] of text.matchAll(citation)) {
@@ -85,8 +85,8 @@ export function checkCitations(tree: Tree): string[] {
 const numberOf = (path: string) => /^docs\/decisions\/(\d{4})-[^/]*\.md$/.exec(path)?.[1];
 
 /**
- * Returns faults of decision notes: the list names each by its number and title, no number is there twice, and a replaced
- * note says so in both. A number may be left out, because several notes are written at the same time.
+ * Returns faults of decision notes: the list names each by its number and title, in their order; no number is missing or
+ * there twice; and a replaced note says so in both.
  */
 export function checkDecisions(tree: Tree): string[] {
   const list = tree.get('docs/decisions/README.md') ?? '';
@@ -98,6 +98,13 @@ export function checkDecisions(tree: Tree): string[] {
   const numbers = notes.map(({ number }) => number).sort();
   const twice = numbers.filter((number, nth) => numbers[nth - 1] === number);
   faults.push(...twice.map((number) => `decision ${number} is there twice`));
+  for (let number = 1; number <= Number(numbers.at(-1) ?? 0); number += 1) {
+    const text = String(number).padStart(4, '0');
+    if (!numbers.includes(text)) faults.push(`decision ${text} is missing`);
+  }
+  const listed = [...list.matchAll(/^- \[(\d{4})\]/gm)].map(([, number = '']) => number);
+  if (listed.join() !== [...listed].sort().join())
+    faults.push('the list of decisions is not in the order of its numbers');
   for (const { number, file, text } of notes) {
     const title = /^# (\d{4}) · (.+)$/m.exec(text);
     if (title?.[1] !== number) faults.push(`${file} has no heading with its number`);

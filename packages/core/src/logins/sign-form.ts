@@ -9,7 +9,7 @@ export interface ShownForm {
 
 /**
  * Returns the signature of a form for the person it is shown to. Only this server can create it, and it reveals nothing about the
- * person, so a form can state whom it was shown to when their login has ended (decision 0162).
+ * person, so a form can state whom it was shown to when their login has ended (decision 0059).
  */
 export function signForm(keyring: Keyring, form: ShownForm): string {
   const secret = keyring.secrets.get(keyring.current);

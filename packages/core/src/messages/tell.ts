@@ -96,7 +96,7 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
   await tx.update(notices).set({ toldAt: sql`app_now()` }).where(eq(notices.id, notice.id));
 }
 
-/** Whether a notice that no person can be told yet is still of use: of an emergency, until its request is deleted (decision 0175). */
+/** Whether a notice that no person can be told yet is still of use: of an emergency, until its request is deleted (decision 0146). */
 async function waitsForPerson(tx: Transaction, { kind, executionId }: Notice): Promise<boolean> {
   if (kind !== 'break_glass.used') return false;
   const [request] = await tx

@@ -75,7 +75,7 @@ export function heldBeforeCommit<T extends Context>(ctx: T): { ctx: T; reached: 
   return { ctx: { ...ctx, db }, reached, open };
 }
 
-/** From now on commits that have changed rows of a table stand still, with their locks held, until they are released. */
+/** Holds all commits that have changed rows of a table from now on, with their locks, until they are released. */
 export async function stopCommitsOf(
   house: House,
   table: string,

@@ -38,7 +38,7 @@ export async function compileConfiguration<Found extends { ok: true }>(
 
 /**
  * Does the same for a configuration that may be a stranger's: it opens no vault, so nothing that the configuration names is
- * called, and a stand-in is a text and never the name of a file (decision 0152).
+ * called, and a stand-in is a text and never the name of a file (decision 0021).
  */
 export function compileOffline<Found extends { ok: true }>(
   path: string,

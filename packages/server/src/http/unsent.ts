@@ -18,7 +18,7 @@ export const unsentPath = '/unsent';
 
 /**
  * Shows a form that was not sent because its sender's login had ended, filled in, to the same person. Nothing is sent: the person
- * reviews the form and sends it again (decision 0162). Throws 400, 403, 404 and 405.
+ * reviews the form and sends it again (decision 0059). Throws 400, 403, 404 and 405.
  */
 export async function answerUnsent(
   site: Site & { basePath: string; pages: Pages; bodyBytes: number },

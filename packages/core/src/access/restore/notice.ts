@@ -19,7 +19,7 @@ const actor = { kind: 'system', name: 'restore' } as const;
 
 /**
  * Notices that the database is elsewhere than it was: restored to an earlier time, made anew from a dump, or a standby that
- * was promoted (docs/decisions/0153). Then no grant is made until every provider was compared with the rows, as after
+ * was promoted (docs/decisions/0028). Then no grant is made until every provider was compared with the rows, as after
  * `beginRestore`; when nothing is left to decide, grants go on by themselves. Returns whether it noticed one.
  */
 export async function noticeRestore(ctx: Pick<Store, 'db' | 'log'>): Promise<boolean> {
