@@ -84,7 +84,7 @@ describe('the audit log', () => {
       if (page.next === null) break;
       cursor = page.next;
     }
-    expect([found.length, found.includes(request), pages]).toEqual([2, true, 2]);
+    expect([found.length, found.includes(request), pages]).toEqual([2, true, 4]);
     await sql`delete from ledger where type = 'filler'`;
   });
 });

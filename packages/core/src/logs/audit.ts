@@ -3,7 +3,7 @@ import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import type { PageOf } from '@belay/contract/paging';
-import { executions, ledger, users } from '@belay/db';
+import { executions, ledger, type Transaction, users } from '@belay/db';
 import { and, type Column, desc, eq, getTableColumns, gte, inArray, lte, or, type SQL, sql } from 'drizzle-orm';
 import { nameOf } from '../actor.js';
 import type { Actor, ActorStore } from '../context.js';
@@ -13,7 +13,7 @@ import { requireOverseer } from '../people/oversight.js';
 import { idsKnownAs } from '../people/people.js';
 
 /** How many entries one page searches at most: a filter that few entries match must not read the whole ledger. */
-const searched = 20_000;
+const searched = 10_000;
 
 /**
  * Returns one page of the whole audit log, newest first (GET /admin/logs). A page searches a bounded number of entries,
@@ -85,35 +85,61 @@ async function readPage(
     // What one request wrote is found by an index of its own; what others match is searched for, so far and no further.
     id === undefined ? undefined : eq(ledger.executionId, id),
   );
-  const end = id === undefined ? await findEnd(ctx, bounds) : undefined;
+  const read = (db: Reader) => readEntries(db, { filter, people, bounds, limit });
+  if (id !== undefined || !isNarrowed(filter)) return pageOf(await read(ctx.db), limit);
+  // In one snapshot: an entry that is written between the two would move the end of what was searched.
+  return ctx.db.transaction(
+    async (tx) => {
+      const rows = await read(tx);
+      return pageOf(rows, limit, rows.length > limit ? undefined : await findEnd(tx, bounds));
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  );
+}
+
+type Reader = ActorStore['db'] | Transaction;
+
+function readEntries(
+  db: Reader,
+  given: { filter: AuditFilter; people: string[] | undefined; bounds: SQL | undefined; limit: number },
+) {
+  const { filter, people, bounds, limit } = given;
+  const whole = filter.execution_id === undefined;
   // The entries to search are taken from the index first, so that no filter leads the planner elsewhere.
-  const part = ctx.db
+  const part = db
     .select({ ...getTableColumns(ledger), micros: micros.as('micros') })
     .from(ledger)
-    .where(and(bounds, end && sql`${place} >= ${rowOf(end)}`))
-    .orderBy(...(id === undefined ? [desc(ledger.at), desc(ledger.seq)] : [desc(micros), desc(ledger.seq)]))
+    .where(bounds)
+    .orderBy(...(whole ? [desc(ledger.at), desc(ledger.seq)] : [desc(micros), desc(ledger.seq)]))
     .limit(isNarrowed(filter) ? searched : limit + 1)
     .as('part');
-  const rows = await ctx.db
-    .select({
-      at: part.at,
-      seq: part.seq,
-      micros: part.micros,
-      type: part.type,
-      level: part.level,
-      message: part.message,
-      actor: part.actor,
-      provider: part.provider,
-      executionId: part.executionId,
-      data: part.data,
-      // Looked up for each entry: a join could read all people instead.
-      email: sql<string | null>`(select ${users.email} from ${users} where ${users.id} = ${part.userId})`,
-      role: roleOf(part.executionId),
-    })
-    .from(part)
-    .where(and(...matching(part, filter, people)))
-    .orderBy(desc(part.micros), desc(part.seq))
-    .limit(limit + 1);
+  return (
+    db
+      .select({
+        at: part.at,
+        seq: part.seq,
+        micros: part.micros,
+        type: part.type,
+        level: part.level,
+        message: part.message,
+        actor: part.actor,
+        provider: part.provider,
+        executionId: part.executionId,
+        data: part.data,
+        // Looked up for each entry: a join could read all people instead.
+        email: sql<string | null>`(select ${users.email} from ${users} where ${users.id} = ${part.userId})`,
+        role: roleOf(part.executionId),
+      })
+      .from(part)
+      .where(and(...matching(part, filter, people)))
+      // In the order of the index, so that the search ends with the last entry of the page.
+      .orderBy(...(whole ? [desc(part.at), desc(part.seq)] : [desc(part.micros), desc(part.seq)]))
+      .limit(limit + 1)
+  );
+}
+
+/** Returns a page of rows, one more than is shown where there are more. `end` is the place behind which nothing was searched. */
+function pageOf(rows: Awaited<ReturnType<typeof readEntries>>, limit: number, end?: Place): AuditPage {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const reached = rows.length > limit && last ? { at: last.micros, seq: String(last.seq) } : end;
@@ -121,8 +147,8 @@ async function readPage(
 }
 
 /** Returns the last place that a page searches; undefined when fewer entries are left. */
-async function findEnd(ctx: ActorStore, bounds: SQL | undefined): Promise<Place | undefined> {
-  const [end] = await ctx.db
+async function findEnd(db: Reader, bounds: SQL | undefined): Promise<Place | undefined> {
+  const [end] = await db
     .select({ at: micros, seq: sql<string>`${ledger.seq}::text` })
     .from(ledger)
     .where(bounds)
