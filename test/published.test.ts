@@ -26,6 +26,7 @@ interface Manifest {
   private?: boolean;
   exports: Record<string, Record<string, string>>;
   dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 }
 
 describe.each(published.filter(({ beside }) => beside === undefined))('$folder, packed', (which) => {
@@ -65,7 +66,7 @@ describe.each(published.filter(({ beside }) => beside === undefined))('$folder, 
 
   it('compiles and loads in an empty project, through every door', async () => {
     // Without a network the dependencies are linked.
-    for (const name of Object.keys(manifest.dependencies ?? {})) {
+    for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
       const link = path.join(project, 'node_modules', name);
       await mkdir(path.dirname(link), { recursive: true });
       await symlink(path.join(root, 'node_modules', name), link);

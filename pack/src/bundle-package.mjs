@@ -8,15 +8,17 @@ import { expandTypes } from './expand-types.mjs';
  * Bundles what the compiler made of a package, with what it takes from packages of ours, into `index.js` and `index.d.ts`.
  * Everything else that it imports stays outside. A further door has types only, and finds those of the module in the bundle.
  *
- * @param {{ root: string, from: string, types: string, into: string, doors: readonly string[] }} options `types`: the module
- *   of types to write out; `doors`: names of further entries
+ * @param {{ root: string, from: string, types: string | undefined, into: string, doors: readonly string[] }} options `types`: the
+ *   module of types to write out, if any; `doors`: names of further entries
  */
 export async function bundlePackage({ root, from, types, into, doors }) {
   const build = path.join(from, 'dist');
   const declarations = await mkdtemp(path.join(into, 'types-'));
   try {
     await cp(build, declarations, { recursive: true });
-    await writeFile(path.join(declarations, `${types}.d.ts`), expandTypes(path.join(from, 'src', `${types}.ts`)));
+    if (types !== undefined) {
+      await writeFile(path.join(declarations, `${types}.d.ts`), expandTypes(path.join(from, 'src', `${types}.ts`)));
+    }
     await write(path.join(build, 'index.js'), into, [ours(root, '.js')]);
     await write(path.join(declarations, 'index.d.ts'), into, [
       ours(root, '.d.ts'),

@@ -14,15 +14,15 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
  * Packs a package as it is published: what the compiler made of it, its README, and a package.json that declares what
  * it needs at run time. Resolves to the tarball and the files in it. Needs no network.
  *
- * @param {{ folder: string, types?: string, beside?: readonly string[] }} which a row of published.mjs
+ * @param {{ folder: string, bundled?: boolean, types?: string, peers?: readonly string[], beside?: readonly string[] }} which a row of published.mjs
  * @param {string} into an existing folder
  * @returns {Promise<{ tarball: string, files: string[] }>}
  */
-export async function packPackage({ folder, types, beside }, into) {
+export async function packPackage({ folder, bundled = false, types, peers = [], beside }, into) {
   const from = path.join(root, folder);
   const staging = await mkdtemp(path.join(into, 'staging-'));
   try {
-    if (beside === undefined) await stageLibrary({ from, types, into: staging });
+    if (beside === undefined) await stageLibrary({ from, bundled, types, peers, into: staging });
     else await stageProgram({ root, from, beside, into: staging });
     await cp(path.join(from, 'README.md'), path.join(staging, 'README.md'));
     const options = ['pack', '--offline', '--json', '--ignore-scripts', '--pack-destination', into];
@@ -40,16 +40,16 @@ export async function packPackage({ folder, types, beside }, into) {
 /**
  * Compiles a library and fills a folder with it.
  *
- * @param {{ from: string, types: string | undefined, into: string }} options
+ * @param {{ from: string, bundled: boolean, types: string | undefined, peers: readonly string[], into: string }} options
  */
-async function stageLibrary({ from, types, into }) {
+async function stageLibrary({ from, bundled, types, peers, into }) {
   const compiler = path.join(
     path.dirname(createRequire(path.join(root, 'package.json')).resolve('typescript/package.json')),
     'bin/tsc',
   );
   await exec(process.execPath, [compiler, '-b', from], { cwd: root });
   await mkdir(path.join(into, 'dist'));
-  if (types === undefined) {
+  if (!bundled) {
     const kept = (/** @type {string} */ file) => !/(\.tsbuildinfo|\.map)$/.test(file);
     await cp(path.join(from, 'dist'), path.join(into, 'dist'), { recursive: true, filter: kept });
   } else {
@@ -57,12 +57,12 @@ async function stageLibrary({ from, types, into }) {
     const doors = Object.keys(exports).flatMap((door) => (door === '.' ? [] : [door.slice(2)]));
     await bundlePackage({ root, from, types, into: path.join(into, 'dist'), doors });
   }
-  const manifest = await publishedManifest(from, types !== undefined);
+  const manifest = await publishedManifest(from, { bundled, peers });
   await writeFile(path.join(into, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** @param {string} from @param {boolean} bundled */
-async function publishedManifest(from, bundled) {
+async function publishedManifest(from, { bundled, peers }) {
   const { devDependencies: pins } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
   const {
     scripts,
@@ -71,9 +71,12 @@ async function publishedManifest(from, bundled) {
     files,
     ...kept
   } = JSON.parse(await readFile(path.join(from, 'package.json'), 'utf8'));
-  const dependencies = Object.entries(kept.dependencies ?? {})
-    .filter(([name]) => !(bundled && name.startsWith('@belay/')))
-    .map(([name, range]) => [name, range === '*' ? `^${pins[name] ?? kept.version}` : range]);
+  const inVersions = (/** @type {Record<string, string>} */ declared = {}) =>
+    Object.fromEntries(
+      Object.entries(declared)
+        .filter(([name]) => !(bundled && name.startsWith('@belay/')))
+        .map(([name, range]) => [name, range === '*' ? `^${pins[name] ?? kept.version}` : range]),
+    );
   const exports = Object.entries(kept.exports).map(([door, { '@belay/source': _source, ...conditions }]) => [
     door,
     conditions,
@@ -82,6 +85,10 @@ async function publishedManifest(from, bundled) {
     ...kept,
     exports: Object.fromEntries(exports),
     files: ['dist'],
-    dependencies: Object.fromEntries(dependencies),
+    dependencies: inVersions(kept.dependencies),
+    ...(peers.length > 0 && {
+      peerDependencies: inVersions(Object.fromEntries(peers.map((name) => [name, '*']))),
+      peerDependenciesMeta: Object.fromEntries(peers.map((name) => [name, { optional: true }])),
+    }),
   };
 }

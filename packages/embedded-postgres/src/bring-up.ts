@@ -46,7 +46,7 @@ export interface StartEmbeddedPostgresOptions {
   name?: string;
   /** Gets lines about what was found and made. */
   log?(line: string): void;
-  randomBytes?(size: number): Buffer;
+  randomBytes?(size: number): Uint8Array;
   /** Resolves after so many milliseconds. */
   delay?(ms: number): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
   checkSettings(options.settings);
   const platformPackage = await findPlatformPackage(process.platform, process.arch, options.packageFolder);
   await createDataFolder(options.dataDirectory);
-  const token = options.randomBytes(8).toString('hex');
+  const token = Buffer.from(options.randomBytes(8)).toString('hex');
   const release = await holdStartLock({ folder: options.dataDirectory, token, delay: options.delay });
   try {
     const existing = await inspectCluster(join(options.dataDirectory, 'postgres'));

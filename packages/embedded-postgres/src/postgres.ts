@@ -10,7 +10,7 @@ import { notWritable } from './prepare-data-folder.js';
 /** What is used of the machine unless the caller passes it. */
 export const defaults = {
   log: (): void => undefined,
-  randomBytes: (size: number): Buffer => cryptoRandomBytes(size),
+  randomBytes: (size: number): Uint8Array => cryptoRandomBytes(size),
   delay: async (ms: number): Promise<void> => void (await wait(ms)),
 };
 

@@ -12,7 +12,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 export async function readPassword(
   dataDirectory: string,
   clusterExists: boolean,
-  { randomBytes }: { randomBytes(size: number): Buffer },
+  { randomBytes }: { randomBytes(size: number): Uint8Array },
 ): Promise<string> {
   const file = join(dataDirectory, 'postgres.password');
   const found = (await readIfPresent(file))?.toString('utf8').trim() ?? '';
@@ -28,8 +28,8 @@ export async function readPassword(
       `The password file ${file} is missing, but its database exists: restore the file, or move the folder ${join(dataDirectory, 'postgres')} away to start with an empty database.`,
     );
   }
-  const password = randomBytes(24).toString('base64url');
+  const password = Buffer.from(randomBytes(24)).toString('base64url');
   // Written through to the disk: without it the cluster that is made next could never be opened again.
-  await replaceFile(file, `${password}\n`, { token: randomBytes(6).toString('hex') });
+  await replaceFile(file, `${password}\n`, { token: Buffer.from(randomBytes(6)).toString('hex') });
   return password;
 }

@@ -17,7 +17,7 @@ export function boundedFetch(mostBytes: number, redirect: 'error' | 'manual' = '
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   mostBytes: number,
-): Promise<Buffer<ArrayBuffer> | undefined> {
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const parts: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop early ends the connection too.

@@ -152,7 +152,11 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
       const cause = new HttpFault('the response is too large', { method, path, status: response.statusCode });
       throw new Terminal(`${service} answered with more than Belay reads`, { cause });
     }
-    return { status: response.statusCode, headers: flatten(response.headers), body: decode(read.toString('utf8')) };
+    return {
+      status: response.statusCode,
+      headers: flatten(response.headers),
+      body: decode(Buffer.from(read).toString('utf8')),
+    };
   }
 
   function judge(call: HttpCall, answer: HttpAnswer, asked: Asked): HttpAnswer {

@@ -37,7 +37,7 @@ export const webhookConfig = settings
 export type WebhookConfig = z.infer<typeof settings>;
 
 /** Returns the bytes of a secret. */
-export function readSecret(text: string): Buffer {
+export function readSecret(text: string): Uint8Array {
   return Buffer.from(text.slice('whsec_'.length), 'base64');
 }
 
