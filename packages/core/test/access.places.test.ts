@@ -1,4 +1,4 @@
-import { getExecution, returnAccess } from '@belay/core';
+import { type Bulkhead, type Context, getExecution, returnAccess } from '@belay/core';
 import { performStep } from '@belay/engine';
 import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -23,11 +23,16 @@ describe('what a worker of the same process has a place for', () => {
       .sql`select key from steps where execution_id = ${executionId} and status = 'open'`;
     return { executionId, key: step?.key as string };
   };
-  /** What the rows say at a crashpoint, which is right after a commit. */
-  const seenAt = <T extends object>(ctx: T, name: string) => {
-    const seen: unknown[] = [];
-    const watching = { ...ctx, crashpoint: (at: string) => void (at === name && seen.push(row())) };
-    return { ctx: watching, seen: () => Promise.all(seen) };
+  /** What the rows say at a crashpoint, which is right after a commit. The call of a place begins when they have been read. */
+  const seenAt = <T extends Context>(ctx: T, name: string) => {
+    const seen: Promise<unknown>[] = [];
+    const crashpoint = (at: string) => void (at === name && seen.push(row()));
+    const reserve = (bulkhead: Bulkhead) => {
+      const place = ctx.waker.reserve?.(bulkhead);
+      if (!place) return null;
+      return { ...place, run: (work: () => Promise<void>) => place.run(() => Promise.all(seen).then(work)) };
+    };
+    return { ctx: { ...ctx, crashpoint, waker: { ...ctx.waker, reserve } }, seen: () => Promise.all(seen) };
   };
 
   it('is claimed with the intent of its grant, in one commit', async () => {
@@ -98,6 +103,7 @@ describe('what a worker of the same process has a place for', () => {
     const watching = { ...worker.ctx, crashpoint };
     await performStep(watching, await stepOf(id));
     await worker.settled();
+    await Promise.all(seen);
     await returnAccess(watching, { execution_id: id });
     await worker.settled();
     expect(await Promise.all(seen)).toMatchObject([
