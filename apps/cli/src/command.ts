@@ -56,6 +56,8 @@ export interface CommandDefinition<Options> {
 export interface Parent {
   command: Command;
   shell: Shell;
+  /** The words of the command line. What they do not name is declared only as far as the help of others lists it. */
+  words: readonly string[];
   rest: readonly string[];
   exit(code: number): void;
 }
@@ -70,13 +72,19 @@ function addressOption(hidden: boolean): Option {
   return hidden ? option.hideHelp() : option;
 }
 
-/** Adds one command to the program or to a group of it. */
+/**
+ * Adds one command to the program or to a group of it. The commands of a group that the words do not name are left out, and
+ * so are the options of a command that they do not name: all of them would be a quarter of what `belay --help` costs.
+ */
 export function addCommand<Options>(parent: Parent, definition: CommandDefinition<Options>): void {
-  const { shell } = parent;
+  const { shell, words } = parent;
+  if (parent.command.parent !== null && !words.includes(parent.command.name())) return;
   const command = parent.command
     .command(definition.name, { isDefault: definition.isDefault ?? false })
     .description(definition.description)
-    .option('--json [fields]', 'print only JSON: all of it, or these fields, with commas between')
+    .option('--json [fields]', 'print only JSON: all of it, or these fields, with commas between');
+  if (definition.isDefault !== true && !words.includes(command.name())) return;
+  command
     .option('-q, --jq <program>', 'print what a jq program makes of the JSON')
     .option('-t, --template <template>', 'print the JSON by a template, as in gh: {{range .…}}')
     .addOption(addressOption(definition.here === true))

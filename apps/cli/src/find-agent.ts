@@ -1,9 +1,6 @@
 import { findListeners } from '@belay/host';
 import { within } from './within.js';
 
-/** The default address of an agent. */
-export const defaultAgent = 'http://127.0.0.1:8791';
-
 /** What a program on this machine says about itself at its well-known address. */
 export interface FoundAgent {
   url: string;

@@ -1,4 +1,5 @@
-import { type BelayClient, type ExecutionDetails, type ExecutionEvent, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { BelayClient, ExecutionDetails, ExecutionEvent } from '@belay/sdk';
 import { CliError } from './cli-error.js';
 import { describeTimeLeft } from './duration.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';

@@ -4,13 +4,15 @@ import { homedir, userInfo } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { defaultAgent } from './find-agent.js';
 import { loadAgent } from './load-agent.js';
 import { loadDiagnosis } from './load-diagnosis.js';
 import { loadOperator } from './load-operator.js';
 import { runCli } from './program.js';
 import { createPrograms } from './run/start-program.js';
 import { createTerminalPrompts } from './terminal-prompts.js';
+
+/** The default address of an agent. */
+const defaultAgent = 'http://127.0.0.1:8791';
 
 const { argv, env, platform, stdin, stdout, stderr } = process;
 

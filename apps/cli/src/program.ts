@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { Command, CommanderError } from 'commander';
 import { CliError } from './cli-error.js';
 import { addGroup, type Parent } from './command.js';
@@ -193,6 +193,7 @@ export async function runCli(given: readonly string[], shell: Shell): Promise<nu
   addCommands({
     command: program,
     shell,
+    words: given,
     rest: end === -1 ? [] : given.slice(end + 1),
     exit: (ended) => {
       code = ended;

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { CliError } from './cli-error.js';
 import type { Choice, Prompts } from './shell.js';
 

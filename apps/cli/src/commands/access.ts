@@ -1,4 +1,5 @@
-import { type AccessGrant, type AccessList, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { AccessGrant, AccessList } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';

@@ -1,5 +1,6 @@
 import { auditColumns, csvLine } from '@belay/contract/csv';
-import { type AccessFilter, type AuditEntry, type AuditFilter, type BelayClient, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { AccessFilter, AuditEntry, AuditFilter, BelayClient } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';

@@ -1,6 +1,5 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { askAgent } from '../agent/ask-agent.js';
 import { describeServiceHere } from '../agent/describe-here.js';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
@@ -37,6 +36,8 @@ export function addAgentStatus(parent: Parent): void {
     run: async ({ options, output, shell }) => {
       const { dataDirectory, pid, url, server, name, enrolled } = await shell.agentControl.status();
       const at = options.server ?? url ?? shell.agent;
+      // Loaded when the agent is asked: help starts faster without it.
+      const { askAgent } = await import('../agent/ask-agent.js');
       const answer = at === undefined ? undefined : await askAgent(at, shell.signal);
       const status = {
         running: answer !== undefined,

@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { addCommand, type Parent } from '../command.js';
 import type { Setup, Status } from '../doctor/check.js';
 import type { Finding } from '../doctor/examine.js';

@@ -1,4 +1,5 @@
-import { type Approvers, type BelayClient, type Comment, type ExecutionDetails, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { Approvers, BelayClient, Comment, ExecutionDetails } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
-import { type BelayClient, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { BelayClient } from '@belay/sdk';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type CommonOptions, type Invocation, type Parent } from '../command.js';
 import type { Connection } from '../connect.js';
 import { describeTimeLeft } from '../duration.js';
 import type { Shell } from '../shell.js';
-import { within } from '../within.js';
 
 interface LoginOptions {
   provider?: string;
@@ -30,7 +30,7 @@ async function loginByBrowser(
   const provider = await chooseAuthenticator(client, options.provider, { ...shell, interactive });
   const proof = createProof(shell.randomBytes(32));
   const secret = Buffer.from(shell.randomBytes(16)).toString('base64url');
-  await using listener = await listenForCode(secret, within(shell.signal, patience));
+  await using listener = await listenForCode(secret, { signal: shell.signal, patience });
   const query = new URLSearchParams({
     callback: listener.callback,
     code_challenge: proof.challenge,

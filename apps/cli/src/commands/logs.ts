@@ -1,4 +1,5 @@
-import { type BelayErrorCode, type LogEntry, type LogFilter, type LogLevel, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { BelayErrorCode, LogEntry, LogFilter, LogLevel } from '@belay/sdk';
 import { Option } from 'commander';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';

@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { readDuration } from '../duration.js';

@@ -1,4 +1,5 @@
-import { printable, type RestoreStatus } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { RestoreStatus } from '@belay/sdk';
 import { addCommand, type Parent } from '../command.js';
 import type { Output } from '../output/output.js';
 

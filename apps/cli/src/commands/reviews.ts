@@ -1,4 +1,5 @@
-import { type BelayClient, printable, type ReviewFilter, type ReviewVerdict } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { BelayClient, ReviewFilter, ReviewVerdict } from '@belay/sdk';
 import { Option } from 'commander';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';

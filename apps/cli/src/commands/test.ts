@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { addCommand, type Parent } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import type { PolicyTest } from '../shell.js';

@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CliError } from '../cli-error.js';
+import { within } from '../within.js';
 
 export interface CodeListener extends AsyncDisposable {
   /** The address that the login must return to. */
   callback: string;
-  /** The code of the first return; rejects when the login came back without one, or when `signal` aborts. */
+  /** The code of the first return; rejects when the login came back without one, or when the wait ends. */
   code: Promise<string>;
 }
 
@@ -23,9 +24,14 @@ function answer(response: ServerResponse, status: number, text: string): void {
 
 /**
  * Waits on a loopback port of the system's choice for a browser to come back from a login (RFC 8252 §7.3). The path is
- * secret, so that another page or program cannot end the wait; the code alone is worthless without the verifier.
+ * secret, so that another page or program cannot end the wait; the code alone is worthless without the verifier. The wait ends
+ * after `patience` milliseconds, or when `given` aborts.
  */
-export async function listenForCode(secret: string, signal: AbortSignal): Promise<CodeListener> {
+export async function listenForCode(
+  secret: string,
+  { signal: given, patience }: { signal: AbortSignal; patience: number },
+): Promise<CodeListener> {
+  const signal = within(given, patience);
   const path = `/callback/${secret}`;
   let resolve: (code: string) => void = () => {};
   let reject: (error: CliError) => void = () => {};

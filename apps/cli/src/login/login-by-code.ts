@@ -1,4 +1,5 @@
-import { type BelayClient, isBelayError, type PolledDeviceLogin, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import { type BelayClient, isBelayError, type PolledDeviceLogin } from '@belay/sdk';
 import { CliError } from '../cli-error.js';
 import type { Output } from '../output/output.js';
 import type { Shell } from '../shell.js';

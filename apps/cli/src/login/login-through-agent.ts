@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { CliError, usage } from '../cli-error.js';
 import type { CommonOptions, Invocation } from '../command.js';
 import { findAgent, readAgentSessions } from '../find-agent.js';

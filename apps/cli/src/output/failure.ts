@@ -1,8 +1,6 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import { CliError, type CliErrorCode, toExitCode } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
-import { explainNetwork } from '../explain-network.js';
-import { toJson } from './format.js';
 import type { Sink } from './output.js';
 
 interface Failure {
@@ -27,6 +25,7 @@ async function readFailure(error: unknown): Promise<Failure> {
   const { isBelayError } = await import('@belay/sdk');
   if (isBelayError(error)) {
     const { code, issues, requestId } = error;
+    const { explainNetwork } = await import('../explain-network.js');
     const why = code === 'network' ? explainNetwork(error) : undefined;
     const message = why === undefined ? error.message : `${error.message}: ${why}`;
     return { code, message, ...(issues && { issues }), ...(requestId !== undefined && { request_id: requestId }) };
@@ -39,6 +38,7 @@ async function readFailure(error: unknown): Promise<Failure> {
 export async function reportFailure(error: unknown, stderr: Sink, json: boolean): Promise<ExitCode> {
   const failure = await readFailure(error);
   if (json) {
+    const { toJson } = await import('./format.js');
     stderr.write(`${toJson({ error: failure })}\n`);
     return toExitCode(failure.code);
   }

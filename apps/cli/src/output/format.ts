@@ -1,4 +1,4 @@
-import { printableJson, printableLines } from '@belay/sdk';
+import { printableJson, printableLines } from '@belay/contract/printable';
 import { CliError, usage } from '../cli-error.js';
 import type { Template } from './template.js';
 

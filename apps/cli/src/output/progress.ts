@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import type { Output, Sink } from './output.js';
 
 /** Shows progress while a command waits. */

@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import stringWidth from 'fast-string-width';
 import { wrapAnsi } from 'fast-wrap-ansi';
 import type picocolors from 'picocolors';

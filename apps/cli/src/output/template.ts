@@ -1,4 +1,4 @@
-import { printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
 import picocolors from 'picocolors';
 import { CliError, usage } from '../cli-error.js';
 import { createFunctions, isTrue, Styled, type TemplateFunction } from './template-functions.js';

@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Cluster, type Connections, printable } from '@belay/sdk';
+import { printable } from '@belay/contract/printable';
+import type { Cluster, Connections } from '@belay/sdk';
 import type { Environment } from '../host.js';
 import { findUser } from './kubeconfig-user.js';
 
