@@ -16,8 +16,8 @@ export function authorizerOf(ctx: Store, provider: string, task: 'observe' | 'gr
 
 /** Returns a message for the ledger and the requester: that of a connector, never that of an unexpected error. */
 export function publicMessage(error: unknown): string {
-  if (error instanceof Error && ['Retryable', 'Pending', 'Terminal', 'OtherTarget'].includes(error.name))
-    return error.message.slice(0, 500);
+  // By class: an error of a library can have any name, and its message any secret.
+  if (error instanceof Retryable || error instanceof Terminal) return error.message.slice(0, 500);
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
     return 'The provider did not respond in time';
   return 'The provider failed unexpectedly';
