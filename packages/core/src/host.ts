@@ -17,7 +17,7 @@ import { notify } from './functions/notify.js';
 import { revoke } from './functions/revoke.js';
 import { validate } from './functions/validate.js';
 import { appending } from './ledger/append.js';
-import { isOwnFailure } from './outage.js';
+import { isOwnFailure, noteOutage } from './outage.js';
 import type { ElevationInput } from './plans/input.js';
 import { besideExecution, inputNow } from './plans/owner.js';
 import { untilStopped } from './until-stopped.js';
@@ -52,6 +52,7 @@ export const engineHost: Host = {
     return { ...call, untilStopped: (work) => untilStopped(work, call.signal) };
   },
   isOutage,
+  noteOutage,
   explain,
 };
 
@@ -61,7 +62,7 @@ export const engineHost: Host = {
  */
 function explain(error: unknown): Explained {
   const ours = !(error instanceof Retryable || error instanceof Terminal) && isOwnFailure(error);
-  if (ours) return { kind: 'again', because: 'the service itself' };
+  if (ours) return { kind: 'again', because: 'the service itself', isOutage: isOutage(error) };
   // `unavailable` from any of our verbs may be temporary.
   if (error instanceof AccessError && error.code === 'unavailable') return { kind: 'again', because: error.message };
   if (error instanceof Retryable) {

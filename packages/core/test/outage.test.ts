@@ -20,7 +20,9 @@ it('waits out lost connections at every point of an elevation: no execution faul
   target.hostname = '127.0.0.1';
   target.port = String(proxy.port);
   const client = openDatabase(target.href, { max: 2 });
-  const broken = { ...house.ctx, db: client.db };
+  const lines = new Set<string>();
+  const add = (_: object, message: string) => void lines.add(message);
+  const broken = { ...house.ctx, db: client.db, log: { debug() {}, info() {}, warn: add, error: add } };
   let failures = 0;
   const workBadly = async (chunk: number) => {
     proxy.loseAfter(chunk, losses[chunk % losses.length] ?? 'reset');
@@ -49,6 +51,9 @@ it('waits out lost connections at every point of an elevation: no execution faul
     expect([chunk, await statusOf(ada, id)]).toEqual([chunk, 'completed']);
   }
   expect(failures).toBeGreaterThan(0);
+  // The calls of executions have no lines of their own: the outage has one.
+  expect(lines).toContain('the database cannot be reached; requests are rejected with 503 meanwhile');
+  expect(lines).not.toContain('a call is postponed');
   await client.close();
 });
 

@@ -155,6 +155,8 @@ export interface Host {
   openCall(ctx: EngineContext, systems: readonly string[]): SystemCall;
   /** Returns whether an error means that the database, or the pool for expressions, is not available now. */
   isOutage(error: unknown): boolean;
+  /** Logs one line for an outage, regardless of the number of calls that meet it. */
+  noteOutage(ctx: EngineStore, error: unknown): void;
   /** Returns what an error of a function means for the call. */
   explain(error: unknown): Explained;
 }
@@ -182,7 +184,13 @@ export interface SystemCall {
  * ours.
  */
 export type Explained =
-  | { kind: 'again'; after?: number | undefined; because: string }
+  | {
+      kind: 'again';
+      after?: number | undefined;
+      because: string;
+      /** Whether our own database, or the pool for expressions, is away: one line for all such calls is enough. */
+      isOutage?: boolean;
+    }
   | { kind: 'fault'; fault: Fault; expected: boolean };
 
 /** An execution under its row lock, for code that writes rows that belong to it. */

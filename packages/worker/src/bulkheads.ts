@@ -1,4 +1,5 @@
 import type { Bulkhead, Logger, Place } from '@belay/core';
+import { logFailure } from './outage.js';
 
 /** How many works a worker process does at the same time. */
 export interface Places {
@@ -34,6 +35,7 @@ export interface BulkheadOptions {
   /** How long work waits for a place, in milliseconds. */
   patience: number;
   log: Logger;
+  clock(): Date;
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** Called when a bulkhead has a free place, after a place was requested and none was free. */
   onRoom(bulkhead: Bulkhead): void;
@@ -64,7 +66,7 @@ interface Waiting {
 
 /** Creates the bulkheads of a worker. */
 export function createBulkheads(options: BulkheadOptions): Bulkheads {
-  const { places, log } = options;
+  const { places } = options;
   const taken = new Map<string, number>();
   const refused = new Map<string, Bulkhead>();
   const waiting = new Set<Waiting>();
@@ -105,7 +107,7 @@ export function createBulkheads(options: BulkheadOptions): Bulkheads {
         setImmediate(() => {
           work()
             .catch((error: unknown) =>
-              log.error({ error, bulkhead }, 'work for a provider failed; the sweeper repeats it'),
+              logFailure(options, error, 'work for a provider failed; the sweeper repeats it', { bulkhead }),
             )
             .finally(free);
         });

@@ -1,4 +1,19 @@
-import type { Logger } from '@belay/core';
+import { isOutage } from '@belay/contract/outage';
+import { type Context, type Logger, noteOutage } from '@belay/core';
+
+/**
+ * Logs that work failed; the sweeper repeats it. What fails because the database or the pool for expressions is away is one
+ * line for the outage, regardless of the number of steps that meet it.
+ */
+export function logFailure(
+  context: Pick<Context, 'log' | 'clock'>,
+  error: unknown,
+  message: string,
+  detail: object = {},
+): void {
+  if (isOutage(error)) noteOutage(context, error);
+  else context.log.error({ error, ...detail }, message);
+}
 
 /** The shortest time between two warnings about one service, in milliseconds: one that comes and goes fails many times a second. */
 const quietFor = 30_000;

@@ -38,6 +38,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     places,
     patience: context.timing.callPatience,
     log: context.log,
+    clock: context.clock,
     delay: context.delay,
     onRoom: (bulkhead) => work.look(bulkhead),
   });

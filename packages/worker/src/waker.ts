@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Job, type Logger, timing, type Waker } from '@belay/core';
 import type { JobQueue, QueueBackend } from './backend.js';
+import { logFailure } from './outage.js';
 import { type Payload, payloadOf, type QueueName, queueNames } from './queues.js';
 
 /** How many jobs of a queue may wait to be sent; further ones are dropped, because the sweeper finds their work. */
@@ -85,7 +86,10 @@ export function createWaker(
     reserve: (bulkhead) => (closed ? null : (backend.local?.reserve(bulkhead) ?? null)),
     hand(bulkhead, work) {
       if (backend.local) backend.local.hand(bulkhead, work);
-      else void work(true).catch((error: unknown) => log.error({ error }, 'work failed; the sweeper repeats it'));
+      else
+        void work(true).catch((error: unknown) =>
+          logFailure({ log, clock: () => new Date(now()) }, error, 'work failed; the sweeper repeats it'),
+        );
     },
     async close() {
       closed = true;

@@ -2,7 +2,7 @@ import { type Bulkhead, type Claim, type Context, claimDue, type Due, type Job, 
 import { findDueSteps, performStep } from '@belay/engine';
 import type { Agenda } from './agenda.js';
 import type { Bulkheads } from './bulkheads.js';
-import { watchOutage } from './outage.js';
+import { logFailure, watchOutage } from './outage.js';
 import { bulkheadOf } from './queues.js';
 
 /** The verbs of core that a worker calls. */
@@ -57,7 +57,7 @@ export function createWork(
     try {
       await verbs.performStep(context, { executionId, key });
     } catch (error) {
-      context.log.warn({ error, execution: executionId, step: key }, 'a step failed; the sweeper repeats it');
+      logFailure(context, error, 'a step failed; the sweeper repeats it', { execution: executionId, step: key });
     } finally {
       active.delete(id);
     }
@@ -123,7 +123,7 @@ export function createWork(
         called: (claim) => places.get(claim)?.vacate?.(),
         settled: (claim) => places.get(claim)?.release(),
       })
-      .catch((error: unknown) => context.log.error({ error, provider }, 'claims could not be performed'))
+      .catch((error: unknown) => logFailure(context, error, 'claims could not be performed', { provider }))
       .finally(() => {
         for (const place of places.values()) place.release();
       });

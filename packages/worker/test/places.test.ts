@@ -17,8 +17,8 @@ function open(
   more: { log?: RecordedLog; places?: Places; onRoom?(bulkhead: Bulkhead): void; patience?: number } = {},
 ): Bulkheads {
   const log = more.log ?? recordLog();
-  const { delay } = testContext(log);
-  return createBulkheads({ places, patience: 60_000, log, delay, onRoom: () => {}, ...more });
+  const { clock, delay } = testContext(log);
+  return createBulkheads({ places, patience: 60_000, log, clock, delay, onRoom: () => {}, ...more });
 }
 
 describe('the places of a worker', () => {

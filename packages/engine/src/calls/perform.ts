@@ -163,7 +163,8 @@ function interpretError(ctx: EngineContext, call: ClaimedCall, error: unknown): 
   const detail = { execution: call.executionId, step: call.key, attempt: call.attempt, error };
   const explained = ctx.host.explain(error);
   if (explained.kind === 'again') {
-    ctx.log.warn(detail, 'a call is postponed');
+    if (explained.isOutage) ctx.host.noteOutage(ctx, error);
+    else ctx.log.warn(detail, 'a call is postponed');
     return { ...explained, after: Math.max(backoffOf(ctx, call), explained.after ?? 0) };
   }
   if (!explained.expected) ctx.log.error(detail, 'a call failed');
