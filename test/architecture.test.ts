@@ -345,9 +345,14 @@ describe('each rule can fail', () => {
     ]);
   });
 
-  it('says which package has no README', () => {
-    const fault = broken({ 'packages/a/package.json': {}, 'apps/b/package.json': {}, 'apps/b/README.md': '# B' });
-    expect(checkReadmes(fault)).toEqual(['packages/a has no README.md']);
+  it('says which package has no README, or one that is a guide', () => {
+    const [packages, long] = [['packages/a', 'apps/b', 'packages/c'], '# C\n'.repeat(51)];
+    const manifests = Object.fromEntries(packages.map((folder) => [`${folder}/package.json`, {}]));
+    const fault = broken({ ...manifests, 'apps/b/README.md': '# B\n'.repeat(50), 'packages/c/README.md': long });
+    expect(checkReadmes(fault)).toEqual([
+      'packages/a has no README.md',
+      'packages/c/README.md has 51 lines: more than 50 are a guide',
+    ]);
   });
 
   it('length: a source of more than 400 lines, a test of more than 600', () => {

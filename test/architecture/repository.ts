@@ -68,11 +68,19 @@ function caretHolds(range: string, version: string | undefined): boolean {
   return pinnedMinor > minor || (pinnedMinor === minor && pinnedPatch >= patch);
 }
 
-/** Returns packages and programs without a README. */
+/** The lines of half a page; a published package also shows there how it is installed and used. */
+const longestReadme = 50;
+
+/** Returns packages and programs without a README, and those whose README is a guide, which belongs into `docs`. */
 export function checkReadmes(tree: Tree): string[] {
-  return workspacesOf(tree)
-    .filter((folder) => !tree.has(`${folder}/README.md`))
-    .map((folder) => `${folder} has no README.md`);
+  return workspacesOf(tree).flatMap((folder) => {
+    const text = tree.get(`${folder}/README.md`);
+    if (text === undefined) return [`${folder} has no README.md`];
+    const lines = text.trimEnd().split('\n').length;
+    return lines > longestReadme
+      ? [`${folder}/README.md has ${lines} lines: more than ${longestReadme} are a guide`]
+      : [];
+  });
 }
 
 /** Returns tables without a comment in the database. */

@@ -18,10 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => project[Symbol.asyncDispose]());
 
-/** The guide's program: every TypeScript block of the README, one after the other. */
+/** The guide's program: every TypeScript block of the README, and then of the guide, one after the other. */
 async function readGuide(): Promise<string> {
-  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-  return [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code).join('\n');
+  const pages = ['../README.md', '../../../docs/guides/sdk.md'].map((page) => new URL(page, import.meta.url));
+  const texts = await Promise.all(pages.map((page) => readFile(page, 'utf8')));
+  return texts.flatMap((text) => [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code)).join('\n');
 }
 
 /** As much of the API as the guide uses, over the same protocol. */

@@ -64,6 +64,7 @@ export const untried: Record<string, Record<string, string>> = {
     'npm run release -- prepare': 'changes the versions of this tree',
     'npm run release -- pack': 'builds everything; published.test.ts packs the same',
   },
+  'docs/guides/testing-connectors.md': { 'npm run targets': 'installs and starts systems; CI does' },
   'docs/guides/workflow-authors.md': {
     'curl "$BELAY_URL/api/v1/events/ci" -H "Authorization: Bearer $CI_EVENT_TOKEN" -H \'Content-Type: application/cloudevents+json\' \\':
       'needs a configuration with a source of events; the tests of the server send such events',
@@ -71,5 +72,4 @@ export const untried: Record<string, Record<string, string>> = {
   'packages/sdk/README.md': {
     'npm install @belay/sdk': 'installs from the registry; packed.test.ts installs the tarball',
   },
-  'packages/targets/README.md': { 'npm run targets': 'installs and starts systems; CI does' },
 };
