@@ -1,6 +1,6 @@
 # The image of Belay's server, worker and command (docs/guides/deploy.md). The last stage has no npm and no compiler, and
 # nothing that its user can write. A release names both base images by digest:
-#   docker build --build-arg NODE_IMAGE=node@sha256:… --build-arg BASE_IMAGE=debian@sha256:… .
+#   docker build --build-arg NODE_IMAGE=node@sha256:… --build-arg BASE_IMAGE=debian@sha256:… --build-arg REVISION=$(git rev-parse HEAD) .
 ARG NODE_IMAGE=node:20.20.2-bookworm-slim
 ARG BASE_IMAGE=debian:12.12-slim
 
@@ -9,6 +9,8 @@ WORKDIR /src
 COPY . .
 RUN npm install --no-audit --no-fund
 RUN npm run build
+# The commit, which `/health` reports with the version; the builder gets no history.
+ARG REVISION
 RUN node build/image.mjs /image
 
 FROM ${BASE_IMAGE}

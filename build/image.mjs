@@ -4,19 +4,24 @@
  *
  * Beside the bundles these are the files that modules find by their own address, the threads, and the packages that are
  * loaded on demand with everything that they depend on. The embedded database stays out: an image runs with `DATABASE_URL`.
+ *
+ * `REVISION` is the commit that is built, where there is no `.git`: programs report it with their version.
  */
 
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { readProgram } from '../packages/program/dist/index.js';
 import { onDemand } from './on-demand.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const [target] = process.argv.slice(2);
+const { argv, env } = process;
+const [target] = argv.slice(2);
 if (target === undefined) throw new Error('the first argument must name the folder to write');
+if (!/^([0-9a-f]{7,64})?$/.test(env.REVISION ?? '')) throw new Error('REVISION must be the id of a commit');
 const folder = resolve(target);
 await mkdir(folder, { recursive: true });
 if ((await readdir(folder)).length > 0) throw new Error(`${folder} is not empty`);
@@ -52,6 +57,8 @@ await cp(join(root, 'deploy/health.mjs'), join(folder, 'health.mjs'));
 await mkdir(join(folder, 'bin'));
 await symlink('../apps/cli/bundle/main.js', join(folder, 'bin/belay'));
 await chmod(join(folder, 'apps/cli/bundle/main.js'), 0o755);
+const revision = env.REVISION?.slice(0, 12) || (await readProgram()).revision;
+if (revision !== 'unknown') await writeFile(join(folder, 'revision'), `${revision}\n`);
 await bundleThreads();
 for (const path of await findOnDemand()) await copyPackage(path);
 

@@ -31,7 +31,7 @@ clean() {
 
 if [ -z "${BELAY_IMAGE:-}" ]; then
   BELAY_IMAGE=belay:try
-  docker build --tag "$BELAY_IMAGE" "$source"
+  docker build --build-arg REVISION="$(git -C "$source" rev-parse HEAD)" --tag "$BELAY_IMAGE" "$source"
 fi
 export BELAY_IMAGE BELAY_BASE_URL=https://localhost
 mkdir -p "$folder/deploy" "$folder/config"

@@ -13,11 +13,14 @@ const exec = promisify(execFile);
 const [before, build, last] = readStages();
 /** An account that owns nothing on the machine that runs the test, so what it wrote can be found. */
 const user = 61_234;
+const revision = '0123456789abcdef0123456789abcdef01234567';
 
 describe('the Dockerfile', () => {
   it('pins its base images, to a version that the tests run on, and lets a release name digests', () => {
     const images = valuesOf(before, 'ARG');
     expect(images).toHaveLength(2);
+    // The builder gets no history, so the commit is an argument.
+    expect(valuesOf(build, 'ARG')).toEqual(['REVISION']);
     for (const image of images) expect(image).toMatch(/^\w+_IMAGE=[\w/.-]+:\d+\.\d+[\w.-]*$/);
     expect(images[0]).toContain(`node:${process.versions.node.split('.')[0]}.`);
     expect([build, last].map((stage) => valuesOf(stage, 'FROM')[0])).toEqual([
@@ -66,7 +69,8 @@ describe('the image', () => {
     app = join(folder, 'app');
     const [gather = ''] = valuesOf(build, 'RUN').slice(-1);
     const [program = '', ...words] = gather.split(' ').map((word) => (word === '/image' ? app : word));
-    await exec(program === 'node' ? process.execPath : program, words, { cwd: fileURLToPath(root) });
+    const env = { ...process.env, REVISION: revision };
+    await exec(program === 'node' ? process.execPath : program, words, { cwd: fileURLToPath(root), env });
     await writeFile(join(folder, 'belay.yaml'), configuration);
     database = await createTestDatabase();
   });
@@ -154,6 +158,8 @@ describe('the image', () => {
     await vi.waitFor(async () => expect(await health({ PORT: port }), server.said()).toBe(0), waiting);
     const page = await fetch(`http://127.0.0.1:${port}/auth/login`, { headers: { accept: 'text/html' } });
     expect(await page.text()).toContain('belay.css');
+    const { version } = (await (await fetch(`http://127.0.0.1:${port}/health`)).json()) as { version: string };
+    expect(version).toBe('0.1.0 (git: 0123456789ab)');
     server.child.kill('SIGTERM');
     expect(await server.exited).toBe(0);
     if (process.getuid?.() === 0) {

@@ -8,11 +8,17 @@ export function rootPath(name: string): string {
   return fileURLToPath(new URL(name, root));
 }
 
-/** Returns the version of this program, and the revision that it was built from when it runs in a clone. */
+/** Returns the version of this program, and the revision that it was built from: of the clone, or of the image, which keeps it in a file. */
 export async function readProgram(): Promise<{ version: string; revision: string }> {
   const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(text) as { version: string };
-  return { version, revision: (await readRevision().catch(() => undefined)) ?? 'unknown' };
+  const revision = (await readRevision().catch(() => undefined)) ?? (await readBuilt().catch(() => undefined));
+  return { version, revision: revision ?? 'unknown' };
+}
+
+/** Returns the revision that `build/image.mjs` wrote. */
+async function readBuilt(): Promise<string> {
+  return (await readFile(rootPath('revision'), 'utf8')).trim();
 }
 
 /** Read from the files of Git, because the program git need not be there. */

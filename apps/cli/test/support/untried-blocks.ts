@@ -43,7 +43,8 @@ export const untried: Record<string, Record<string, string>> = {
   },
   'docs/guides/connector-authors.md': { 'npx vitest run packages/providers': 'is the tests' },
   'docs/guides/deploy.md': {
-    'docker build --tag belay:0.1.0 .': 'needs a container runtime; stages.test.ts runs the commands of the stages',
+    'docker build --build-arg REVISION="$(git rev-parse HEAD)" --tag belay:0.1.0 .':
+      'needs a container runtime; stages.test.ts runs the commands of the stages',
     'docker build --build-arg NODE_IMAGE=node@sha256:… --build-arg BASE_IMAGE=debian@sha256:… --tag belay:0.1.0 .':
       'needs a container runtime',
     'for each in worker-1 worker-2 server-1 server-2; do docker compose up --detach --no-deps --wait $each || break; done':
