@@ -55,7 +55,11 @@ chmod 600 "$folder/config/.env"
 sh "$folder/deploy/compose/make-secrets.sh"
 
 inside() { up exec -T "$@"; }
-page() { curl --silent --insecure --fail --location --max-time 20 --header 'accept: text/html' https://localhost/ | grep -q 'Company account'; }
+page() {
+  curl --silent --show-error --insecure --fail --location --max-time 20 --header 'accept: text/html' \
+    --write-out '\n%{http_code} after %{time_total} s' https://localhost/ >"$folder/page" 2>"$folder/page-error"
+  grep -q 'Company account' "$folder/page"
+}
 # The proxy has a certificate a moment after its start.
 first_page() { for _ in 1 2 3 4 5 6 7 8 9 10; do ! page || return 0; sleep 1; done; return 1; }
 no_program() { inside server-1 sh -c '! command -v npm && ! command -v gcc && ! command -v make'; }
@@ -80,6 +84,7 @@ check 'belay validate' inside server-1 belay validate
   while [ ! -e "$folder/over" ]; do
     if page; then served=$((served + 1)); else
       lost=$((lost + 1))
+      { tail -n 1 "$folder/page" | cut -c 1-200 && cat "$folder/page-error"; } >>"$folder/errors" || true
       up logs --no-log-prefix --tail 20 proxy 2>&1 | grep 'http.log.error' | tail -n 1 | cut -c 1-200 >>"$folder/errors" || true
     fi
   done
