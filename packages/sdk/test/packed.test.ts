@@ -162,12 +162,12 @@ describe('the packed SDK in an empty project', () => {
     const { stdout } = await exec(process.execPath, ['run.js'], { cwd: project.folder });
     expect(stdout.trim().split('\n')).toEqual([
       'signed in as ada@example.com',
-      'reporting-readonly at demo-postgres, for PT1H at most',
       'T grant.active granted',
       'T entitlement.revoked revoked',
       "completed [ 'gone' ]",
-      'bob@example.com asks for reporting-readonly',
       'not_found 404 no-such-role was not found [] undefined',
+      'reporting-readonly at demo-postgres, for PT1H at most',
+      'bob@example.com asks for reporting-readonly',
     ]);
     expect(decided).toEqual([{ id: 'a-1', verdict: 'approve', comment: 'go ahead', request_digest: 'd-1' }]);
     expect(returned).toEqual([{ execution_id: 'e-1' }]);
