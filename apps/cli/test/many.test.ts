@@ -1,7 +1,7 @@
 import type { Role } from '@belay/sdk';
 import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { proposeRoles, readPlaces } from '../src/run/choose-role.js';
+import { nameSome, proposeRoles, readPlaces } from '../src/run/choose-role.js';
 import { openTerminal, silent, type Terminal } from './support/run.js';
 
 let world: World;
@@ -147,6 +147,17 @@ describe('belay run without a role', () => {
     expect(propose('psql', '-h', 'db.example.com', 'figures').at(-1)).toBe('the least for figures');
     expect(propose('/usr/bin/psql')).toEqual(['short', 'reader', 'figures', 'admin', 'the least for psql']);
     expect(propose('terraform')).toEqual(['the least for terraform']);
+    // However short it is: its use is told to others.
+    roles.push({ ...role('emergency', 1, 'PT5M'), break_glass: true });
+    expect(propose('psql')).toEqual(['short', 'reader', 'figures', 'admin', 'the least for psql']);
+  });
+
+  it('says what is missing when -- is forgotten, and names five of many roles', async () => {
+    const forgotten = await terminal.run(['run', 'reader', 'psql', 'figures'], rita);
+    expect(forgotten).toMatchObject({ code: 2, stderr: expect.stringContaining('belay run reader -- psql figures') });
+    const roles = Array.from({ length: 7 }, (_, nth) => ({ name: `role-${nth}` }));
+    expect(nameSome(roles)).toBe('role-0, role-1, role-2, role-3, role-4 and 2 more (see: belay roles)');
+    expect(nameSome(roles.slice(0, 2))).toBe('role-0, role-1');
   });
 
   it('rejects a duration that cannot be read before anything is sent', async () => {

@@ -16,6 +16,8 @@ export function addRun(parent: Parent): void {
     values: { role: 'roles', provider: 'providers' },
     options: (command) =>
       command
+        // The error of a forgotten `--` says what is missing, which a count of arguments does not.
+        .allowExcessArguments()
         .option('--duration, --for <duration>', 'the longest time, for example 30m or PT1H (default: the role’s)')
         .option('--reason <text>', 'the reason, which most roles require')
         .option('--provider <provider...>', 'the providers (default: all of the role’s)')

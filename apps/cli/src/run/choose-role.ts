@@ -73,7 +73,10 @@ function compare(one: Fitting, other: Fitting): number {
   );
 }
 
-/** Returns the roles of the systems that a command is for, the least for its target first, and why that one is it. */
+/**
+ * Returns the roles of the systems that a command is for, the least for its target first, and why that one is it. A role for
+ * emergencies is never among them: whoever uses one tells others, and has to know that.
+ */
 export function proposeRoles(
   command: readonly string[],
   { providers, roles }: { providers: readonly { id: string; type: string }[]; roles: readonly Role[] },
@@ -83,6 +86,7 @@ export function proposeRoles(
   const there = new Set(providers.filter(({ type }) => types.includes(type)).map(({ id }) => id));
   const wanted = readPlaces(command);
   const fitting = roles
+    .filter(({ break_glass }) => break_glass !== true)
     .map((role) => ({ role, places: spokenOf(role, wanted) }))
     .filter(({ role }) => role.providers.some((provider) => there.has(provider)))
     .sort(compare);
@@ -91,6 +95,13 @@ export function proposeRoles(
     fitting: fitting.map(({ role }) => role),
     why: places.length > 0 ? `the least for ${places.join(' and ')}` : `the least for ${program}`,
   };
+}
+
+/** Returns the names of the first roles, and how many there are beside them, for an error of one line. */
+export function nameSome(roles: readonly Pick<Role, 'name'>[], most = 5): string {
+  const names = roles.slice(0, most).map(({ name }) => name);
+  const more = roles.length - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more (see: belay roles)` : names.join(', ');
 }
 
 function nameOf([program = '']: readonly string[]): string {
@@ -119,7 +130,7 @@ export async function chooseRole(
   const [least] = fitting;
   if (least === undefined) throw usage(`no role is known for ${program}; name one: belay run <role> -- ${program}`);
   if (!interactive) {
-    const names = fitting.map(({ name }) => name).join(', ');
+    const names = nameSome(fitting);
     throw usage(`name the role: belay run ${least.name} -- ${program} …, which is ${why}; for ${program}: ${names}`);
   }
   if (await shell.prompts.confirm(`Use ${least.name}: ${least.description}? It is ${why}.`)) return least.name;

@@ -190,7 +190,11 @@ export async function runWithAccess(invocation: Invocation<RunOptions & CommonOp
   const { args, rest, interactive, connect, shell } = invocation;
   const [program] = rest;
   for (const name of ['for', 'lease'] as const) checkDuration(name, invocation.options[name]);
-  if (program === undefined) throw usage('name the command after --: belay run <role> -- <command>');
+  if (program === undefined || args.length > 1) {
+    const [role = '<role>', ...command] = args;
+    const words = [role, '--', ...(command.length > 0 ? [...command, ...rest] : ['<command>'])];
+    throw usage(`name the command after --: belay run ${words.join(' ')}`);
+  }
   const { client } = await connect();
   const role = args[0] ?? (await chooseRole(client, shell, { command: rest, interactive }));
   return useAndEnd(await start(client, role, invocation), rest, invocation);
