@@ -71,7 +71,7 @@ export type ConfigurationPlan =
       }[];
       systems: readonly { provider: string; change: string }[];
       past:
-        | (Record<'count' | 'rejected' | 'otherwise' | 'unknown', number> & {
+        | (Record<'count' | 'rejected' | 'otherwise' | 'more_approvals' | 'unknown', number> & {
             more: boolean;
             examples: readonly Record<
               'execution_id' | 'requested_at' | 'role' | 'requester' | 'before' | 'after',

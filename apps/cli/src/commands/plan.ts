@@ -22,7 +22,7 @@ export function addPlan(parent: Parent): void {
       if (since !== undefined && period === undefined) throw usage(`--since: "${since}" is not a duration, e.g. 90d`);
       const from = period === undefined ? undefined : new Date(shell.clock().getTime() - period);
       const plan = await shell.operator.plan(path, against, from);
-      output.result(plan, () => describe(plan));
+      output.result(plan, () => describePlan(plan));
       if (!plan.ok) return exitCodes.failed;
       return isEmpty(plan) ? exitCodes.ok : exitCodes.changes;
     },
@@ -35,20 +35,40 @@ function isEmpty({ roles, systems, past }: Changes): boolean {
   return roles.length + systems.length + (past?.rejected ?? 0) + (past?.otherwise ?? 0) + (past?.unknown ?? 0) === 0;
 }
 
-/** Markdown that reads well in a terminal too: it is what a pull request's comment shows. */
-function describe(plan: ConfigurationPlan): string {
+/** Returns Markdown that reads well in a terminal too: it is what a pull request's comment shows. */
+export function describePlan(plan: ConfigurationPlan): string {
   if (!plan.ok) return plan.messages.map(printable).join('\n');
   const lines = [
-    ...plan.roles.flatMap(describeRole),
+    ...groupAlike(plan.roles).flatMap(describeRoles),
     ...plan.systems.map(({ provider, change }) => `- system **${printable(provider)}** ${change}`),
     ...describePast(plan),
   ];
   return lines.length === 0 ? 'Nothing changes.' : lines.join('\n');
 }
 
-function describeRole({ role, change, terms, people }: Changes['roles'][number]): string[] {
+type Role = Changes['roles'][number];
+
+/** Returns the roles in groups that change alike: one edit of a workflow changes every role that names it. */
+function groupAlike(roles: readonly Role[]): [first: Role, ...others: Role[]][] {
+  const groups = new Map<string, [Role, ...Role[]]>();
+  for (const role of roles) {
+    const { role: _name, ...what } = role;
+    const alike = groups.get(JSON.stringify(what));
+    if (alike) alike.push(role);
+    else groups.set(JSON.stringify(what), [role]);
+  }
+  return [...groups.values()];
+}
+
+/** How many roles that change alike are named. */
+const mostNamed = 10;
+
+function describeRoles(roles: readonly [Role, ...Role[]]): string[] {
+  const [{ change, terms, people }] = roles;
+  const names = roles.slice(0, mostNamed).map(({ role }) => `**${printable(role)}**`);
+  const more = roles.length - names.length;
   return [
-    `- role **${printable(role)}** ${change}`,
+    `- ${roles.length === 1 ? 'role' : `${roles.length} roles`} ${names.join(', ')}${more > 0 ? ` and ${more} more (--json names them)` : ''} ${change}`,
     ...terms.map(({ term, before, after }) => `  - ${term}: ${printable(before)} → ${printable(after)}`),
     ...people.map(
       ({ who, workflow, before, after }) =>
@@ -59,9 +79,10 @@ function describeRole({ role, change, terms, people }: Changes['roles'][number])
 
 function describePast({ past }: Changes): string[] {
   if (past === null) return [];
-  const { count, more, rejected, otherwise, unknown, examples } = past;
+  const { count, more, rejected, otherwise, more_approvals, unknown, examples } = past;
+  const elsewise = otherwise - more_approvals;
   return [
-    `- of ${count} past requests${more ? ', the latest' : ''}: ${rejected} would be rejected, ${otherwise} would go another way, ${unknown} are not known`,
+    `- of ${count} past requests${more ? ', the latest' : ''}: ${rejected} would be rejected, ${more_approvals} would need more approvals, ${elsewise} would go another way, ${unknown} are not known`,
     ...examples.map(
       ({ requested_at, requester, role, before, after }) =>
         `  - ${requested_at.slice(0, 10)} ${printable(requester)}, ${printable(role)}: ${printable(before)} → ${printable(after)}`,

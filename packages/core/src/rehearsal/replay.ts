@@ -5,7 +5,7 @@ import type { Catalog } from '../configuration/catalog.js';
 import type { Store } from '../context.js';
 import { elevationInputSchema } from '../plans/input.js';
 import { describeRehearsal } from './compare-roles.js';
-import { type RehearsedRequest, rehearse } from './rehearse.js';
+import { type Rehearsal, type RehearsedRequest, rehearse } from './rehearse.js';
 
 /** A request of the past that would go another way. */
 interface PastRequest {
@@ -25,6 +25,8 @@ export interface Replay {
   rejected: number;
   /** Other approvals, or for another time. */
   otherwise: number;
+  /** How many of `otherwise` would need the approval of more people. */
+  more_approvals: number;
   unknown: number;
   /** The first of those that go another way, the latest first. */
   examples: PastRequest[];
@@ -41,7 +43,15 @@ export async function replayRequests(
   ctx: Pick<Store, 'db'> & { evaluate: Evaluate },
   { before, after, since, limit }: { before: Catalog; after: Catalog; since: Date; limit: number },
 ): Promise<Replay> {
-  const replay: Replay = { count: 0, more: false, rejected: 0, otherwise: 0, unknown: 0, examples: [] };
+  const replay: Replay = {
+    count: 0,
+    more: false,
+    rejected: 0,
+    otherwise: 0,
+    more_approvals: 0,
+    unknown: 0,
+    examples: [],
+  };
   for await (const row of readRequests(ctx, since)) {
     if (replay.count === limit) return { ...replay, more: true };
     replay.count += 1;
@@ -57,6 +67,7 @@ export async function replayRequests(
     if (one === other) continue;
     if (is.result === 'rejected') replay.rejected += 1;
     else replay.otherwise += 1;
+    if (is.result !== 'rejected' && approvalsOf(is) > approvalsOf(was)) replay.more_approvals += 1;
     if (replay.examples.length === mostExamples || !asked) continue;
     replay.examples.push({
       execution_id: row.id,
@@ -68,6 +79,10 @@ export async function replayRequests(
     });
   }
   return replay;
+}
+
+function approvalsOf({ approvals }: Rehearsal): number {
+  return approvals.reduce((sum, { count }) => sum + count, 0);
 }
 
 type Row = Pick<typeof executions.$inferSelect, 'id' | 'createdAt' | 'input' | 'workflow'>;
