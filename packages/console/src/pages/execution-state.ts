@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   terminated: texts.executionState.terminated,
   faulted: texts.executionState.workflowFailed,
   failed: texts.executionState.grantFailed,
-  revoked: texts.executionState.revokedByWorkflow,
+  revoked: texts.executionState.revoked,
   deprovisioned: texts.executionState.deprovisioned,
 };
 
@@ -98,8 +98,10 @@ export function endReasonInWords(reason: string): string {
   return reasons[reason] ?? reason;
 }
 
-/** Describes why the access ended; an expiry has no recorded reason. */
-function why({ grants }: Execution): string {
+/** Describes why the access ended, with who revoked it and for what; an expiry has no recorded reason. */
+function why({ grants, history }: Execution): string {
+  const revoked = history.findLast(({ event_type }) => event_type === 'access.revoked');
+  if (revoked !== undefined) return readable(revoked.message);
   const reason = grants.map(({ ended_reason }) => ended_reason).find((each) => each !== null) ?? 'expired';
   return texts.executionState.reason(endReasonInWords(reason));
 }

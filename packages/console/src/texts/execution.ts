@@ -56,7 +56,7 @@ export const executionState = {
   terminated: 'request terminated',
   workflowFailed: 'workflow failed',
   grantFailed: 'grant failed',
-  revokedByWorkflow: 'revoked by the workflow',
+  revoked: 'revoked',
   deprovisioned: 'account deactivated',
   theAccessIsActive: 'The access is active',
   activeNext: 'It expires on its own and can be given back earlier.',
