@@ -80,9 +80,9 @@ function describeRoles(roles: readonly [Role, ...Role[]]): string[] {
 function describePast({ past }: Changes): string[] {
   if (past === null) return [];
   const { count, more, rejected, otherwise, more_approvals, unknown, examples } = past;
-  const elsewise = otherwise - more_approvals;
+  const others = otherwise - more_approvals;
   return [
-    `- of ${count} past requests${more ? ', the latest' : ''}: ${rejected} would be rejected, ${more_approvals} would need more approvals, ${elsewise} would go another way, ${unknown} are not known`,
+    `- of ${count} past requests${more ? ', the latest' : ''}: ${rejected} would be rejected, ${more_approvals} would need more approvals, ${others} would go another way, ${unknown} are not known`,
     ...examples.map(
       ({ requested_at, requester, role, before, after }) =>
         `  - ${requested_at.slice(0, 10)} ${printable(requester)}, ${printable(role)}: ${printable(before)} → ${printable(after)}`,
