@@ -9,7 +9,6 @@ import { startDemoIdentityProvider } from '@belay/demo';
 import { findFreePort } from '@belay/host';
 import { people } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { hasChromium, launchChromium } from '../../server/test/browser/support/chromium.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../../server/test/start/server-process.js';
 import { callLocal, signInAt } from './support/local.js';
 
@@ -195,24 +194,5 @@ describe('agent and server as two processes', () => {
     const wide = startProcess(other.path, { BELAY_MODE: 'agent', HOST: '0.0.0.0' });
     expect(await wide.exited).toBe(1);
     expect(wide.stderr()).toContain('HOST is "0.0.0.0": an agent is for this machine only');
-  });
-
-  it.runIf(hasChromium())('signs in with a real browser, from the agent’s own address and back to it', async () => {
-    const browser = await launchChromium();
-    try {
-      await callLocal(agentUrl, 'DELETE', '/session/demo');
-      const page = await browser.newPage();
-      await page.goto(`${agentUrl}/auth`);
-      await page.getByRole('link', { name: /demo/i }).first().click();
-      await page.getByRole('button', { name: /Rita/ }).click();
-      await page.getByRole('button', { name: 'Sign in program' }).click();
-      await page.waitForURL(`${agentUrl}/**`);
-      await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
-      expect(Object.keys((await call('/sessions')).json.sessions as object)).toEqual(['demo']);
-      await page.goto(`${agentUrl}/roles`);
-      expect(await page.getByRole('cell', { name: 'reader' }).count()).toBe(1);
-    } finally {
-      await browser.close();
-    }
   });
 });
