@@ -51,7 +51,7 @@ const onTargets = 'packages/*/test/**/*.on-*.test.ts';
 const short = process.env.BELAY_TESTS === 'short';
 
 /** What needs more than Node.js and npm: so `npm test` takes as long on every machine, and runs the same tests. */
-const more = [onTargets, 'packages/{agent,server}/test/browser/**/*.test.ts'];
+const more = [onTargets, 'packages/{agent,server}/test/browser/**/*.test.ts', 'packages/worker/test/redis/*.test.ts'];
 
 /** Tests on real systems, by the names of their files; those whose system is not installed are left out and named. */
 function findLeftOut(): string[] {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { hasRedis, startRedis } from '../../../chaos/src/stage/redis.js';
-import { openQueueBackend } from '../src/open-backend.js';
-import { startWorker } from '../src/start.js';
-import { createWaker } from '../src/waker.js';
-import { recordLog, recordVerbs, stepJob, testContext } from './support/context.js';
-import { type RedisCluster, startRedisCluster } from './support/redis-cluster.js';
+import { hasRedis, startRedis } from '../../../../chaos/src/stage/redis.js';
+import { openQueueBackend } from '../../src/open-backend.js';
+import { startWorker } from '../../src/start.js';
+import { createWaker } from '../../src/waker.js';
+import { recordLog, recordVerbs, stepJob, testContext } from '../support/context.js';
+import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.js';
 
 const eventually = { timeout: 30_000, interval: 10 };
 
