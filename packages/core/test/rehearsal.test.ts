@@ -1,6 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import { type Answer, decideApproval, listInbox, rehearseFor, replayRequests, requestElevation } from '@belay/core';
 import { approvalCatalog, approvalTasks, createHouse, type House } from '@belay/testkit/house';
+import type { Evaluate } from '@belay/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const approve = (name: string, stage: object) => ({
@@ -153,6 +154,36 @@ describe('a rehearsal', () => {
     }
     expect(rehearsed.result).not.toBe('unknown');
     expect(told).toEqual(await play(groups, terms, story.answers ?? {}));
+  });
+
+  it('is unknown for a workflow that catches one endless expression after the other', async () => {
+    const slow = {
+      try: [{ slow: { set: { n: '${ def f: f; f }' } } }],
+      catch: { do: [{ caught: { set: { n: 1 } } }] },
+    };
+    const tasks = [{ again: slow }, { once: { set: { n: 2 }, then: 'again' } }];
+    await house.applyCatalog(approvalCatalog({ tasks }));
+    const spent: number[] = [];
+    // Each ends after 250 ms, and counts four times as much here: six of them are enough, not twenty-one.
+    const evaluate: Evaluate = (program, input, args, caller) => {
+      const spend = (milliseconds: number) => {
+        spent.push(milliseconds);
+        caller?.spend?.(4 * milliseconds);
+      };
+      return house.ctx.evaluate(program, input, args, { executionId: '', ...caller, spend });
+    };
+    const rehearsed = await rehearseFor(house.ctx.catalog.current(), evaluate, {
+      person: { email: 'ada@example.com', groups: ['engineers'], provider: 'login' },
+      terms: { role: 'reader', reason: 'a ticket', workflow: 'approved' },
+      at: house.ctx.clock(),
+      timed: true,
+      answers: {},
+    });
+    expect(rehearsed).toMatchObject({
+      result: 'unknown',
+      because: 'the expressions of the workflow take more than 5 seconds',
+    });
+    expect(spent.filter((milliseconds) => milliseconds < 200)).toEqual([]);
   });
 
   it('says of past requests what another configuration would have meant', async () => {
