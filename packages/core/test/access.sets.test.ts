@@ -19,6 +19,9 @@ const crowd = (like: string, many: number) => `
   set session_replication_role = default;
   analyze;`;
 
+/** A set is 32: a thousand of them fill enough, and CI has more. */
+const many = process.env.CI ? 5_000 : 1_000;
+
 describe('entitlements that are due together', () => {
   let cast: Cast;
   beforeEach(async () => {
@@ -97,9 +100,9 @@ describe('entitlements that are due together', () => {
     ]);
   });
 
-  it('are all gone after no more sets than they fill, 5,000 of them', async () => {
+  it(`are all gone after no more sets than they fill, ${many} of them`, async () => {
     const { house } = cast;
-    await fill(5_000);
+    await fill(many);
     const began = performance.now();
     const after: number[] = [];
     let sets = 0;
@@ -111,11 +114,11 @@ describe('entitlements that are due together', () => {
     };
     await Promise.all([work(), work()]);
     expect(house.provider.held()).toEqual([]);
-    expect(await told('entitlement.revoked')).toBe(5_000);
+    expect(await told('entitlement.revoked')).toBe(many);
     after.sort((a, b) => a - b);
     const p99 = after[Math.floor(after.length * 0.99)] ?? Number.POSITIVE_INFINITY;
-    console.info(`5,000 ends: p50 ${after[2_500]?.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`);
+    console.info(`${many} ends: p50 ${after[many / 2]?.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`);
     // Two that claim at once share the last few. The time is told, not held: it is the machine's.
-    expect(sets).toBeLessThanOrEqual(Math.ceil(5_000 / 32) + 2);
+    expect(sets).toBeLessThanOrEqual(Math.ceil(many / 32) + 2);
   });
 });

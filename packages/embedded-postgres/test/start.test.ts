@@ -1,15 +1,31 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { query, refusal, start } from './support/start.js';
-import { postmasterOf, temporaryFolder } from './support/temporary-folder.js';
+import { postmasterOf, type TemporaryFolder, temporaryFolder } from './support/temporary-folder.js';
 
 function occupy(port: number): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
     server.listen({ port, host: '127.0.0.1' }, () => resolve(server));
   });
+}
+
+let made: TemporaryFolder;
+beforeAll(async () => {
+  made = temporaryFolder();
+  await (await start(join(made.path, 'data'))).stop();
+});
+afterAll(() => made?.[Symbol.asyncDispose]());
+
+/** Returns a folder with a cluster in `<path>/data` that was started once: a copy, since making one takes much longer. */
+function folderWithCluster(): TemporaryFolder {
+  const folder = temporaryFolder();
+  // Owners are kept: root starts the server as another account.
+  execFileSync('cp', ['-a', join(made.path, 'data'), folder.path]);
+  return folder;
 }
 
 describe('the first start', () => {
@@ -38,7 +54,7 @@ describe('the first start', () => {
   });
 
   it('listens on loopback only, without sockets, and requires the password', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const server = await start(join(folder.path, 'data'));
     const rows = await query<{ name: string; setting: string }>(
       server.url('postgres'),
@@ -80,7 +96,7 @@ describe('the first start', () => {
 
 describe('a later start', () => {
   it('finds its rows on the port it had before', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const first = await start(join(folder.path, 'data'));
     await query(first.url('postgres'), 'create table kept as select 42 as answer');
     await first.stop();
@@ -91,7 +107,7 @@ describe('a later start', () => {
   });
 
   it('takes over the live server of an earlier start', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const first = await start(join(folder.path, 'data'));
     const pid = postmasterOf(join(folder.path, 'data', 'postgres'));
     const second = await start(join(folder.path, 'data'));
@@ -101,7 +117,7 @@ describe('a later start', () => {
   });
 
   it('chooses another port when its own is taken, and remembers that one', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const first = await start(join(folder.path, 'data'));
     const port = Number(new URL(first.url('x')).port);
     await first.stop();
@@ -120,7 +136,7 @@ describe('a later start', () => {
   });
 
   it('rejects a configured port that is in use, and starts nothing', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const squatter = await occupy(0);
     const { port } = squatter.address() as AddressInfo;
     try {
@@ -136,7 +152,7 @@ describe('a later start', () => {
   });
 
   it('applies settings, but none that would lose rows or open the server', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const data = join(folder.path, 'data');
     const server = await start(data, { settings: { max_connections: '20', 'our.note': "it's \\ quoted" } });
     expect(await query(server.url('postgres'), 'show max_connections')).toEqual([{ max_connections: '20' }]);
@@ -158,7 +174,7 @@ describe('a later start', () => {
   });
 
   it('says which setting is wrong, in one line', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const error = await refusal(start(join(folder.path, 'data'), { settings: { shared_buffers: 'plenty' } }));
     expect(error.code).toBe('start_failed');
     expect(error.message).toContain('server.log');
@@ -168,7 +184,7 @@ describe('a later start', () => {
 
 describe('a folder that is not ours to start on', () => {
   it('of another major version is rejected, and left as it is', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const cluster = join(folder.path, 'data', 'postgres');
     await (await start(join(folder.path, 'data'))).stop();
     writeFileSync(join(cluster, 'PG_VERSION'), '17\n');
@@ -191,7 +207,7 @@ describe('a folder that is not ours to start on', () => {
   });
 
   it('whose password file is gone is rejected, and its database kept', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     await (await start(join(folder.path, 'data'))).stop();
     const password = join(folder.path, 'data', 'postgres.password');
     const kept = readFileSync(password);
@@ -202,7 +218,7 @@ describe('a folder that is not ours to start on', () => {
   });
 
   it('with a live server that has another password is not taken over', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const server = await start(join(folder.path, 'data'));
     writeFileSync(join(folder.path, 'data', 'postgres.password'), 'another-password\n');
     expect((await refusal(start(join(folder.path, 'data')))).message).toMatch(/rejects the password/);
@@ -224,7 +240,7 @@ describe('a folder that is not ours to start on', () => {
 
 describe('a running server', () => {
   it('makes a database of any name once, however many ask at the same moment', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const server = await start(join(folder.path, 'data'));
     for (const name of ['own', 'Ünusual "name"/?#']) {
       await Promise.all([1, 2, 3, 4].map(() => server.ensureDatabase(name)));
@@ -239,7 +255,7 @@ describe('a running server', () => {
   });
 
   it('can be stopped twice, and ends connections that are open', async () => {
-    await using folder = temporaryFolder();
+    await using folder = folderWithCluster();
     const server = await start(join(folder.path, 'data'));
     const sleeping = query(server.url('postgres'), 'select pg_sleep(60)');
     const ended = expect(sleeping).rejects.toThrow();
