@@ -53,12 +53,14 @@ const template = [
   '</saml:Assertion></samlp:Response>',
 ].join('');
 
+/** The key of every one of them, since making an RSA key takes longer than a sign-in. */
+const own = createCertified('idp.example.test');
+
 /** Returns a SAML 2.0 identity provider: it reads our requests as its users' browsers bring them, and signs what it says. */
 export function createSamlIdentityProvider(
   options: { wantsSigned?: boolean; signsResponses?: boolean; entryPoint?: string } = {},
 ) {
   const entityId = 'https://idp.example.test/metadata';
-  const own = createCertified('idp.example.test');
   const { wantsSigned = false, signsResponses = false, entryPoint = 'http://127.0.0.1:9/sso' } = options;
 
   const redirect = { Binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect', Location: entryPoint };
