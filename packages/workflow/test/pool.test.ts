@@ -92,6 +92,10 @@ describe('the expression pool', () => {
     for (const program of ['"a" * 1e9', '"a" * 1e9 | length', '[range(1e9)]', 'range(1e9)', '"a" * 1e8 | error']) {
       expect(await codeOf(program)).toMatch(/^ERR_EXPRESSION_/);
     }
+    // Rejected before the memory is taken, and not when its time is over.
+    for (const program of ['"a" * 1e9', '"a" * 1e9 | length', 'reduce range(60) as $i ("x"; . + .) | length']) {
+      await expect(pool.evaluate(program, null, {})).rejects.toThrow('the expression uses too much memory');
+    }
     expect(await codeOf('"a" * 5e6')).toBe('ERR_EXPRESSION_RESULT');
     expect(await codeOf('1, 2, "a" * 5e6')).toBe('ERR_EXPRESSION_RESULT');
     expect(process.memoryUsage().rss).toBeLessThan(1_500_000_000);
@@ -165,6 +169,13 @@ describe('the expression pool', () => {
     expect(await codeOf('length', nest(300))).toBe('ERR_EXPRESSION_TOO_DEEP');
     expect(await codeOf('$x | length', null, { x: nest(300) })).toBe('ERR_EXPRESSION_TOO_DEEP');
     expect(await pool.evaluate('length', nest(200), {})).toBe(1);
+  });
+
+  it('rejects input that is too long, with its arguments', async () => {
+    const half = 'x'.repeat(2_100_000);
+    expect(await codeOf('[.] | length', half)).toBe('no error but 1');
+    expect(await codeOf('[., $x] | length', half, { x: half })).toBe('ERR_EXPRESSION_TOO_LONG');
+    expect(await codeOf('[.] | length', `${half}${half}`)).toBe('ERR_EXPRESSION_TOO_LONG');
   });
 
   it(`is correct ${many} times in a row, many at the same time`, async () => {

@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startThread, type Thread } from '../src/expression/thread.js';
+
+/** More processor time than any of these programs needs. */
+const limit = 20_000;
+
+describe('a thread with jq', () => {
+  let thread: Thread;
+  let before: string[];
+  const threads = () => readdirSync('/proc/self/task');
+  beforeEach(async () => {
+    before = threads();
+    thread = await startThread('jq');
+  });
+  afterEach(() => thread.end());
+  const run = (program: string, raises = false) => thread.run({ program, input: 'null', raises }, limit);
+
+  it('sends no more of the results than tells one from several', async () => {
+    const { result } = await run('range(100000)');
+    expect(result).toEqual({ is: 'output', text: '0\n1\n' });
+  });
+
+  it('stops a program at so much output, and is not used again', async () => {
+    expect(await run('"a" * 5e6')).toMatchObject({ result: { is: 'exceeded', what: 'output' }, spoilt: true });
+  });
+
+  it('stops a program at so much memory, and is not used again', async () => {
+    expect(await run('"a" * 1e9 | length')).toMatchObject({ result: { is: 'exceeded', what: 'memory' }, spoilt: true });
+  });
+
+  it('is not used again after a program that took much memory, which WebAssembly does not give back', async () => {
+    expect(await run('"a" * 1e3 | length')).toMatchObject({ result: { text: '1000\n' }, spoilt: false });
+    expect(await run('"a" * 6e7 | length')).toMatchObject({ result: { text: '60000000\n' }, spoilt: true });
+  });
+
+  it.each([
+    ['raises', '"a" * 1e6 | error', true],
+    ['quotes', '"a" * 1e6 | tonumber', false],
+  ])('sends a bounded part of an error that a program %s', async (_, program, raises) => {
+    const { result } = await run(program, raises);
+    expect(result.is === 'failed' && result.message.length).toBeGreaterThan(0);
+    expect(result.is === 'failed' && result.message.length).toBeLessThanOrEqual(4_000);
+  });
+
+  it('leaves the processor to the other threads of the process where they want it', async () => {
+    const own = threads().filter((one) => !before.includes(one));
+    expect(own.map((one) => getPriority(Number(one)))).toContain(3);
+    expect(getPriority(process.pid)).toBe(0);
+  });
+});
