@@ -27,6 +27,18 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   return turns;
 }
 
+/** Returns whether work waits for another thread: what is done in place is done before the event loop turns, which no `await` here lets it. */
+async function leavesTheThread(work: () => Promise<unknown>): Promise<boolean> {
+  let isDone = false;
+  const done = work().then(() => {
+    isDone = true;
+  });
+  for (let hop = 0; hop < 1_000; hop += 1) await undefined;
+  const left = !isDone;
+  await done;
+  return left;
+}
+
 const many = Array.from({ length: 5_000 }, (_, n) => n);
 
 describe('a schema that can keep a processor busy', () => {
@@ -91,5 +103,43 @@ describe('a schema that can keep a processor busy', () => {
     expect(issues).toEqual([
       { code: 'ERR_SCHEMA', path: '/input/schema/document', message: expect.stringMatching(why) },
     ]);
+  });
+});
+
+describe('a schema is checked on the thread of the server', () => {
+  const properties = { role: { enum: ['reader', 'writer'] }, ticket: { pattern: '^OPS-\\d{1,6}$' } };
+  const value = { role: 'reader', ticket: 'OPS-1' };
+  const leaves = (schema: Json, given: Json = value) => leavesTheThread(() => validateInput(withSchema(schema), given));
+
+  it('where it is plain and the value small', async () => {
+    expect(await leaves({ properties })).toBe(false);
+  });
+
+  it.each<[string, Json, Json?]>([
+    ['the value is long', { properties }, { ...value, more: 'x'.repeat(6_000) }],
+    ['a part of it names many values', { properties: { role: { enum: many.slice(0, 101) } } }],
+    ['it has many parts', { properties: Object.fromEntries(many.slice(0, 201).map((n) => [`p${n}`, true])) }],
+    ['a pattern is long', { properties: { ticket: { pattern: `^(${'a|'.repeat(100)}b)$` } } }],
+    ['a pattern repeats often', { properties: { ticket: { pattern: '^[a-z]{1,500}$' } } }],
+    [
+      'each key meets several patterns',
+      { patternProperties: Object.fromEntries(many.slice(0, 4).map((n) => [`^p${n}`, true])) },
+    ],
+    ['it compares items', { properties: { role: { uniqueItems: true } } }],
+    ['it has alternatives', { anyOf: [{ properties }] }],
+    ['it refers to a part of it', { $defs: { a: { properties } }, $ref: '#/$defs/a' }],
+  ])('and elsewhere when %s', async (_when, schema, given) => {
+    expect(await leaves(schema, given)).toBe(true);
+  });
+
+  it('at load, and elsewhere when it is long', async () => {
+    const parse = (schema: Json) => {
+      const result = parseWorkflow({ document, input: { schema: { document: schema } }, do: [] }, { functions: {} });
+      return result.ok ? result.schemas : [];
+    };
+    expect(parse({ properties })).toEqual([]);
+    const [long] = parse({ enum: many });
+    expect(long).toMatchObject({ path: '/input/schema/document' });
+    expect(await leavesTheThread(() => compileSchemas(long ? [long] : []))).toBe(true);
   });
 });
