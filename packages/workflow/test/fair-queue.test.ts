@@ -46,7 +46,7 @@ describe('the queue of expressions', () => {
     for (const owner of ['early', 'newcomer']) fill(owner);
     const served = serve(queue, 30, () => 50);
     for (const owner of ['early', 'newcomer']) {
-      const first = served.findIndex((one) => one === 'busy');
+      const first = served.indexOf('busy');
       expect(served.slice(0, first).filter((one) => one === owner).length).toBeGreaterThanOrEqual(credit / 50);
       expect(served.slice(0, first).filter((one) => one === owner).length).toBeLessThanOrEqual(credit / 50 + 2);
     }
