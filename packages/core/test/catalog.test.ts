@@ -152,6 +152,16 @@ describe('a configuration is rejected whole, and every fault is named with its p
       /^workflows\.approved\.workflow\/do\/0\/decide\/switch\/0\/no\/when: the expression "\.approved ==" is not valid jq/,
     ],
     [
+      'a workflow whose long schema refers to what is not there',
+      changed((document) => {
+        const schema = { anyOf: [{ $ref: '#/$defs/nothing' }], enum: Array.from({ length: 5_000 }, (_, n) => n) };
+        document.workflows.approved = {
+          workflow: workflowOf('approved', [], { input: { schema: { document: schema } } }),
+        };
+      }),
+      /^workflows\.approved\.workflow\/input\/schema\/document: .*resolve reference/,
+    ],
+    [
       'a workflow that is not an object',
       changed((document) => void (document.workflows.approved = { workflow: { do: [] } })),
       /^workflows\.approved\.workflow/,
