@@ -167,6 +167,21 @@ describe('a workflow without an end', () => {
       expect(later.get(table)?.bytes, table).toBeLessThan((once.get(table)?.bytes ?? 0) * 1.3 + 1_000);
   });
 
+  it('keeps no more of the task events of a single move', async () => {
+    const tasks = [
+      { items: { set: '${ [range(2000)] }' } },
+      { every: { for: { in: '.' }, do: [{ one: { set: { n: 1 } } }] } },
+    ];
+    await using other = await openCast({ catalog: catalogWith({ long: tasks }), timing: { turn: 60_000 } });
+    const id = await ask(other.house, other.ada, { workflow: 'long' });
+    const [row] = await other.house.database.sql`
+      select e.status, e.version, e.task_events as had, sum(jsonb_array_length(t.events))::int as kept
+      from executions e join task_events t on t.execution_id = e.id where e.id = ${id} group by e.id`;
+    expect(row).toMatchObject({ status: 'completed', version: 1 });
+    expect(row?.had).toBeGreaterThan(4_000);
+    expect(row?.kept).toBe(2_000);
+  });
+
   it('shows its first and its last thousand steps, and how many were between', async () => {
     const { house, ada } = cast;
     const id = await request(ada, { workflow: 'busy' });
