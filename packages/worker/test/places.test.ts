@@ -1,6 +1,6 @@
 import type { Bulkhead, Place } from '@belay/core';
 import { describe, expect, it, vi } from 'vitest';
-import { type Bulkheads, createBulkheads, type Places } from '../src/bulkheads.js';
+import { type Bulkheads, createBulkheads, defaultPlaces, type Places } from '../src/bulkheads.js';
 import { type RecordedLog, recordLog, testContext } from './support/context.js';
 
 const places: Places = { executions: 3, provider: 2, grants: 1, calls: 1 };
@@ -29,6 +29,19 @@ describe('the places of a worker', () => {
     expect(bulkheads.reserve(at('other'))).not.toBeNull();
     expect([1, 2, 3].map(() => bulkheads.reserve(executions))).not.toContain(null);
     expect(bulkheads.reserve(executions)).toBeNull();
+  });
+
+  it('are 64 for steps, and for each system 32, of which grants have 24, and 16 for queries, unless it is set otherwise', () => {
+    const bulkheads = open({ places: defaultPlaces });
+    const fill = (bulkhead: Bulkhead) => {
+      let taken = 0;
+      while (bulkheads.reserve(bulkhead)) taken += 1;
+      return taken;
+    };
+    expect(fill(executions)).toBe(64);
+    for (const system of ['one', 'other']) {
+      expect([fill(at(system, 'grant')), fill(at(system, 'revoke')), fill(calls(system))]).toEqual([24, 8, 16]);
+    }
   });
 
   it('reserves a place for a revocation where grants wait', () => {
