@@ -10,9 +10,10 @@ export function logFailure(
   error: unknown,
   message: string,
   detail: object = {},
+  level: 'warn' | 'error' = 'error',
 ): void {
   if (isOutage(error)) noteOutage(context, error);
-  else context.log.error({ error, ...detail }, message);
+  else context.log[level]({ error, ...detail }, message);
 }
 
 /** The shortest time between two warnings about one service, in milliseconds: one that comes and goes fails many times a second. */

@@ -57,7 +57,13 @@ export function createWork(
     try {
       await verbs.performStep(context, { executionId, key });
     } catch (error) {
-      logFailure(context, error, 'a step failed; the sweeper repeats it', { execution: executionId, step: key });
+      logFailure(
+        context,
+        error,
+        'a step failed; the sweeper repeats it',
+        { execution: executionId, step: key },
+        'warn',
+      );
     } finally {
       active.delete(id);
     }
