@@ -2,6 +2,7 @@ import type { WaitTarget } from '@belay/contract/executions';
 import { isOutage } from '@belay/contract/outage';
 import { cancelExecution, waitForExecution, watchExecution } from '@belay/core';
 import { openDatabase } from '@belay/db';
+import { sql } from 'drizzle-orm';
 import { expect, it, vi } from 'vitest';
 import { startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { collectMemory } from '../../../test/support/collect-memory.js';
@@ -73,6 +74,34 @@ it('a wait ends when the database is known to be silent, and not at the end of i
     expect(performance.now() - from).toBeLessThan(20_000);
   } finally {
     await client.close();
+  }
+});
+
+it('a wait whose reads get no response ends 4 s after its time, and 9 s after its start where that is later', async () => {
+  await using cast = await openCast();
+  const id = await ask(cast.house, cast.ada);
+  const target = new URL(cast.house.database.url);
+  await using proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
+  target.hostname = '127.0.0.1';
+  target.port = String(proxy.port);
+  // The limits of the database are so long that only that of the wait can end it.
+  const client = openDatabase(target.href, { max: 1, statementMilliseconds: 60_000 });
+  try {
+    await client.db.execute(sql`select 1`);
+    proxy.swallow(true);
+    const { signal } = new AbortController();
+    const ended = ['PT0.2S', 'PT5.5S'].map(async (wait) => {
+      const pauses: number[] = [];
+      const delay = async (milliseconds: number) => void pauses.push(milliseconds);
+      const ada = { ...cast.ada, db: client.db, delay };
+      await expect(waitForExecution(ada, { id, until: 'ended', wait, signal })).rejects.toMatchObject({
+        code: 'unavailable',
+      });
+      return pauses;
+    });
+    expect(await Promise.all(ended)).toEqual([[8_800], [4_000]]);
+  } finally {
+    await client.close(0);
   }
 });
 

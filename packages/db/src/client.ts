@@ -25,12 +25,12 @@ export interface DatabaseOptions {
 }
 
 /**
- * How long a statement may run, in milliseconds. Lists and moves take milliseconds; a request that waits for a
- * statement ends within 10 s.
+ * How long a statement may run, in milliseconds. Lists and moves take milliseconds. With the time on the way and the wait
+ * for a place, one statement costs a request 8.5 s at most, so that its response is at the client within 10 s.
  */
 const defaultStatement = 4_500;
 /** How much longer than its statement a response may take, in milliseconds. */
-const onTheWay = 2_000;
+const onTheWay = 1_000;
 /** The share of a statement's time limit that it may wait for a place in the pool before it is sent. */
 const waitShare = 2 / 3;
 /** The minimum of that wait, because a busy machine is slow also where the limit of statements is short. */

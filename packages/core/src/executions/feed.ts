@@ -20,7 +20,7 @@ const kept = 500;
 const firstPoll = 250;
 /**
  * The longest wait between two reads while a request waits for the execution, in milliseconds. A silent database is detected up
- * to seven and a half seconds after a read, and the request must end within ten.
+ * to six and a half seconds after a read, and the request must end within ten.
  */
 const requestPoll = 2_000;
 /** The longest wait between two reads while they fail, in milliseconds. */

@@ -19,10 +19,12 @@ const usual = 'PT20S';
 /** The longest wait, because proxies give up on slower responses. */
 const longest = 30_000;
 /**
- * How long the last read may take after the wait, in milliseconds: the caller waits for a response, not for the
- * database.
+ * How long the response may take after the time of the wait, in milliseconds: the caller waits for a response, not for
+ * the database.
  */
-const lastLook = 5_000;
+const lastLook = 4_000;
+/** The shortest limit of a wait and its reads, in milliseconds: as long as other requests wait for the database. */
+const shortestLimit = 9_000;
 /**
  * How long the database may be unreachable before the wait ends, in milliseconds; a silent one is noticed only later.
  */
@@ -30,14 +32,15 @@ const patience = 5_000;
 
 /**
  * Returns an execution as `getExecution` does, when it has reached `until` or the time of `wait` has passed; its
- * `state` tells which. Throws `invalid` for a wait that is too long, `unavailable` when the database is not reachable
- * at its end, the error of the database when it is unreachable for longer meanwhile, and the errors of `getExecution`.
+ * `state` tells which. Throws `invalid` for a wait that is too long, `unavailable` when there is no response 4 s after
+ * that time (9 s after the call, where that is later), the error of the database when it is unreachable for long
+ * meanwhile, and the errors of `getExecution`.
  */
 export async function waitForExecution(
   ctx: ActorStore,
   input: GetExecution & { until?: WaitTarget | undefined; wait?: string | undefined; signal: AbortSignal },
 ): Promise<ExecutionDetails> {
-  const { id, until, limit, cursor } = input;
+  const { id, until, limit, cursor, signal } = input;
   const get = () => getExecution(ctx, { id, limit, cursor });
   if (until === undefined) {
     if (input.wait !== undefined) throw invalid('wait', 'must be used together with "until", the state to wait for');
@@ -45,7 +48,21 @@ export async function waitForExecution(
   }
   const milliseconds = requireDuration(input.wait ?? usual, 'wait');
   if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; call again instead');
-  const signal = within(input.signal, milliseconds);
+  const over = within(signal, milliseconds);
+  const waiting = waitUntil(ctx, { id, until, signal: over, get });
+  return inTime(ctx, waiting, over, Math.max(lastLook, shortestLimit - milliseconds));
+}
+
+/** Returns what `get` reads when the execution has reached `until` or the signal aborts. */
+async function waitUntil(
+  ctx: ActorStore,
+  {
+    id,
+    until,
+    signal,
+    get,
+  }: { id: string; until: WaitTarget; signal: AbortSignal; get: () => Promise<ExecutionDetails> },
+): Promise<ExecutionDetails> {
   // The position is read before the state, so that nothing between the two is missed.
   let found = await get();
   const isTooEarly = () => before[until].includes(found.state);
@@ -59,15 +76,25 @@ export async function waitForExecution(
     found = await get();
     if (!isTooEarly()) return found;
   }
-  return inTime(ctx, get());
+  return get();
 }
 
-async function inTime<T>(ctx: ActorStore, look: Promise<T>): Promise<T> {
+/** Returns what the work does, or throws `unavailable` when it goes on for some milliseconds after the signal. */
+async function inTime<T>(ctx: ActorStore, work: Promise<T>, over: AbortSignal, milliseconds: number): Promise<T> {
   const answered = new AbortController();
-  const late = ctx.delay(lastLook, answered.signal).then((): never => {
-    throw new AccessError('unavailable', 'The execution cannot be read at the moment; try again');
-  });
+  const late = aborted(over)
+    .then(() => ctx.delay(milliseconds, answered.signal))
+    .then((): never => {
+      throw new AccessError('unavailable', 'The execution cannot be read at the moment; try again');
+    });
   // The result of the slower one is ignored.
-  for (const one of [look, late]) one.catch(() => undefined);
-  return Promise.race([look, late]).finally(() => answered.abort());
+  for (const one of [work, late]) one.catch(() => undefined);
+  return Promise.race([work, late]).finally(() => answered.abort());
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

@@ -225,27 +225,24 @@ describe('while the database cannot be reached', () => {
     },
   );
 
-  it.each(faults)(
-    'ends a call that waits for a request within its time and 5 s as 503, while it %s',
-    async (_, begin) => {
-      const authorization = `Bearer ${await world.token('requester')}`;
-      const ask = (path: string) => send(`${served.url}/api/v1${path}`, { headers: { authorization } });
-      const elevate = '/elevate?role=reader&provider=store&reason=incident';
-      await expect.poll(async () => (await ask(elevate)).status, { timeout: 30_000 }).toBe(200);
-      const [asked] = await world.database.sql`select id from executions order by started_at desc limit 1`;
-      const id = String(asked?.id);
-      const isWatched = async () => {
-        const rows = await world.database.sql`select from watches where execution_id = ${id}`;
-        return rows.length > 0;
-      };
-      const started = performance.now();
-      const waiting = ask(`/execution/${id}?until=ended&wait=PT5S`);
-      await expect.poll(isWatched).toBe(true);
-      begin();
-      expect(await waiting).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
-      expect(performance.now() - started).toBeLessThan(11_000);
-      proxy.refuse(false);
-      proxy.swallow(false);
-    },
-  );
+  it.each(faults)('ends a call that waits 5 s for a request within 10 s as 503, while it %s', async (_, begin) => {
+    const authorization = `Bearer ${await world.token('requester')}`;
+    const ask = (path: string) => send(`${served.url}/api/v1${path}`, { headers: { authorization } });
+    const elevate = '/elevate?role=reader&provider=store&reason=incident';
+    await expect.poll(async () => (await ask(elevate)).status, { timeout: 30_000 }).toBe(200);
+    const [asked] = await world.database.sql`select id from executions order by started_at desc limit 1`;
+    const id = String(asked?.id);
+    const isWatched = async () => {
+      const rows = await world.database.sql`select from watches where execution_id = ${id}`;
+      return rows.length > 0;
+    };
+    const started = performance.now();
+    const waiting = ask(`/execution/${id}?until=ended&wait=PT5S`);
+    await expect.poll(isWatched).toBe(true);
+    begin();
+    expect(await waiting).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    expect(performance.now() - started).toBeLessThan(10_000);
+    proxy.refuse(false);
+    proxy.swallow(false);
+  });
 });
