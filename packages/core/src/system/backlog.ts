@@ -19,18 +19,26 @@ const most = 10_000;
  */
 export async function readBacklog(ctx: Store): Promise<Backlog> {
   const [row] = await ctx.db.execute<{ [Name in keyof Backlog]: number }>(sql`
-    with due as (
+    with recursive due as (
       (select ${takeableAt} as since from ${steps} where status = 'open' and kind <> 'event' and ${isTakeable} limit ${most})
       union all
       (select ${takeableAt} as since from ${entitlements} where state <> 'absent' and ${isTakeable} limit ${most})),
-    waiting as (select created_at from ${approvals} where status = 'open' and expires_at > app_now())
+    waiting as (select created_at from ${approvals} where status = 'open' and expires_at > app_now()),
+    -- One provider after the other along the index, so that the number of its failing calls does not matter.
+    failing as (
+      select min(provider) as provider from ${entitlements} where ${isFailing}
+      union all
+      select (select min(provider) from ${entitlements} where ${isFailing} and provider > failing.provider)
+      from failing where failing.provider is not null)
     select (select count(*) from waiting)::int as "waitingApprovals",
       ${ageOf(sql`(select min(created_at) from waiting)`)} as "oldestApprovalSeconds",
       (select least(count(*), ${most}) from due)::int as "dueWork",
       ${ageOf(sql`(select min(since) from due)`)} as "queueLagSeconds",
-      (select count(distinct provider) from ${entitlements} where state <> 'absent' and failures > 0)::int as "failingProviders"`);
+      (select count(provider) from failing)::int as "failingProviders"`);
   return row ?? { waitingApprovals: 0, oldestApprovalSeconds: 0, dueWork: 0, queueLagSeconds: 0, failingProviders: 0 };
 }
+
+const isFailing = sql`state <> 'absent' and failures > 0`;
 
 const isTakeable = sql`due_at <= app_now() and (lease_until is null or lease_until <= app_now())`;
 

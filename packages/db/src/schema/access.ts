@@ -75,6 +75,10 @@ export const entitlements = pgTable(
     // The due rows of each provider are searched separately.
     index('entitlements_due_there_idx').on(table.provider, table.dueAt).where(sql`${table.state} <> 'absent'`),
     index('entitlements_elsewhere_idx').on(table.id).where(sql`${table.elsewhere}`),
+    // Entitlements whose latest call failed, by provider: counters find their providers without what is held.
+    index('entitlements_failing_idx')
+      .on(table.provider)
+      .where(sql`${table.state} <> 'absent' and ${table.failures} > 0`),
     check('entitlement_state_is_known', sql`${table.state} in ('absent', 'granting', 'granted', 'revoking')`),
     check(
       'entitlement_was_called_before_it_is_granted',

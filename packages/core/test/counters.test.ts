@@ -1,0 +1,50 @@
+import { readHealth, readMetrics } from '@belay/core';
+import { openDatabase } from '@belay/db';
+import { sql as query } from 'drizzle-orm';
+import { expect, it } from 'vitest';
+import type { Context } from '../src/context.js';
+import { ask, openCast } from './support/stories.js';
+
+/** As many people hold the access of a request that is over, and as many requests of the past hold nothing any more. */
+const crowd = (like: string, many: number) => `
+  set session_replication_role = replica;
+  create temp table holders as select n, gen_random_uuid() as run, gen_random_uuid() as entitlement from generate_series(1, ${2 * many}) n;
+  insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, created_at, started_at, ended_at)
+    select run, e.workflow, e.definition_digest, 1, e.owner_id, e.input, 'completed', e.state, app_now(), app_now(), app_now()
+    from holders, executions e where e.id = '${like}';
+  insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)
+    select entitlement, 'crowd' || n, 'memory', 'crowd' || n, '{}', case when n > ${many} then 'granted' else 'absent' end,
+      app_now() - interval '1 hour', app_now() + interval '1 hour' from holders;
+  insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at, gone_at)
+    select gen_random_uuid(), run, '/do/0/grant#0', entitlement, e.owner_id, 3600000, app_now() - interval '3 hours', app_now() - interval '3 hours',
+      app_now() + case when n > ${many} then interval '1 hour' else interval '-2 hours' end, case when n <= ${many} then app_now() end
+    from holders, executions e where e.id = '${like}';
+  set session_replication_role = default;
+  analyze;`;
+
+it.each<[string, (ctx: Context) => Promise<unknown>]>([
+  ['/metrics', (ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 })],
+  ['/health', (ctx) => readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })],
+])('%s reads a few rows, however much access is held and was held', async (_, read) => {
+  await using cast = await openCast();
+  const { house, ada } = cast;
+  await house.database.sql.unsafe(crowd(await ask(house, ada, { workflow: 'automatic' }), 8_000));
+  // One connection, so that its prepared statements get generic plans; counted within a transaction, because what others
+  // read reaches the views of the whole database at any later time.
+  const one = openDatabase(house.database.url, { max: 1 });
+  const rows = () =>
+    one.db.transaction(async (db) => {
+      const count = async () => {
+        const [found] = await db.execute<{ rows: number }>(
+          query`select sum(pg_stat_get_xact_tuples_returned(oid))::int as rows from pg_class
+            where relkind in ('r', 'i') and relnamespace = 'public'::regnamespace and relname <> 'catalogs'`,
+        );
+        return found?.rows ?? Number.NaN;
+      };
+      const before = await count();
+      await read({ ...house.ctx, db });
+      return (await count()) - before;
+    });
+  for (let time = 0; time < 8; time += 1) expect(await rows()).toBeLessThan(200);
+  await one.close();
+});
