@@ -167,6 +167,20 @@ describe('a workflow without an end', () => {
       expect(later.get(table)?.bytes, table).toBeLessThan((once.get(table)?.bytes ?? 0) * 1.3 + 1_000);
   });
 
+  it('keeps a bounded part of the texts that a workflow puts into its task events', async () => {
+    const long = 'x'.repeat(100_000);
+    const event = { type: long, source: `urn:${long}` };
+    const error = { type: 'https://example.com/no', status: 500, detail: long };
+    const tasks = [{ tell: { emit: { event: { with: event } } } }, { fail: { raise: { error } } }];
+    await using other = await openCast({ catalog: catalogWith({ long: tasks }) });
+    const id = await ask(other.house, other.ada, { workflow: 'long' });
+    const [row] = await other.house.database.sql`
+      select sum(length(events::text))::int as length, sum(jsonb_array_length(events))::int as events
+      from task_events where execution_id = ${id}`;
+    expect(row?.events).toBeGreaterThan(3);
+    expect(row?.length).toBeLessThan(3_000);
+  });
+
   it('keeps no more of the task events of a single move', async () => {
     const tasks = [
       { items: { set: '${ [range(2000)] }' } },
