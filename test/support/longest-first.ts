@@ -6,11 +6,12 @@ const LONGEST = [
   /\/server\/test\/(browser\/(pages|many-roles|tour)|cluster\/cluster|start\/(refused|running|killed|warnings.series))\.test/,
   /\/server\/test\/(attacks\/demo|http\/(contract|outage))\.test/,
   /\/cli\/test\/(wizard|story|run|agent-story)\.test/,
-  /\/agent\/test\/(follow|process|hostile)\.test/,
+  /\/agent\/test\/(follow|process|browser\/pages)\.test/,
   /\/core\/test\/(crash\/crash|access\.model|approval-lifetime|growth|invariants|messages|outage|plans|sessions|suggest-injections)\.test/,
   /\/providers\/test\/((postgres|okta|github)\/conformance|(aws|entra|github)\/faults|ldap\/conformance\.on-samba)/,
   /\/embedded-postgres\/test\/(start|crash|accounts)\.test/,
   /\/workflow\/test\/(pool|schema)\.test/,
+  /\/worker\/test\/(redis\/)?contract\.test/,
   /\/test\/published\.test/,
 ];
 

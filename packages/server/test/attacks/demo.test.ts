@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createTestDatabase } from '@belay/testkit/database';
 import { send } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
+import { type Folder, makeFolder, refuseHere, type ServerProcess, startProcess } from '../start/server-process.js';
 
 /** Attacks on a started demo, whose people have no passwords, from beyond this machine. */
 
@@ -82,12 +83,14 @@ describe('a start of the demo that others could reach', () => {
     ['BELAY_TRUST_PROXY', '1'],
   ])('is rejected on one line that names %s=%s and the cure', async (variable, value) => {
     await using place = await makeFolder();
-    const refused = startProcess(place.path, { [variable]: value });
-    expect(await refused.exited).toBe(1);
-    const [line, rest] = refused.stderr().split('\n');
+    await using database = await createTestDatabase();
+    const external = { DATABASE_URL: database.url, BELAY_SECRET: 'a secret for tests that is long enough' };
+    const { code, stderr, stdout } = await refuseHere(place.path, { ...external, [variable]: value });
+    expect(code).toBe(1);
+    const [line, rest] = stderr.split('\n');
     expect(line).toMatch(
       new RegExp(`^belay: ${variable} is "${value}": the demo, .* is for this machine only.*belay.yaml`),
     );
-    expect([rest, refused.stdout()]).toEqual(['', '']);
+    expect([rest, stdout]).toEqual(['', '']);
   });
 });

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Folder, makeFolder, startProcess } from './server-process.js';
+import { type Folder, makeFolder, refuseHere, startProcess } from './server-process.js';
 
 let database: TestDatabase;
 const secret = 'a secret for tests that is long enough';
@@ -14,12 +14,27 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** Starts, expects exit 1 with exactly one line on stderr and nothing on stdout, and answers the line. */
-async function refusal(folder: Folder, env: Record<string, string>, app: 'demo' | 'server' = 'demo'): Promise<string> {
+/** Starts in this process, expects exit 1 with exactly one line on stderr and nothing on stdout, and returns the line. */
+async function refusal(folder: Folder, env: Record<string, string>): Promise<string> {
+  // This process stays in its own folder.
+  const path = join(folder.path, 'belay.yaml');
+  return lineOf(await refuseHere(folder.path, { ...(existsSync(path) ? { BELAY_CONFIG: path } : {}), ...env }));
+}
+
+/** Does the same in a process of its own. */
+async function refusalOfProcess(
+  folder: Folder,
+  env: Record<string, string>,
+  app: 'demo' | 'server' = 'demo',
+): Promise<string> {
   const server = startProcess(folder.path, env, app);
   const code = await server.exited;
-  expect({ code, stdout: server.stdout() }).toEqual({ code: 1, stdout: '' });
-  const lines = server.stderr().split('\n');
+  return lineOf({ code, stdout: server.stdout(), stderr: server.stderr() });
+}
+
+function lineOf({ code, stdout, stderr }: { code: number | string; stdout: string; stderr: string }): string {
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  const lines = stderr.split('\n');
   expect(lines).toHaveLength(2);
   expect(lines[1]).toBe('');
   expect(lines[0]).toMatch(/^belay: /);
@@ -41,7 +56,9 @@ async function takePort(): Promise<{ port: number } & AsyncDisposable> {
 describe('a start that cannot be', () => {
   it('names a wrong variable', async () => {
     await using folder = await makeFolder(minimal);
-    expect(await refusal(folder, { PORT: 'eighty' })).toContain('PORT is "eighty": use a number from 1 to 65535');
+    expect(await refusalOfProcess(folder, { PORT: 'eighty' })).toContain(
+      'PORT is "eighty": use a number from 1 to 65535',
+    );
   });
 
   it('names an unreachable database, without its password', async () => {
@@ -101,7 +118,7 @@ describe('a start that cannot be', () => {
 
   it('exits with 1 and names the cure when the server program finds no configuration', async () => {
     await using folder = await makeFolder();
-    expect(await refusal(folder, {}, 'server')).toBe(
+    expect(await refusalOfProcess(folder, {}, 'server')).toBe(
       'belay: BELAY_CONFIG is not set and there is no belay.yaml or config/ here; write one, or start the demo with npm start',
     );
   });
@@ -118,7 +135,7 @@ describe('a start that cannot be', () => {
   it('stops the embedded database again when it cannot go on', async () => {
     await using folder = await makeFolder(minimal);
     await using taken = await takePort();
-    expect(await refusal(folder, { PORT: String(taken.port) })).toContain('is in use');
+    expect(await refusalOfProcess(folder, { PORT: String(taken.port) })).toContain('is in use');
     expect(existsSync(join(folder.path, '.belay', 'postgres', 'PG_VERSION'))).toBe(true);
     expect(existsSync(join(folder.path, '.belay', 'postgres', 'postmaster.pid'))).toBe(false);
   });

@@ -3,6 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ProcessLike } from '@belay/program';
+import { runServer } from '../../src/index.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -29,6 +31,56 @@ export function startProcess(
   });
 }
 
+/** What a start leaves behind that must not succeed. */
+export interface Refused {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * Returns what a start writes and how it exits, which is run in this process by what the programs run: a process of its own takes a
+ * second of a processor to load it all. Rejects when the start succeeds, after it was stopped.
+ */
+export function refuseHere(directory: string, env: Record<string, string> = {}): Promise<Refused> {
+  return new Promise((resolve, reject) => {
+    const refused = { stdout: '', stderr: '' };
+    const stops: (() => void)[] = [];
+    const host: ProcessLike = {
+      env: variablesOf(directory, env),
+      cwd: () => directory,
+      on: (signal, handle) => signal === 'SIGTERM' && stops.push(handle),
+      stdout: {
+        write(text) {
+          refused.stdout += text;
+          if (!refused.stdout.includes('is ready at')) return;
+          for (const stop of stops) stop();
+          reject(new Error(`it started:\n${refused.stdout}`));
+        },
+      },
+      stderr: {
+        write(text) {
+          refused.stderr += text;
+        },
+      },
+      exit(code) {
+        resolve({ code, ...refused });
+        throw new Error(`exited with ${code}`);
+      },
+    };
+    // What exits rejects here as well, which is too late to change the outcome.
+    runServer(host, async () => (await import('@belay/demo')).openDemo)
+      .catch(reject)
+      // A server reads source maps for its log, which would slow down the tests after this one.
+      .finally(() => process.setSourceMapsEnabled(false));
+  });
+}
+
+function variablesOf(directory: string, env: Record<string, string>): Record<string, string | undefined> {
+  const { PATH, HOME } = process.env;
+  return { PATH, HOME, PORT: '0', BELAY_DATA: join(directory, '.belay'), ...env };
+}
+
 /** Runs `npm start` itself in this repository, without the build before it; what it keeps is in the directory. */
 export function startNpm(directory: string): ServerProcess {
   return watchProcess('npm', ['start', '--ignore-scripts'], { cwd: root, directory, env: {} });
@@ -41,7 +93,7 @@ function watchProcess(
 ): ServerProcess {
   const child = spawn(program, args, {
     cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', BELAY_DATA: join(directory, '.belay'), ...env },
+    env: variablesOf(directory, env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
