@@ -17,6 +17,8 @@ export async function understandRequest(
   const { suggested_role, suggested_duration, suggested_providers, workflow_id } = suggestion.output;
   const role = corrections.role ?? suggested_role;
   if (role === '') {
+    // One word is most likely the name of a role: the server says that there is none, or who can request it.
+    if (/^[\w.-]+$/.test(sentence)) await client.roles.get(sentence, { signal });
     throw new CliError(
       'not_found',
       'no role that you can request matches this sentence; say what you want to read or change, and where, or see: belay roles',

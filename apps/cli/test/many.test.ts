@@ -54,6 +54,9 @@ describe('several roles in one command', () => {
     expect(provider).toMatchObject({ code: 2, stderr: expect.stringContaining('<provider>:<role>') });
     const sentence = await terminal.run(['request', 'reader', 'please', '--dry-run', '--json'], rita);
     expect(JSON.parse(sentence.stdout)).toMatchObject({ request: { reason: 'reader please' } });
+    // One word that is no role is not called a sentence.
+    const unknown = await terminal.run(['request', 'quux-99', '--reason', 'month end'], rita);
+    expect(unknown).toMatchObject({ code: 5, stderr: expect.stringContaining('Role quux-99 was not found') });
   });
 });
 

@@ -46,17 +46,28 @@ export async function listRoles(ctx: ActorStore, { provider, found, ...asked }: 
 export function getRole(ctx: ActorStore, input: { role: string }): Role {
   const role = ctx.catalog.current().roles.get(input.role);
   if (role && can(ctx.actor, 'view', { role })) return describeRole(role);
-  if (role?.enabled && role.definition.discoverable && ctx.actor.kind === 'user') throw unreached(role);
-  throw notFound(`Role ${input.role}`);
+  throw notReached(ctx, input.role);
+}
+
+/**
+ * Returns the error of a caller who may not request a role: that it does not exist, or, when it is discoverable, the way
+ * to it.
+ */
+export function notReached(ctx: ActorStore, name: string): AccessError {
+  const role = ctx.catalog.current().roles.get(name);
+  return role?.enabled && role.definition.discoverable && ctx.actor.kind === 'user'
+    ? unreached(role)
+    : notFound(`Role ${name}`);
 }
 
 /** Returns the error that says which groups may request a discoverable role; people are not named. */
 function unreached({ name, definition }: CompiledRole): AccessError {
   const groups = definition.permissions?.groups ?? [];
   const whom = groups.length === 0 ? 'people whom its configuration names' : `members of ${groups.join(', ')}`;
+  const what = definition.description === '' ? '' : ` (${definition.description})`;
   return new AccessError(
     'forbidden',
-    `${name} can be requested by ${whom}. To get there, contact an operator of this server with this address`,
+    `${name}${what} can be requested by ${whom}. An operator of this server can say how to become one of them`,
   );
 }
 

@@ -1,14 +1,15 @@
 import type { Elevation } from '@belay/contract/elevation';
-import { notFound, renameIssues } from '@belay/contract/errors';
+import { renameIssues } from '@belay/contract/errors';
 import type { ExecutionStart, StartedExecution } from '@belay/contract/executions';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { can } from '../can.js';
+import { notReached } from '../catalog/roles.js';
 import type { ActorContext } from '../context.js';
 import { type RequestTerms, submitRequest } from './submit.js';
 
 /**
  * Starts an execution for a role of the catalog (docs/interface.md, section 3, static request). Throws the errors of
- * `submitRequest`, and `not_found` for a role that the caller may not request.
+ * `submitRequest`, and for a role that the caller may not request `not_found`, or `forbidden` when it is discoverable.
  */
 export async function requestElevation(
   ctx: ActorContext,
@@ -18,7 +19,7 @@ export async function requestElevation(
   requireFreshGroups(user);
   const catalog = ctx.catalog.current();
   const role = catalog.roles.get(request.role);
-  if (!role || !can(user, 'request', { role })) throw notFound(`Role ${request.role}`);
+  if (!role || !can(user, 'request', { role })) throw notReached(ctx, request.role);
   return submitRequest(ctx, { catalog, user, role, terms: request, request });
 }
 

@@ -101,6 +101,15 @@ describe('a role that is discoverable', () => {
     expect((await open('/roles?q=shown')).body).not.toContain('/roles/shown');
     const { status, json } = await callRest(world.url, 'GET', '/role/shown', { token: rita });
     expect([status, JSON.stringify(json)]).toEqual([403, expect.not.stringContaining('store')]);
+    // A request of it says the same, and is not for a role that nobody knows.
+    const request = { token: rita, body: { role: 'shown', reason: 'a link from a colleague' } };
+    const asked = await callRest(world.url, 'POST', '/elevate', request);
+    expect([asked.status, JSON.stringify(asked.json)]).toEqual([
+      403,
+      expect.stringContaining('shown can be requested by members of others'),
+    ]);
+    const hidden = { ...request, body: { ...request.body, role: 'secret' } };
+    expect((await callRest(world.url, 'POST', '/elevate', hidden)).status).toBe(404);
   });
 
   it('is unknown like any other to a caller who is not signed in, and so is a role without the setting', async () => {
