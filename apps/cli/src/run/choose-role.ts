@@ -75,7 +75,7 @@ function compare(one: Fitting, other: Fitting): number {
 
 /**
  * Returns the roles of the systems that a command is for, the least for its target first, and why that one is it. A role for
- * emergencies is never among them: whoever uses one tells others, and has to know that.
+ * emergencies is never among them: the use of one is told to others, which its user has to know.
  */
 export function proposeRoles(
   command: readonly string[],

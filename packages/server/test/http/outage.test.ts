@@ -225,7 +225,7 @@ describe('while the database cannot be reached', () => {
     },
   );
 
-  it.each(faults)('ends a call that waits 5 s for a request within 10 s as 503, while it %s', async (_, begin) => {
+  it.each(faults)('ends a call that waits 5 s for a request as 503, 4 s later, while it %s', async (_, begin) => {
     const authorization = `Bearer ${await world.token('requester')}`;
     const ask = (path: string) => send(`${served.url}/api/v1${path}`, { headers: { authorization } });
     const elevate = '/elevate?role=reader&provider=store&reason=incident';
@@ -241,7 +241,8 @@ describe('while the database cannot be reached', () => {
     await expect.poll(isWatched).toBe(true);
     begin();
     expect(await waiting).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
-    expect(performance.now() - started).toBeLessThan(10_000);
+    // Two seconds more for a busy machine; the time itself is held by executions.wait.test.ts.
+    expect(performance.now() - started).toBeLessThan(11_000);
     proxy.refuse(false);
     proxy.swallow(false);
   });
