@@ -34,9 +34,11 @@ afterEach(async () => {
 });
 afterAll(() => belay?.[Symbol.asyncDispose]());
 
-async function readInbox(): Promise<{ id: string; request_digest: string }> {
+type Waiting = { id: string; request_digest: string; expires_at: string };
+
+async function readInbox(): Promise<Waiting> {
   const { stdout } = await terminal.run(['inbox', '--json'], adam);
-  const { approvals } = JSON.parse(stdout) as { approvals: { id: string; request_digest: string }[] };
+  const { approvals } = JSON.parse(stdout) as { approvals: Waiting[] };
   const [only, ...others] = approvals;
   if (!only || others.length > 0) throw new Error(stdout);
   return only;
@@ -210,9 +212,9 @@ describe('output', () => {
     const args = ['request', '--role', 'reader', '--reason', reason, '--no-wait', '--jq', '.output.execution_id'];
     execution = (await terminal.run(args)).stdout.trim();
     await belay.world.drive();
-    const { id } = await readInbox();
-    // The clock of this terminal is years ahead of the server's, and a time limit is shown from there.
-    const clock = () => new Date();
+    const { id, expires_at } = await readInbox();
+    // A time limit is shown from the clock of the terminal, so that stands still: half a second later it is shown as 59m.
+    const clock = () => new Date(Date.parse(expires_at) - 3_600_000);
     const words = [...reason.split(' '), 'rita@example.test', 'reader', id.slice(0, 13), '1h'];
     for (const columns of [60, 100, 140, 160]) {
       const shown = screen(columns);
