@@ -1,4 +1,5 @@
 import { type Claim, claimDue, performClaims } from '@belay/core';
+import { openDatabase } from '@belay/db';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gateOf } from './support/gate.js';
 import { access, type Cast, openCast, request } from './support/stories.js';
@@ -59,6 +60,26 @@ describe('entitlements that are due together', () => {
     expect(await claim(2, 1)).toMatchObject([{ task: 'grant' }]);
     expect(await claim(2, 0)).toEqual([]);
     expect(await claim(2)).toMatchObject([{ task: 'grant' }]);
+  });
+
+  it('are claimed and recorded by the same prepared statements, however many they are', async () => {
+    const { house } = cast;
+    await fill(12);
+    const heard: string[] = [];
+    const client = openDatabase(house.database.url, { max: 1, onStatement: (_, text) => void heard.push(text) });
+    const ctx = { ...house.ctx, db: client.db };
+    const work = async (limit: number) => performClaims(ctx, await claimDue(ctx, { provider: 'memory', limit }));
+    // One is recorded at once, and the others together after it.
+    await work(3);
+    const known = new Set(heard);
+    heard.length = 0;
+    await work(4);
+    await work(5);
+    await client.close();
+    expect(house.provider.held()).toEqual([]);
+    // Once for each set: the claim, and a record of the first and of the rest.
+    expect(heard.filter((text) => text.startsWith('with')).length).toBeLessThanOrEqual(2 * 3);
+    expect(heard.filter((text) => !known.has(text))).toEqual([]);
   });
 
   it('are recorded without those whose call takes longer', async () => {

@@ -89,6 +89,28 @@ describe('an elevation that no one has to approve', () => {
     expect(counted.heard.length - before[0]).toBeLessThanOrEqual(most);
     expect(counted.commits() - before[1]).toBeLessThanOrEqual(commits);
   });
+
+  it.each(['automatic', 'fleeting'])(
+    'sends only texts that were sent before, which are prepared (%s)',
+    async (workflow) => {
+      await using server = openServer(cast);
+      const { counted, rest } = server;
+      const ada = server.as(cast.ada);
+      const elevate = async () => {
+        const id = await request(ada, { workflow });
+        await rest();
+        await returnAccess(ada, { execution_id: id });
+        await rest();
+      };
+      // The first one grants what was never granted, the others what was.
+      for (let time = 0; time < 2; time += 1) await elevate();
+      const known = new Set(counted.heard);
+      const before = counted.heard.length;
+      await elevate();
+      expect(counted.heard.length).toBeGreaterThan(before + 4);
+      expect(counted.heard.filter((text) => !known.has(text))).toEqual([]);
+    },
+  );
 });
 
 describe('an approval that settles a request', () => {

@@ -1,4 +1,4 @@
-import { commitWith, inOrder, openDatabase } from '@belay/db';
+import { commitWith, execute, inOrder, openDatabase, sqlText } from '@belay/db';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { type SQL, sql } from 'drizzle-orm';
 import postgres from 'postgres';
@@ -163,6 +163,18 @@ it('runs nothing when BEGIN itself fails', async () => {
   await expect(begun).rejects.toMatchObject({ code: '42601' });
   expect(await raw`select id from written`).toEqual([]);
   await raw.end();
+});
+
+it('prepares a statement once for a connection, and uses it again with other parameters, in transactions and outside', async () => {
+  const add = (to: Parameters<typeof execute>[0], n: number) =>
+    execute<{ sum: number }>(to, sqlText`select ${n}::int + 1 as sum`);
+  expect(await add(client.db, 1)).toMatchObject([{ sum: 2 }]);
+  expect(await client.db.execute(sql`select ${2}::int + 1 as sum`)).toMatchObject([{ sum: 3 }]);
+  expect(await client.db.transaction((tx) => add(tx, 3))).toMatchObject([{ sum: 4 }]);
+  const known = await client.db.execute(sql`
+    select (generic_plans + custom_plans)::int as uses from pg_prepared_statements
+    where statement = 'select $1::int + 1 as sum'`);
+  expect([...known]).toEqual([{ uses: 3 }]);
 });
 
 it('runs nothing outside the transaction when a prepared statement is out of date', async () => {
