@@ -9,7 +9,7 @@ import type { Transport, transports } from './transports.js';
 const one = { executions: 1, provider: 1, grants: 1, calls: 1 };
 const eventually = { timeout: 30_000, interval: 10 };
 
-/** Describes what holds for jobs, on each queue. */
+/** Describes what holds for jobs over every transport. */
 export function describeJobs({ kind, start }: (typeof transports)[number]): void {
   describe(`jobs over ${kind}`, () => {
     let transport: Transport;
