@@ -38,6 +38,8 @@ export interface FaultWindow {
   healed: number;
   /** A process is gone or stopped that may have leased work. */
   lease: boolean;
+  /** Belay's database cannot be used as usual, so that requests wait for it. */
+  database: boolean;
   /** When the next request was answered, by server, and when the next grant was seen, by target. */
   recovered: Record<string, number | null>;
 }
@@ -69,6 +71,8 @@ export interface AccessRequest {
   final: { state: string; status: string; detail: string } | null;
   /** The statuses that the execution may end with. */
   expected: readonly string[];
+  /** Its workflow races timers, and grants only where the shorter one of each two has won. */
+  races: boolean;
 }
 
 export interface Attempt {

@@ -9,7 +9,7 @@ const longestRecovery = 15_000;
 
 /** Prepares, injects and heals one fault, waits until everything that it may harm works again, and writes it down. */
 export async function injectFault(fault: Fault, actors: Actors, history: History, stretch: number): Promise<void> {
-  await bear(fault.prepare?.(actors) ?? Promise.resolve(), history);
+  await bear(fault.prepare?.(actors, stretch) ?? Promise.resolve(), history);
   const window = open(fault.name, fault, history);
   const left = await bear(fault.run(actors, stretch), history);
   window.healed = fault.momentary ? window.from : Date.now();
@@ -21,9 +21,17 @@ export async function injectFault(fault: Fault, actors: Actors, history: History
   await untilRecovered(second, actors, history);
 }
 
-function open(name: string, { scope, lease }: Pick<Fault, 'scope' | 'lease'>, history: History): FaultWindow {
-  const from = Date.now();
-  const window = { name, scope, from, healed: Number.POSITIVE_INFINITY, lease: lease ?? false, recovered: {} };
+function open(name: string, fault: Pick<Fault, 'scope' | 'lease' | 'database'>, history: History): FaultWindow {
+  const { scope, lease = false, database = false } = fault;
+  const window = {
+    name,
+    scope,
+    from: Date.now(),
+    healed: Number.POSITIVE_INFINITY,
+    lease,
+    database,
+    recovered: {},
+  };
   history.faults.push(window);
   return window;
 }

@@ -2,6 +2,7 @@ import type { Attempt, FaultWindow, History } from './history.js';
 import { bounds } from './judge/bounds.js';
 import { touches } from './judge/deadlines.js';
 import { type Rule, rules, type Verdict } from './judge/judge.js';
+import { awaitsDatabase } from './judge/judge-answers.js';
 import type { Revocation } from './judge/judge-target.js';
 
 /** How many of what a rule found are shown; the history that a red run keeps has all. */
@@ -31,8 +32,27 @@ function describeWhole(history: History, { revocations }: Verdict): string[] {
   return [
     `${seconds} s, ${history.faults.length} faults, ${history.requests.length} requests for access, ${calls.length} HTTP requests (${failed.length} failed), ${grants} grants seen at the target`,
     `lateness of a revocation without a fault: ${spread(late)}`,
-    `slowest HTTP request: ${Math.round(Math.max(0, ...calls.map(({ took }) => took)))} ms`,
+    `most revocations due within a second: ${mostWithin(
+      1_000,
+      revocations.map(({ due }) => due),
+    )}`,
+    `slowest HTTP request: ${slowest(calls)}; of those that waited for the database: ${slowest(calls.filter((call) => awaitsDatabase(history, call)))}`,
   ];
+}
+
+function slowest(calls: readonly Attempt[]): string {
+  const [first] = [...calls].sort((a, b) => b.took - a.took);
+  return first === undefined ? 'none' : `${Math.round(first.took)} ms (${first.operation})`;
+}
+
+function mostWithin(milliseconds: number, times: readonly number[]): number {
+  const sorted = [...times].sort((a, b) => a - b);
+  let [first, most] = [0, 0];
+  for (const [index, time] of sorted.entries()) {
+    while (time - (sorted[first] ?? time) >= milliseconds) first += 1;
+    most = Math.max(most, index - first + 1);
+  }
+  return most;
 }
 
 const columns = ['fault', 'times', 'HTTP', 'failed', 'late p50', 'late max', 'requests after', 'grants after'];

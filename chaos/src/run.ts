@@ -104,7 +104,7 @@ async function injectAll(
   do {
     const shuffled = order.shuffle(faults);
     const ofQueue = shuffled.filter(({ scope }) => scope === 'queue');
-    const ofTarget = shuffled.filter(({ scope }) => typeof scope !== 'string');
+    const ofTarget = shuffled.filter(({ scope, workers }) => typeof scope !== 'string' && !workers);
     const others = shuffled.filter((each) => ![...ofQueue, ...ofTarget].includes(each) && !each.resumes);
     const stopped = Promise.all(shuffled.filter(({ resumes }) => resumes).map(inject));
     if (minutes === undefined) {

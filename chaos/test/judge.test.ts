@@ -26,6 +26,7 @@ function requested(changes: Partial<AccessRequest> = {}): AccessRequest {
     goneAt: at(20.5),
     final: { state: 'ended', status: 'completed', detail: '' },
     expected: ['completed'],
+    races: false,
     ...changes,
   };
 }
@@ -55,6 +56,7 @@ function fault(changes: Partial<FaultWindow> = {}): FaultWindow {
     from: at(15),
     healed: at(18),
     lease: false,
+    database: false,
     recovered: {},
     ...changes,
   };
@@ -161,6 +163,31 @@ describe('the judge', () => {
     expect(broken(lived({ requests: [late], ...heldFor([20.5, 40]) }))).toEqual(['slow']);
   });
 
+  it('sees what is granted too late beside a workflow that is a burden', () => {
+    const burden = [fault({ scope: 'nothing', from: at(9), healed: at(25) })];
+    const late = requested({ duration: 30 * second, activeAt: null, expiresAt: at(40), goneAt: null });
+    expect(broken(lived({ faults: burden, requests: [late], ...heldFor([20, 40]) }))).toEqual([]);
+    expect(broken(lived({ faults: burden, requests: [late], ...heldFor([20.5, 40]) }))).toEqual(['slow']);
+  });
+
+  it('sees a longer timer that has won, so that nothing was granted', () => {
+    const raced = requested({ races: true, activeAt: null, expiresAt: null, goneAt: null });
+    expect(broken(lived({ requests: [raced] }))).not.toContain('raced');
+    expect(broken(lived({ requests: [raced], held: {} }))).toEqual(['raced']);
+    const faulted = { ...raced, final: { state: 'failed', status: 'faulted', detail: 'timeout' } };
+    expect(broken(lived({ requests: [faulted], held: {} }))).toEqual(['unfinished']);
+  });
+
+  it('gives what ends in the same second 10 s from then on at its target, and 2 s at the other', () => {
+    const crowd = [fault({ scope: { target: 'one' }, from: at(20), healed: at(20) })];
+    const ended = requested({ goneAt: null });
+    expect(broken(lived({ faults: crowd, requests: [ended], ...heldFor([10.5, 30]) }))).toEqual([]);
+    expect(broken(lived({ faults: crowd, requests: [ended], ...heldFor([10.5, 30.1]) }))).toEqual(['overstayed']);
+    const elsewhere = { ...ended, holdings: ['ada two/reader'] };
+    const held = { 'ada two/reader': [{ from: at(10.5), to: at(22.1) }] };
+    expect(broken(lived({ faults: crowd, requests: [elsewhere], held }))).toEqual(['overstayed']);
+  });
+
   it('has a request for two targets wait for both, and a request for one for no other', () => {
     const faults = [fault({ scope: { target: 'two' }, from: at(10), healed: at(18) })];
     const late = { duration: 30 * second, activeAt: at(22), expiresAt: at(40), goneAt: at(40.5) };
@@ -211,7 +238,17 @@ describe('the judge', () => {
     ['a rejection that was not expected', { outcome: 409, expected: false }, [], true],
     ['a lost connection without a fault', { outcome: 'network', expected: false }, [], true],
     ['a lost connection during a fault', { outcome: 'network', expected: false, at: at(16) }, [fault()], false],
+    ['a request of 15 s', { took: 15_000 }, [], false],
     ['a request of 15.1 s', { took: 15_100 }, [], true],
+    ['a request of 10 s while the database fails', { took: 10_000, at: at(14) }, [fault({ database: true })], false],
+    ['a request of 10.1 s while the database fails', { took: 10_100, at: at(14) }, [fault({ database: true })], true],
+    [
+      'a request of 10.1 s after the database failed',
+      { took: 10_100, at: at(18.1) },
+      [fault({ database: true })],
+      false,
+    ],
+    ['a 503 after 10.1 s', { outcome: 503, expected: false, took: 10_100, at: at(16) }, [fault()], true],
     ['a probe of 250 ms', { operation: 'ready', took: 250 }, [], false],
     [
       'a probe of 250 ms beside a burden',

@@ -27,6 +27,18 @@ export const burdens: Fault[] = [
     run: ({ burden, wait }, stretch) => cancelAfter('slow', 1, 4_000 * stretch, burden, wait),
   },
   {
+    name: 'huge-results',
+    does: 'a workflow of nothing but expressions that make a gigabyte each, beside the expressions of others',
+    scope: 'nothing',
+    async run({ burden, debtors, wait }, stretch) {
+      const request = await burden.request('huge', 60, ['cancelled', 'completed']);
+      const counted = await Promise.all(debtors.map((person) => person.request('counted', 1)));
+      await wait(4_000 * stretch);
+      await burden.cancel(request);
+      return { after: Promise.all(counted.map((each, index) => debtors[index]?.follow(each, longest))) };
+    },
+  },
+  {
     name: 'endless-expressions',
     does: '25 executions that do nothing but endless jq, beside the expressions of all other people',
     scope: 'nothing',

@@ -7,7 +7,7 @@ import type { Stage } from '../stage/open-stage.js';
 export interface Actors {
   stage: Stage;
   random: Random;
-  /** People whose only part is to be owed revocations by the target that falls silent. */
+  /** People who request only as part of a fault. */
   debtors: readonly Person[];
   /** A person who starts workflows that are a burden. */
   burden: Person;
@@ -21,6 +21,8 @@ export interface Fault {
   scope: Scope;
   /** A process that may have leased work is killed or stopped. */
   lease?: boolean;
+  /** Belay's database cannot be used as usual. */
+  database?: boolean;
   /** It is over as soon as it has happened: the clock of the recovery starts with it. */
   momentary?: boolean;
   /** Only where Redis is the queue. */
@@ -30,12 +32,12 @@ export interface Fault {
    * The name is that of the second fault: that the process goes on.
    */
   resumes?: string;
-  /** It kills workers, so it cannot be beside one that is stopped. */
+  /** It kills or stops workers, or needs all of them, so it cannot be beside one that is stopped. */
   workers?: boolean;
   /** What has to be there before it begins. */
-  prepare?(actors: Actors): Promise<void>;
+  prepare?(actors: Actors, stretch: number): Promise<void>;
   /**
-   * Injects and heals; `stretch` is 1 in the short form. Returns what may still go on after the healing, such as processes
+   * Injects and heals; `stretch` is 1 in the short form, and more in the long one. Returns what may still go on after the healing, such as processes
    * that start.
    */
   run(actors: Actors, stretch: number): Promise<{ after: Promise<unknown> } | undefined>;

@@ -1,6 +1,8 @@
 import { burdens } from './burdens.js';
 import { createClockFaults } from './clocks.js';
+import { createCrowd } from './crowd.js';
 import type { Fault } from './fault.js';
+import { lateTimers } from './late-timers.js';
 import { networkFaults } from './network.js';
 import { processFaults } from './processes.js';
 import { sabotages } from './sabotage.js';
@@ -8,7 +10,15 @@ import { createSilentTarget } from './silent-target.js';
 
 /** Returns every fault as far as the queue that is used has it, or those that are named. Throws when a name is not that of a fault. */
 export function listFaults(queue: 'redis' | 'postgres', only: readonly string[] = []): Fault[] {
-  const all = [...networkFaults, createSilentTarget(), ...processFaults, ...createClockFaults(), ...burdens];
+  const all = [
+    ...networkFaults,
+    createSilentTarget(),
+    createCrowd(),
+    ...processFaults,
+    lateTimers,
+    ...createClockFaults(),
+    ...burdens,
+  ];
   if (only.length === 0) return all.filter(({ redis }) => !redis || queue === 'redis');
   return only.map((name) => {
     const found = [...all, ...sabotages].find((each) => each.name === name);

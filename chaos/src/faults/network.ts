@@ -5,12 +5,13 @@ import type { Fault } from './fault.js';
 interface Line {
   name: string;
   scope: Scope;
+  database?: boolean;
   redis?: boolean;
   proxy(stage: Parameters<Fault['run']>[0]['stage']): FaultyProxy;
 }
 
 const lines: Line[] = [
-  { name: 'database', scope: 'everything', proxy: ({ proxies }) => proxies.database },
+  { name: 'database', scope: 'everything', database: true, proxy: ({ proxies }) => proxies.database },
   { name: 'target', scope: { target: 'one' }, proxy: ({ proxies }) => proxies.targets.one },
   {
     name: 'redis',
@@ -31,8 +32,7 @@ const losses: [Loss, string][] = [
 ];
 
 /** Every fault of every line: Belay’s database, one of the two targets, Redis. */
-export const networkFaults: Fault[] = lines.flatMap(({ name, scope, redis, proxy }) => {
-  const base = { scope, ...(redis ? { redis } : {}) };
+export const networkFaults: Fault[] = lines.flatMap(({ name, proxy, ...base }) => {
   const lost = losses.map(
     ([loss, does]): Fault => ({
       ...base,
@@ -82,7 +82,7 @@ export const networkFaults: Fault[] = lines.flatMap(({ name, scope, redis, proxy
   ];
 });
 
-function makeBlackHole(name: string, base: Pick<Fault, 'scope' | 'redis'>, proxy: Line['proxy']): Fault {
+function makeBlackHole(name: string, base: Pick<Fault, 'scope' | 'database' | 'redis'>, proxy: Line['proxy']): Fault {
   return {
     ...base,
     name: `${name}-black-hole`,

@@ -52,6 +52,7 @@ export const processFaults: Fault[] = [
     name: 'database-stopped',
     does: 'SIGSTOP of Belay’s PostgreSQL and all of its processes, then SIGCONT',
     scope: 'everything',
+    database: true,
     async run({ stage, wait }, stretch) {
       const thaw = await stage.database.freeze();
       await wait(12_000 * stretch);
@@ -62,6 +63,7 @@ export const processFaults: Fault[] = [
     name: 'database-restarted',
     does: 'restart of Belay’s PostgreSQL',
     scope: 'everything',
+    database: true,
     run: async ({ stage }) => {
       await stage.database.restart();
     },
@@ -70,6 +72,7 @@ export const processFaults: Fault[] = [
     name: 'database-terminated',
     does: 'Belay’s PostgreSQL ends every session, as an administrator or a time limit does',
     scope: 'everything',
+    database: true,
     momentary: true,
     run: async ({ stage }) => {
       await stage.database.terminate('belay');
@@ -100,6 +103,7 @@ export const processFaults: Fault[] = [
     does: 'kill -9 of all processes of Belay, restart of both databases and of Redis, all at once',
     scope: 'everything',
     lease: true,
+    database: true,
     workers: true,
     async run({ stage }) {
       const all = [...stage.servers, ...stage.workers];

@@ -1,6 +1,8 @@
 import postgres from 'postgres';
 import type { Fault } from './fault.js';
 
+const patience = 60_000;
+
 /** What no Belay could make good, so that the judge has to find it. Only where `--only` names them. */
 export const sabotages: Fault[] = [
   {
@@ -12,6 +14,24 @@ export const sabotages: Fault[] = [
       await sql`grant chaos_one to burden`;
       await sql.end();
       return undefined;
+    },
+  },
+  {
+    name: 'sabotage-longer-wins',
+    does: 'a race of timers in which the longer one takes the place of the shorter',
+    scope: 'nothing',
+    async run({ debtors: [person] }) {
+      const request = await person?.request('unfair', 1);
+      return request && { after: person?.follow(request, patience) ?? Promise.resolve() };
+    },
+  },
+  {
+    name: 'sabotage-late-beside-burden',
+    does: 'a request beside a burden, which computes for longer than a grant may take',
+    scope: 'nothing',
+    async run({ debtors: [person] }) {
+      const request = await person?.request('delayed', 1);
+      return request && { after: person?.follow(request, patience) ?? Promise.resolve() };
     },
   },
   {

@@ -1,6 +1,7 @@
 import type { AccessRequest } from '../history.js';
 import { debts } from '../stage/names.js';
 import type { Actors, Fault } from './fault.js';
+import { inLines } from './in-lines.js';
 
 /** Longer than it takes to grant a hundred times on a slow machine. */
 const patience = 60_000;
@@ -55,13 +56,4 @@ async function untilActive(
     if (active === owed.length) return;
     await wait(250);
   }
-}
-
-/** Does something with each item, in so many lines beside one another. */
-async function inLines<T>(items: readonly T[], count: number, work: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items];
-  const line = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: count }, line));
 }

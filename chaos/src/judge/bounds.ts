@@ -12,6 +12,8 @@ export const bounds = {
   missing: 300,
   /** One HTTP request. */
   request: 15_000,
+  /** One that waits for Belay's database. */
+  database: 10_000,
   /** A readiness probe while a workflow is a burden. */
   ready: 200,
   /** A denial while a target is silent. */

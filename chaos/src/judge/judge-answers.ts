@@ -64,7 +64,8 @@ function judgeTime(history: History, attempt: Attempt): string[] {
   const during = faultsDuring(history, attempt);
   const active = during.filter(({ healed }) => healed >= at);
   const wrong: string[] = [];
-  if (took > bounds.request) wrong.push(told);
+  if (awaitsDatabase(history, attempt) && took > bounds.database) wrong.push(`${told} waiting for the database`);
+  else if (took > bounds.request) wrong.push(told);
   if (operation === 'ready' && took > bounds.ready && burdened(active)) {
     wrong.push(`${told} beside ${active.map(({ name }) => name).join(' and ')}`);
   }
@@ -72,6 +73,11 @@ function judgeTime(history: History, attempt: Attempt): string[] {
     wrong.push(`${told} while a target failed`);
   }
   return wrong;
+}
+
+/** Returns whether a request had to wait for the database: its response says so, or the database failed meanwhile. */
+export function awaitsDatabase({ faults }: History, { at, took, outcome }: Attempt): boolean {
+  return outcome === 503 || faults.some(({ database, from, healed }) => database && from <= at + took && healed >= at);
 }
 
 function nameOf(history: History, { operation, server, at }: Attempt): string {

@@ -13,15 +13,24 @@ export interface Revocation {
   undisturbed: boolean;
 }
 
-/** Judges rules 1, 2 and 4 from what the target held. Returns what is wrong, and how late revocations were. */
+/** Judges rules 1 to 4 and 7, and who won the races of timers, from what the target held. Returns what is wrong, and how late revocations were. */
 export function judgeTarget(history: History, holdings: readonly Holding[], strays: readonly Stray[]) {
-  const wrong: Record<string, string[]> = { unrequested: [], overstayed: [], missing: [], slow: [], left: [] };
+  const wrong: Record<string, string[]> = {
+    unrequested: [],
+    overstayed: [],
+    missing: [],
+    slow: [],
+    raced: [],
+    left: [],
+  };
   const revocations: Revocation[] = [];
   for (const { holding, interval } of strays) {
     wrong.unrequested?.push(`${holding} was held from ${clockOf(history, interval.from)} and was not requested`);
   }
   for (const each of holdings) {
-    judgeStart(history, each, wrong.slow ?? []);
+    if (hasLongerWon(each)) {
+      wrong.raced?.push(`${each.holding} was never granted, because a longer timer has won (${each.request.key})`);
+    } else judgeStart(history, each, wrong.slow ?? []);
     judgeMissing(history, each, wrong.missing ?? []);
     const revocation = judgeEnd(history, each, wrong.overstayed ?? []);
     if (revocation) revocations.push(revocation);
@@ -30,6 +39,11 @@ export function judgeTarget(history: History, holdings: readonly Holding[], stra
     }
   }
   return { wrong, revocations };
+}
+
+/** A workflow that races timers ends without a grant when a longer one wins. */
+function hasLongerWon({ request: { races, final, endSentAt }, held }: Holding): boolean {
+  return races && held.length === 0 && endSentAt === null && final?.status === 'completed';
 }
 
 /** What was allowed to be granted is granted in time, unless it was ended before. */

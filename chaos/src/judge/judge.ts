@@ -9,12 +9,13 @@ export const rules = {
   overstayed: 'nothing is held longer than its end and the bound',
   missing: 'nothing that was acknowledged as active is missing for longer than the bound',
   slow: 'what may be granted is granted within the bound',
+  raced: 'the shorter of two timers wins, however late both are',
   doubled: 'there is one execution for each idempotency key',
   unfinished: 'every acknowledged execution reaches its end, and none faults because of our own outage',
   left: 'nothing is held at the end',
   died: 'no process ends by itself',
   answers: 'no 5xx is answered but 503, and that during a fault only',
-  long: 'no request takes over 15 s',
+  long: 'no request takes over 15 s, and none that waits for the database over 10 s',
   recovery: 'after every fault requests and grants work again within 10 s',
 } as const;
 

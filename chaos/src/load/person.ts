@@ -1,6 +1,6 @@
 import type { AccessRequest, History } from '../history.js';
 import type { Random } from '../seed.js';
-import { goAhead, roles } from '../stage/names.js';
+import { goAhead, grantsAtOnce, racing, roles } from '../stage/names.js';
 import type { Client } from './client.js';
 
 const over = ['ended', 'denied', 'cancelled', 'terminated', 'failed'];
@@ -79,7 +79,7 @@ export function createPerson(name: string, client: Client, history: History, ran
     name,
     async request(role, seconds, expected = ['completed']) {
       count += 1;
-      const waits = roles[role]?.workflow !== 'automatic';
+      const workflow = roles[role]?.workflow ?? '';
       const now = Date.now();
       const request: AccessRequest = {
         key: `${name}-${count}`,
@@ -89,7 +89,7 @@ export function createPerson(name: string, client: Client, history: History, ran
         sentAt: now,
         acknowledgedAt: null,
         ids: [],
-        mayHoldFrom: waits ? null : now,
+        mayHoldFrom: grantsAtOnce.includes(workflow) ? now : null,
         activeAt: null,
         expiresAt: null,
         endSentAt: null,
@@ -97,6 +97,7 @@ export function createPerson(name: string, client: Client, history: History, ran
         goneAt: null,
         final: null,
         expected,
+        races: racing.includes(workflow),
       };
       bodies.set(request.key, { role, reason: request.key, duration: `PT${seconds}S` });
       history.requests.push(request);

@@ -2,6 +2,34 @@ import { goAhead, roles } from './names.js';
 
 const grantAndHold = [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }];
 
+/** Three races of a short timer and a long one, all at the same time. The workflow ends when a long one wins. */
+function raceTimers({ short, long }: { short: string; long: string }): unknown[] {
+  const lost = { lost: { set: { won: 'the longer one' }, then: 'end' } };
+  const timeouts = { errors: { with: { status: 408 } } };
+  const branches = [
+    { first: { do: [{ pause: { wait: short } }] } },
+    { second: { do: [{ pause: { wait: long } }, lost] } },
+  ];
+  return [
+    { twoWaits: { do: [{ race: { fork: { compete: true, branches } } }] } },
+    {
+      waitBeforeTimeout: {
+        try: [{ pause: { wait: short, timeout: { after: long } } }],
+        catch: { ...timeouts, do: [lost] },
+      },
+    },
+    { timeoutBeforeWait: { try: [{ pause: { wait: long, timeout: { after: short } } }, lost], catch: timeouts } },
+  ];
+}
+
+/** Counts with jq, and takes most of the time limit of an expression for each number. */
+const slowCount = (times: number) => ({
+  count: {
+    for: { each: 'item', in: `\${ [range(${times})] }` },
+    do: [{ add: { set: { at: '${ reduce range(200000) as $n (0; . + $n) }' } } }],
+  },
+});
+
 const tasks: Record<string, unknown[]> = {
   automatic: grantAndHold,
   approved: [
@@ -16,16 +44,25 @@ const tasks: Record<string, unknown[]> = {
   // Ten thousand moves of the machine, each with an expression.
   long: [{ count: { for: { each: 'item', in: '${ [range(10000)] }' }, do: [{ add: { set: { at: '${ $item }' } } }] } }],
   loop: [{ first: { set: { at: '${ 1 }' } } }, { second: { set: { at: '${ 2 }' }, then: 'first' } }],
-  // Each expression is near its limit.
-  slow: [
+  slow: [slowCount(1_000)],
+  endless: [{ spin: { set: { never: '${ 0 | until(false; . + 1) }' } } }],
+  // A gigabyte, again and again.
+  huge: [
     {
-      count: {
+      repeat: {
         for: { each: 'item', in: '${ [range(1000)] }' },
-        do: [{ add: { set: { at: '${ reduce range(200000) as $n (0; . + $n) }' } } }],
+        do: [{ make: { try: [{ text: { set: { text: '${ "a" * ($item + 1e9) }' } } }], catch: {} } }],
       },
     },
   ],
-  endless: [{ spin: { set: { never: '${ 0 | until(false; . + 1) }' } } }],
+  // Ten short expressions, for those beside whom others take much.
+  counted: [
+    { count: { for: { each: 'item', in: '${ [range(10)] }' }, do: [{ add: { set: { at: '${ $item + 1 }' } } }] } },
+    ...grantAndHold,
+  ],
+  delayed: [slowCount(200), ...grantAndHold],
+  race: [{ races: { fork: { branches: raceTimers({ short: 'PT0.1S', long: 'PT1S' }) } } }, ...grantAndHold],
+  unfair: [{ races: { fork: { branches: raceTimers({ short: 'PT1S', long: 'PT0.1S' }) } } }, ...grantAndHold],
 };
 
 /** Returns the configuration of the run, as JSON, which is YAML as well. */

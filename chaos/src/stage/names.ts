@@ -2,9 +2,15 @@
 export const targets = ['one', 'two'] as const;
 export type TargetName = (typeof targets)[number];
 
-/** How many entitlements are owed at the silent target: each of these people holds each of these roles. */
+/** What is owed at the silent target: each of these people holds each of these roles. */
 export const debtors = ['debtor0', 'debtor1', 'debtor2', 'debtor3'];
 export const debts = Array.from({ length: 25 }, (_, index) => `owed${index}`);
+
+/** Roles for races of timers: each debtor requests each of them. */
+export const races = ['race0', 'race1', 'race2', 'race3'];
+/** Roles of 25 entitlements at one target: what all debtors hold by all of them is 5,000. */
+export const crowds = Array.from({ length: 50 }, (_, index) => `crowd${index}`);
+const crowdSize = 25;
 
 /** What each role of the configuration grants, as `<target>/<database role>`, and the workflow that it goes through. */
 export const roles: Record<string, { grants: string[]; workflow: string }> = {
@@ -18,8 +24,27 @@ export const roles: Record<string, { grants: string[]; workflow: string }> = {
   loop: { grants: ['two/chaos_loop'], workflow: 'loop' },
   slow: { grants: ['two/chaos_slow'], workflow: 'slow' },
   endless: { grants: ['two/chaos_endless'], workflow: 'endless' },
+  huge: { grants: ['two/chaos_huge'], workflow: 'huge' },
+  counted: { grants: ['two/chaos_counted'], workflow: 'counted' },
+  // For runs that must fail.
+  delayed: { grants: ['two/chaos_delayed'], workflow: 'delayed' },
+  unfair: { grants: ['two/chaos_unfair'], workflow: 'unfair' },
+  ...Object.fromEntries(races.map((name) => [name, { grants: [`two/chaos_${name}`], workflow: 'race' }])),
+  ...Object.fromEntries(
+    crowds.map((name) => [
+      name,
+      {
+        grants: Array.from({ length: crowdSize }, (_, index) => `one/chaos_${name}_${index}`),
+        workflow: 'automatic',
+      },
+    ]),
+  ),
   ...Object.fromEntries(debts.map((name) => [name, { grants: [`one/chaos_${name}`], workflow: 'automatic' }])),
 };
+
+/** The workflows that grant without waiting for a person, and those of them in which timers race. */
+export const grantsAtOnce = ['automatic', 'counted', 'delayed', 'race', 'unfair'];
+export const racing = ['race', 'unfair'];
 
 /** The type of the event that a signalled request waits for. */
 export const goAhead = 'chaos.go';

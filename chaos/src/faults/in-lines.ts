@@ -1,0 +1,12 @@
+/** Does something with each item, in so many lines beside one another. */
+export async function inLines<T>(
+  items: readonly T[],
+  count: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const left = [...items];
+  const line = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: count }, line));
+}
