@@ -29,6 +29,9 @@ export interface AroundRoles {
 
 /** How many of the roles that were requested lately come first. */
 const mostRecent = 5;
+/** From so many roles on only the first `fewRoles` of each system are unfolded: 500 rows are a page of 23,000 pixels. */
+const manyRoles = 60;
+const fewRoles = 5;
 /** From so many roles on a list of the systems stands beside them. */
 const manySystems = 4;
 
@@ -39,8 +42,14 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
   const groups = q === '' ? bySystem(all, around) : [{ id: 'found', title: texts.roles.found, roles: all }];
   const starred = q === '' ? starredOf(all, around) : [];
   const recent = q === '' ? recentOf(all, around) : [];
-  const rows = (of: readonly RoleDetails[], system?: string) =>
-    of.map((role) => <RoleRow key={role.name} role={role} system={system} around={around} view={view} />);
+  const few = q === '' && all.length > manyRoles ? fewRoles : all.length;
+  const rows = (of: readonly RoleDetails[], system?: string) => (
+    <ul class="rows">
+      {of.map((role) => (
+        <RoleRow key={role.name} role={role} system={system} around={around} view={view} />
+      ))}
+    </ul>
+  );
   return {
     title: texts.roles.title,
     lead: texts.roles.lead,
@@ -83,7 +92,13 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
                 title={group.title}
                 count={group.roles.length}
               >
-                {rows(group.roles, 'type' in group ? group.system : undefined)}
+                {rows(group.roles.slice(0, few), 'type' in group ? group.system : undefined)}
+                {group.roles.length > few && (
+                  <details id={`more-${group.id}`}>
+                    <summary>{texts.roles.moreOf(group.roles.length - few, group.title)}</summary>
+                    {rows(group.roles.slice(few), 'type' in group ? group.system : undefined)}
+                  </details>
+                )}
               </Group>
             ))}
             {all.length === 0 && <NoRoles q={q} view={view} />}
@@ -172,7 +187,7 @@ function Group(props: { id: string; sign: VNode; title: string; count: number; c
         <h2 id={props.id}>{props.title}</h2>
         <span class="quiet">{props.count}</span>
       </div>
-      <ul class="rows">{props.children}</ul>
+      {props.children}
     </section>
   );
 }

@@ -48,6 +48,7 @@ export const roles = {
   requested: 'Requested',
   select: (role: Inserted, system: Inserted) => `Select ${role} at ${system}`,
   requestSelected: 'Request selected roles',
+  moreOf: (count: Inserted, system: Inserted) => `${count} more at ${system}`,
   upTo: (duration: Inserted) => `up to ${duration}`,
   nothingFound: (words: Inserted) => `No role matches “${words}”`,
   nothingFoundHint: 'Try other words, or describe in a sentence what you have to do.',

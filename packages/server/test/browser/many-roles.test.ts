@@ -55,6 +55,23 @@ describe.runIf(here)('500 roles', () => {
     expect(times[0]).toBeLessThan(3_000);
   });
 
+  it('fold what each system has beyond its first five, for the keyboard too, on a page of a few screens', async () => {
+    for (const [width, most] of [
+      [1280, 4_500],
+      [390, 6_000],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(`${world.url}/roles`);
+      expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(most);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const last = page.getByRole('link', { name: 'okta-shipping-write' });
+    expect(await last.isVisible()).toBe(false);
+    await page.locator('summary', { hasText: '45 more at Okta' }).focus();
+    await page.keyboard.press('Enter');
+    await last.waitFor();
+  });
+
   it('are found by a name, a system and a sentence, best first, without what the person may not see', async () => {
     const names = async (q: string) => {
       const answer = await send(`${world.url}/api/v1/roles?${new URLSearchParams({ q })}`, {
@@ -137,6 +154,7 @@ describe.runIf(here)('500 roles', () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.goto(`${world.url}/roles`);
     await picture(page, 'roles');
+    for (const system of ['GitHub', 'Okta']) await page.locator('summary', { hasText: `more at ${system}` }).click();
     await page.getByLabel('Select github-ledger-read at github').first().check();
     await page.getByLabel('Select okta-orders-read at okta').check();
     await picture(page, 'roles-selected');
@@ -157,6 +175,7 @@ describe.runIf(here)('500 roles', () => {
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.goto(`${world.url}/roles`);
     const name = 'Star okta-search-read';
+    await page.locator('summary', { hasText: 'more at Okta' }).click();
     await page.getByRole('button', { name }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name, pressed: true }).waitFor();
@@ -165,6 +184,7 @@ describe.runIf(here)('500 roles', () => {
     const starred = page.locator('section', { has: page.locator('#starred') });
     await starred.getByRole('button', { name }).click();
     // Both rows of the role: here, and at its system.
+    await page.locator('summary', { hasText: 'more at Okta' }).click();
     await page.getByRole('button', { name, pressed: false }).nth(1).waitFor();
     const context = await browser.newContext({ javaScriptEnabled: false });
     context.setDefaultTimeout(60_000);
