@@ -60,7 +60,11 @@ describe('a message about a request', () => {
   it('tells approvers what is requested, with a link and a button for each verdict', async () => {
     const { house, ada } = await open();
     await ask(house, ada);
-    expect(message()).toMatchObject({ to: '#approvals', title: 'A request waits for your decision' });
+    expect(message()).toMatchObject({
+      to: '#approvals',
+      kind: 'request.waiting',
+      title: 'A request waits for your decision',
+    });
     expect(message()?.facts).toContainEqual({ name: 'Role', value: 'reader' });
     expect(message()?.actions.map((action) => (action.kind === 'link' ? 'link' : action.verdict))).toEqual([
       'link',

@@ -39,6 +39,7 @@ export async function composeQuestion(
   const again = approval.renews === null ? '' : ' again';
   return {
     to: row.recipient,
+    kind: 'request.waiting',
     title: `A request waits for your decision${again}`,
     text: row.text ?? `${subject.requester.name} requests ${subject.role}${again}: ${subject.reason}`,
     facts: factsOf(approval),
