@@ -188,6 +188,18 @@ describe('the judge', () => {
     expect(broken(lived({ faults: crowd, requests: [elsewhere], held }))).toEqual(['overstayed']);
   });
 
+  it('counts no fault that began when the bound had passed, and each one that began before', () => {
+    const late = requested({ duration: 50 * second, activeAt: null, expiresAt: at(60), goneAt: null });
+    const faults = (...starts: number[]) => starts.map((from) => fault({ from: at(from), healed: at(from + 1) }));
+    const judged = (...starts: number[]) =>
+      broken(lived({ faults: faults(...starts), requests: [late], ...heldFor([37, 60]) }));
+    expect(judged(12, 22, 32)).toEqual([]);
+    expect(judged(12, 32)).toEqual(['slow']);
+    const ended = (from: number) =>
+      broken(lived({ faults: faults(from), requests: [requested({ goneAt: null })], ...heldFor([10.5, 24]) }));
+    expect([ended(21.9), ended(22.1)]).toEqual([[], ['overstayed']]);
+  });
+
   it('has a request for two targets wait for both, and a request for one for no other', () => {
     const faults = [fault({ scope: { target: 'two' }, from: at(10), healed: at(18) })];
     const late = { duration: 30 * second, activeAt: at(22), expiresAt: at(40), goneAt: at(40.5) };

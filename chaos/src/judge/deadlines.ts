@@ -21,16 +21,27 @@ export function faultsBetween(
   );
 }
 
-/** Returns the time by which something that is due has to be done, given when it was requested and what it took. */
+/**
+ * Returns the time by which something that is due has to be done, given when it was requested, what it took, and how late it may
+ * be without a fault. A fault that began when that time had passed is no reason.
+ */
 export function deadline(
   faults: readonly FaultWindow[],
-  { target, due, done, requestedAt }: { target: string; due: number; done: number; requestedAt: number },
+  {
+    target,
+    due,
+    done,
+    requestedAt,
+    late,
+  }: Record<'due' | 'done' | 'requestedAt' | 'late', number> & { target: string },
 ): number {
-  let latest = due + bounds.late;
-  for (const { healed } of faultsBetween(faults, target, due, done)) {
-    latest = Math.max(latest, Math.max(due, healed) + bounds.afterFault);
-  }
-  for (const { lease, from, healed } of faults) {
+  let latest = due + late;
+  for (const fault of [...faults].sort((a, b) => a.from - b.from)) {
+    const { lease, from, healed } = fault;
+    if (from > latest) break;
+    if (faultsBetween([fault], target, due, done).length > 0) {
+      latest = Math.max(latest, Math.max(due, healed) + bounds.afterFault);
+    }
     // Only what was in progress can have been leased by the process that is gone, and only for as long as a lease
     // lasts.
     if (!lease || requestedAt > from + bounds.leased || done < from || due > Math.max(from + bounds.lease, healed))

@@ -53,14 +53,15 @@ function judgeStart(history: History, { request, holding, held }: Holding, wrong
   const [first] = held;
   if (!first && endSentAt !== null) return;
   const done = first?.from ?? history.endedAt;
+  // Without a fault a grant has as long as it has after one: how fast it is, is a figure and not a promise.
+  const late = bounds.afterFault;
   // A request for several targets is granted at none before each of them was asked (R2), so it waits for the slowest.
   const latest = Math.max(
     ...request.holdings.map((each) =>
-      deadline(history.faults, { target: targetOf(each), due, done, requestedAt: request.sentAt }),
+      deadline(history.faults, { target: targetOf(each), due, done, requestedAt: request.sentAt, late }),
     ),
   );
-  // Without a fault a grant has as long as it has after one: how fast it is, is a figure and not a promise.
-  if (done > Math.max(latest, due + bounds.afterFault)) {
+  if (done > latest) {
     wrong.push(`${holding} was granted ${done - due} ms after it was due (${request.key})`);
   }
 }
@@ -96,7 +97,7 @@ function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation 
   if (isLongerThanRequested(request, history)) {
     wrong.push(`${holding} was answered with an end that is later than what was requested (${request.key})`);
   }
-  const latest = deadline(history.faults, { target, due, done, requestedAt: request.sentAt });
+  const latest = deadline(history.faults, { target, due, done, requestedAt: request.sentAt, late: bounds.late });
   if (done > latest) {
     wrong.push(`${holding} was held for ${done - due} ms after its end, ${done - latest} ms too long (${request.key})`);
   }
