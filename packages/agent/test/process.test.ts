@@ -133,16 +133,24 @@ describe('agent and server as two processes', () => {
           },
         ).once('error', reject);
       });
-    for (let turn = 0; turn < 250; turn++)
-      await Promise.all(['/roles', '/sessions', '/health', '/workflows'].map(once));
-    keepAlive.destroy();
-    if (process.platform !== 'linux') return;
+    const ask = async () => {
+      for (let turn = 0; turn < 250; turn++)
+        await Promise.all(['/roles', '/sessions', '/health', '/workflows'].map(once));
+    };
+    await ask();
     const megabytes = async () => {
       const status = await readFile(`/proc/${agent.process.pid}/status`, 'utf8');
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
     };
-    // Garbage of the requests is no use of memory, and stays until the collector comes: up to twenty seconds when idle.
-    await expect.poll(megabytes, { timeout: 60_000, interval: 500 }).toBeLessThan(120);
+    // Garbage of the requests is no use of memory. The collector comes after up to twenty seconds when idle, and sooner with
+    // more requests; what is leaked grows with them.
+    const isSmall = async () => {
+      const small = (await megabytes()) < 120;
+      if (!small) await ask();
+      return small;
+    };
+    if (process.platform === 'linux') await expect.poll(isSmall, { timeout: 60_000, interval: 5_000 }).toBe(true);
+    keepAlive.destroy();
   });
 
   it('goes on while the server is away, and goes along with a new key when it is back', async () => {
