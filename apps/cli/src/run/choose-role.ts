@@ -75,7 +75,7 @@ function compare(one: Fitting, other: Fitting): number {
 
 /**
  * Returns the roles of the systems that a command is for, the least for its target first, and why that one is it. A role for
- * emergencies is never among them: the use of one is told to others, which its user has to know.
+ * emergencies is never among them: its use is told to others, so a person has to choose it by name.
  */
 export function proposeRoles(
   command: readonly string[],

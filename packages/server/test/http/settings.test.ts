@@ -101,7 +101,7 @@ describe('a role that is discoverable', () => {
     expect((await open('/roles?q=shown')).body).not.toContain('/roles/shown');
     const { status, json } = await callRest(world.url, 'GET', '/role/shown', { token: rita });
     expect([status, JSON.stringify(json)]).toEqual([403, expect.not.stringContaining('store')]);
-    // A request of it says the same, and does not do so for a role without the setting.
+    // A request of it says the same; a role without the setting stays unknown.
     const request = { token: rita, body: { role: 'shown', reason: 'a link from a colleague' } };
     const asked = await callRest(world.url, 'POST', '/elevate', request);
     expect([asked.status, JSON.stringify(asked.json)]).toEqual([
