@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { deliverMessages, readMetrics, returnAccess } from '@belay/core';
+import { decideApproval, deliverMessages, readMetrics, returnAccess } from '@belay/core';
 import { type Connector, webhookConnector } from '@belay/providers';
 import { approvalCatalog, approvalTasks } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
-import { access, approve, ask, type Cast, day, deny, hour, minute, openCast } from './support/stories.js';
+import { access, approve, ask, type Cast, day, hour, minute, openCast } from './support/stories.js';
 
 const everything = ['request.waiting', 'request.decided', 'access.active', 'access.ending', 'access.ended'];
 
@@ -57,11 +57,17 @@ describe('people are told', () => {
   it('of a denial, in words and with a link, and of nothing that did not happen', async () => {
     const { house, ada, grace } = await open();
     const id = await ask(house, ada);
-    await deny(grace, id);
+    await decideApproval(grace, { id, verdict: 'deny', via: 'api', comment: 'not before the audit' });
     await house.work();
     expect(toldOf('ada')).toEqual(['Denied: reader']);
     const [told] = delivered().filter(({ to }) => to === 'ada@example.com');
-    expect(told).toMatchObject({ kind: 'request.decided', facts: [{ value: 'reader' }, { value: 'a ticket' }] });
+    expect(told?.kind).toBe('request.decided');
+    expect(told?.facts).toEqual([
+      { name: 'Role', value: 'reader' },
+      { name: 'Reason', value: 'a ticket' },
+      { name: 'Decided by', value: expect.stringContaining('<grace@example.com>') },
+      { name: 'Comment', value: 'not before the audit' },
+    ]);
     expect(told?.actions).toEqual([
       { kind: 'link', label: 'Open request', url: `http://127.0.0.1:8080/api/v1/execution/${id}` },
     ]);

@@ -4,7 +4,7 @@ import { and, eq, isNotNull } from 'drizzle-orm';
 import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { elevationInputSchema } from '../plans/input.js';
-import { outcomes } from './compose.js';
+import { listDecisions, outcomes } from './compose.js';
 import { subjectOf } from './queue.js';
 
 type Row = typeof messages.$inferSelect;
@@ -68,8 +68,9 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     return { title, text: `${title} at ${systems}`, facts: [requester, ...facts], action };
   }
   if (notice.kind === 'request.decided') {
-    const outcome = await readOutcome(ctx, notice);
-    return { title: `${outcome}: ${role}`, text: `Your request for ${role}: ${outcome.toLowerCase()}`, facts, action };
+    const { outcome, decided } = await readOutcome(ctx, notice);
+    const text = `Your request for ${role}: ${outcome.toLowerCase()}`;
+    return { title: `${outcome}: ${role}`, text, facts: [...facts, ...decided], action };
   }
   if (notice.kind === 'access.ending' && notice.endsAt) {
     const left = notice.endsAt.getTime() - (await readNow(ctx.db)).getTime();
@@ -114,12 +115,18 @@ async function readDue(ctx: Context, { key }: Notice): Promise<Date | undefined>
   return review?.dueAt;
 }
 
-async function readOutcome(ctx: Context, { approvalId }: Notice): Promise<string> {
+async function readOutcome(ctx: Context, { approvalId }: Notice): Promise<{ outcome: string; decided: Fact[] }> {
   const [approval] = await ctx.db
-    .select({ status: approvals.status })
+    .select({ id: approvals.id, status: approvals.status })
     .from(approvals)
     .where(eq(approvals.id, approvalId ?? ''));
-  return !approval || approval.status === 'open' ? 'Decided' : outcomes[approval.status];
+  if (!approval || approval.status === 'open') return { outcome: 'Decided', decided: [] };
+  const made = await listDecisions(ctx, approval);
+  const decided = made.flatMap(({ by, comment }): Fact[] => [
+    { name: 'Decided by', value: by },
+    ...(comment ? [{ name: 'Comment', value: comment }] : []),
+  ]);
+  return { outcome: outcomes[approval.status], decided };
 }
 
 async function wordsOfOverdue(

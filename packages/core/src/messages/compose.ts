@@ -64,7 +64,7 @@ export async function composeOutcome(
   const { stage, stages } = stageOf(approval.rule);
   const part = stages > 1 ? ` (stage ${stage} of ${stages})` : '';
   const outcome = `${approval.status === 'open' ? 'Open' : outcomes[approval.status]}${part}`;
-  const deciders = await listDeciders(ctx, approval);
+  const deciders = (await listDecisions(ctx, approval)).map(({ by }) => by);
   return {
     to: row.recipient,
     title: `${outcome}: ${subject.role} for ${subject.requester.name}`,
@@ -79,17 +79,20 @@ export async function composeOutcome(
   };
 }
 
-/** Returns who made the decisions that the outcome is made of. */
-async function listDeciders(ctx: Store, { id, status }: Approval): Promise<string[]> {
+/** Returns the decisions that the outcome is made of: who made each, and with which comment. */
+export async function listDecisions(
+  ctx: Store,
+  { id, status }: Pick<Approval, 'id' | 'status'>,
+): Promise<{ by: string; comment: string | null }[]> {
   if (status !== 'approved' && status !== 'denied') return [];
   const verdict = status === 'approved' ? 'approve' : 'deny';
   const found = await ctx.db
-    .select({ name: users.name, email: users.email })
+    .select({ name: users.name, email: users.email, comment: decisions.comment })
     .from(decisions)
     .innerJoin(users, eq(users.id, decisions.approverId))
     .where(and(eq(decisions.approvalId, id), eq(decisions.verdict, verdict)))
     .orderBy(asc(decisions.decidedAt));
-  return found.map(({ name, email }) => `${name} <${email}>`);
+  return found.map(({ name, email, comment }) => ({ by: `${name} <${email}>`, comment }));
 }
 
 /** Opens the token of a button. Throws `invalid` for one that is expired, tampered with or made for something else. */
