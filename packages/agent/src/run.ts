@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import type { ProcessLike } from '@belay/program';
 import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { parseLocalEnvironment } from './environment.js';
@@ -33,6 +34,8 @@ export async function runAgent(host: ProcessLike): Promise<void> {
     });
     // Stack traces in the log name the lines of the sources, not of the bundle.
     process.setSourceMapsEnabled(true);
+    // New objects get the space of the start and no more: V8 would let it grow to 32 MB, a quarter of what an agent may keep.
+    setFlagsFromString('--semi-space-growth-factor=1');
     const { startAgent } = await import('./start.js');
     agent = await startAgent({ environment, log, variables: host.env });
     if (stopping) return await finish(agent);
