@@ -286,6 +286,15 @@ describe('the judge', () => {
     expect(broken(lived({ faults: [fault({ recovered: { one: null } })] }))).toEqual(['recovery']);
   });
 
+  it('gives a recovery more time for another fault of the same part that began before its bound', () => {
+    const lost = fault({ from: at(10), healed: at(12), recovered: { one: 15_000 } });
+    const next = (from: number, part = 'one') =>
+      fault({ from: at(from), healed: at(from + 6), recovered: { [part]: 9_000 } });
+    expect(broken(lived({ faults: [lost, next(13)] }))).toEqual([]);
+    expect(broken(lived({ faults: [lost, next(23)] }))).toEqual(['recovery']);
+    expect(broken(lived({ faults: [lost, next(13, 'two')] }))).toEqual(['recovery']);
+  });
+
   it('fails a run for its times only where they have to be held', () => {
     const late = judge(lived({ faults: [fault({ recovered: { one: null } })] }));
     expect([isHeld(late), isHeld(late, 'told')]).toEqual([false, true]);

@@ -1,5 +1,6 @@
 import type { Attempt, FaultWindow, History } from '../history.js';
 import { bounds } from './bounds.js';
+import { deadline } from './deadlines.js';
 import { clockOf } from './judge-target.js';
 
 /** Judges rules 3 to 7 from the HTTP responses and the processes. */
@@ -10,7 +11,7 @@ export function judgeAnswers(history: History): Record<string, string[]> {
     died: history.deaths.map(({ process, at, how }) => `${process} ended by itself at ${clockOf(history, at)}: ${how}`),
     answers: history.attempts.flatMap((attempt) => judgeAnswer(history, attempt)),
     long: history.attempts.flatMap((attempt) => judgeTime(history, attempt)),
-    recovery: history.faults.flatMap(judgeRecovery),
+    recovery: history.faults.flatMap((fault) => judgeRecovery(history, fault)),
   };
 }
 
@@ -97,10 +98,14 @@ function isAtTarget({ scope }: FaultWindow): boolean {
   return typeof scope !== 'string';
 }
 
-function judgeRecovery({ name, recovered }: FaultWindow): string[] {
-  return Object.entries(recovered).flatMap(([part, took]) =>
-    took === null || took > bounds.recovery
-      ? [`after ${name}, ${part} ${took === null ? 'did not recover' : `recovered after ${Math.round(took)} ms`}`]
-      : [],
-  );
+/** A fault of the same part that began during the recovery, or before it, moves the bound: what is promised is the recovery after one. */
+function judgeRecovery({ faults }: History, { name, healed, recovered }: FaultWindow): string[] {
+  return Object.entries(recovered).flatMap(([part, took]) => {
+    if (took === null) return [`after ${name}, ${part} did not recover`];
+    const ofPart = faults.filter((fault) => Object.hasOwn(fault.recovered, part));
+    const done = healed + took;
+    // No lease counts here: new requests and grants are looked for.
+    const when = { target: part, due: healed, done, requestedAt: Number.POSITIVE_INFINITY, late: bounds.recovery };
+    return done > deadline(ofPart, when) ? [`after ${name}, ${part} recovered after ${Math.round(took)} ms`] : [];
+  });
 }
