@@ -70,7 +70,7 @@ it('a wait ends when the database is known to be silent, and not at the end of i
     const from = performance.now();
     proxy.swallow(true);
     expect(isOutage(await waiting)).toBe(true);
-    // The next look is up to 2.5 s away, and its silence is known 7.5 s later at most; the wait itself lasts 30 s.
+    // The next look is up to 2.5 s away, and its silence is known 6.5 s later at most; the wait itself lasts 30 s.
     expect(performance.now() - from).toBeLessThan(20_000);
   } finally {
     await client.close();

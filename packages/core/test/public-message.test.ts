@@ -2,7 +2,7 @@ import { OtherTarget, Pending, Retryable, Terminal } from '@belay/providers';
 import { describe, expect, it } from 'vitest';
 import { publicMessage } from '../src/catalog/authorizer.js';
 
-/** An error of another library, which has the name of one of ours. */
+/** An error of another library, which has the name of an error of Belay. */
 function strangerNamed(name: string): Error {
   return Object.assign(new Error('password=hunter2 at db-7.internal'), { name });
 }
