@@ -40,15 +40,20 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     return row?.times as number;
   };
 
-  it('whose grant call lands after its access was revoked: revoked again (R5)', async () => {
+  /** A request that is cancelled while its grant call is on its way; another worker has taken over and revoked. */
+  const cancelMidway = async () => {
     const { house, ada } = await open();
     const id = await request(ada, { workflow: 'automatic' });
     const gate = gateOf(house, 'ensurePresent');
     const performing = performStep(gate.ctx, await stepOf(id));
     await gate.reached;
     await cancelExecution(ada, { id });
-    // Another worker takes over and revokes; the call is still on its way.
     await house.pass(46 * second);
+    return { house, gate, performing };
+  };
+
+  it('whose grant call lands after its access was revoked: revoked again (R5)', async () => {
+    const { house, gate, performing } = await cancelMidway();
     expect(house.provider.count('ensureAbsent')).toBe(1);
     const [early] = await house.database.sql`select state from entitlements`;
     expect(early?.state).toBe('revoking');
@@ -65,13 +70,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
   });
 
   it('whose grant call lands after everything was settled: revoked again, and settled again', async () => {
-    const { house, ada } = await open();
-    const id = await request(ada, { workflow: 'automatic' });
-    const gate = gateOf(house, 'ensurePresent');
-    const performing = performStep(gate.ctx, await stepOf(id));
-    await gate.reached;
-    await cancelExecution(ada, { id });
-    await house.pass(46 * second);
+    const { house, gate, performing } = await cancelMidway();
     await house.pass(hour);
     expect((await house.database.sql`select state from entitlements`)[0]?.state).toBe('absent');
     gate.open();

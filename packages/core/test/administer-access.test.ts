@@ -10,30 +10,15 @@ import {
 import { sweep } from '@belay/testkit/sweep';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gateOf } from './support/gate.js';
-import {
-  access,
-  approve,
-  ask,
-  type Cast,
-  catalogWith,
-  minute,
-  openCast,
-  request,
-  statusOf,
-} from './support/stories.js';
+import { type OverseenCast, openOverseenCast } from './support/overseers.js';
+import { access, approve, ask, catalogWith, minute, request, statusOf } from './support/stories.js';
 
-let cast: Cast;
+let cast: OverseenCast;
 let olga: ActorContext;
 let otto: ActorContext;
 beforeEach(async () => {
-  cast = await openCast({
-    catalog: {
-      ...catalogWith({}),
-      access: { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } },
-    },
-  });
-  olga = await cast.house.person('olga', ['platform']);
-  otto = await cast.house.person('otto', ['audit']);
+  cast = await openOverseenCast(catalogWith({}));
+  ({ olga, otto } = cast);
 });
 afterEach(() => cast[Symbol.asyncDispose]());
 

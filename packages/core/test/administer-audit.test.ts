@@ -1,20 +1,19 @@
 import { type ActorContext, compareConfigurations, exportAudit, listAudit, listConfigurations } from '@belay/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, type Cast, catalogWith, openCast } from './support/stories.js';
+import { type OverseenCast, openOverseenCast, overseers } from './support/overseers.js';
+import { ask, catalogWith } from './support/stories.js';
 
-const overseers = { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } };
 const base = { ...catalogWith({}), access: overseers } as unknown as {
   providers: Record<string, object>;
   roles: Record<string, object>;
 };
-let cast: Cast;
+let cast: OverseenCast;
 let otto: ActorContext;
 let olga: ActorContext;
 let request: string;
 beforeAll(async () => {
-  cast = await openCast({ catalog: base });
-  otto = await cast.house.person('otto', ['audit']);
-  olga = await cast.house.person('olga', ['platform']);
+  cast = await openOverseenCast(base);
+  ({ olga, otto } = cast);
   request = await ask(cast.house, cast.ada, { workflow: 'automatic' });
   await ask(cast.house, cast.alan, { workflow: 'automatic' });
 });

@@ -13,20 +13,15 @@ import {
   verifyLogin,
 } from '@belay/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ask, type Cast, catalogWith, openCast } from './support/stories.js';
+import { type OverseenCast, openOverseenCast } from './support/overseers.js';
+import { ask, catalogWith } from './support/stories.js';
 
-let cast: Cast;
+let cast: OverseenCast;
 let olga: ActorContext;
 let otto: ActorContext;
 beforeEach(async () => {
-  cast = await openCast({
-    catalog: {
-      ...catalogWith({}),
-      access: { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } },
-    },
-  });
-  olga = await cast.house.person('olga', ['platform']);
-  otto = await cast.house.person('otto', ['audit']);
+  cast = await openOverseenCast(catalogWith({}));
+  ({ olga, otto } = cast);
 });
 afterEach(() => cast[Symbol.asyncDispose]());
 const forbidden = { code: 'forbidden' };

@@ -34,6 +34,24 @@ describe('a provider that leaves the configuration while access is granted there
       { connectors: createRegistry(connectors), resolve: () => undefined },
     );
 
+  /** Performs what grants while the configuration without its provider is about to be stored: nothing is granted. */
+  const applyFirst = async (perform: (executionId: string) => Promise<unknown>) => {
+    const { house, ada } = cast;
+    const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
+    const gate = heldBeforeCommit(house.ctx);
+    const applying = apply(gate.ctx.db);
+    await gate.reached;
+    const performing = perform(id);
+    await someoneWaits(house);
+    gate.open();
+    await Promise.all([applying, performing]);
+    expect((await getExecution(ada, { id })).grants).toEqual([]);
+    await house.catalog.refresh();
+    await house.pass(5 * second);
+    expect(other.state.held()).toEqual([]);
+    expect(other.state.count('ensurePresent')).toBe(0);
+  };
+
   it('is kept when the intent was first', async () => {
     const { house, ada } = cast;
     const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
@@ -50,20 +68,7 @@ describe('a provider that leaves the configuration while access is granted there
   });
 
   it('gets no grant when the configuration was first', async () => {
-    const { house, ada } = cast;
-    const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
-    const gate = heldBeforeCommit(house.ctx);
-    const applying = apply(gate.ctx.db);
-    await gate.reached;
-    const performing = performStep(house.ctx, await stepOf(id));
-    await someoneWaits(house);
-    gate.open();
-    await Promise.all([applying, performing]);
-    expect((await getExecution(ada, { id })).grants).toEqual([]);
-    await house.catalog.refresh();
-    await house.pass(5 * second);
-    expect(other.state.held()).toEqual([]);
-    expect(other.state.count('ensurePresent')).toBe(0);
+    await applyFirst(async (id) => performStep(cast.house.ctx, await stepOf(id)));
   });
 
   describe('in the statement that begins an execution', () => {
@@ -88,20 +93,7 @@ describe('a provider that leaves the configuration while access is granted there
     });
 
     it('gets no grant when the configuration was first', async () => {
-      const { house, ada } = cast;
-      const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
-      const gate = heldBeforeCommit(house.ctx);
-      const applying = apply(gate.ctx.db);
-      await gate.reached;
-      const performing = performStep(house.ctx, turn(id), { leased: true });
-      await someoneWaits(house);
-      gate.open();
-      await Promise.all([applying, performing]);
-      expect((await getExecution(ada, { id })).grants).toEqual([]);
-      await house.catalog.refresh();
-      await house.pass(5 * second);
-      expect(other.state.held()).toEqual([]);
-      expect(other.state.count('ensurePresent')).toBe(0);
+      await applyFirst((id) => performStep(cast.house.ctx, turn(id), { leased: true }));
     });
   });
 });

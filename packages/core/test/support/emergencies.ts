@@ -1,6 +1,7 @@
 import { listReviews } from '@belay/core';
 import { afterEach } from 'vitest';
-import { ask, type Cast, catalogWith, openCast, type Person } from './stories.js';
+import { type OverseenCast, openOverseenCast, overseers } from './overseers.js';
+import { ask, type Cast, catalogWith, type Person } from './stories.js';
 
 const review = { by: { groups: ['security'] }, within: 'P2D' };
 
@@ -9,7 +10,7 @@ export function emergencyCatalog({ role = {}, more = {} }: { role?: object; more
   const kinds = ['break_glass.used', 'review.opened', 'review.overdue'];
   return {
     ...catalogWith({}, { break_glass: { tell: { users: ['wilma@example.com'] }, review }, ...role }),
-    access: { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } },
+    access: overseers,
     messages: { channels: ['memory'], kinds, operators: [{ provider: 'memory', to: 'oncall' }] },
     ...more,
   };
@@ -17,13 +18,9 @@ export function emergencyCatalog({ role = {}, more = {} }: { role?: object; more
 
 export const justified = { verdict: 'justified' as const, note: 'The database was down: INC-1' };
 
-export interface Emergency extends Cast {
+export interface Emergency extends OverseenCast {
   /** Reviews. */
   sue: Person;
-  /** An administrator. */
-  olga: Person;
-  /** An auditor. */
-  otto: Person;
 }
 
 /** Opens one house in each test of a file, and closes it after it. */
@@ -36,14 +33,9 @@ export function stageEmergencies() {
   const opened = () => cast as Cast;
   return {
     async open(catalog: object = emergencyCatalog()): Promise<Emergency> {
-      cast = await openCast({ catalog });
-      const { house } = cast;
-      return {
-        ...cast,
-        sue: await house.person('sue', ['security']),
-        olga: await house.person('olga', ['platform']),
-        otto: await house.person('otto', ['audit']),
-      };
+      const overseen = await openOverseenCast(catalog);
+      cast = overseen;
+      return { ...overseen, sue: await cast.house.person('sue', ['security']) };
     },
     /** Requests the role, which gives access at once; returns the id of the request. */
     use: (person = opened().ada) => ask(opened().house, person, { workflow: 'automatic', duration: 'PT1H' }),

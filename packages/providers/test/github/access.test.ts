@@ -235,20 +235,11 @@ describe('what is gone', () => {
 });
 
 describe('a person who leaves while they are added', () => {
-  it('is not left with an invitation', async () => {
-    const { held, login } = await one(team);
-    await using front = await organization.front();
-    const through = authorizerOf(await organization.client({}, front.url));
-    front.on(
-      { method: 'PUT', times: 1 },
-      meanwhile(async () => organization.github.world.leave(login)),
-    );
-    await expect(through.ensurePresent(held, until, calm())).rejects.toThrow('not an active member');
-    expect(organization.github.world.invitations()).toEqual([]);
-  });
-
-  it('is not left with an invitation to a repository', async () => {
-    const { held, login } = await one(inShop);
+  it.each([
+    ['an invitation', team],
+    ['an invitation to a repository', inShop],
+  ])('is not left with %s', async (_, access) => {
+    const { held, login } = await one(access);
     await using front = await organization.front();
     const through = authorizerOf(await organization.client({}, front.url));
     front.on(

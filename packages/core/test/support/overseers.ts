@@ -1,0 +1,19 @@
+import { type Cast, openCast, type Person } from './stories.js';
+
+/** What a configuration says of administrators and auditors in these tests. */
+export const overseers = { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } };
+
+export interface OverseenCast extends Cast {
+  /** An administrator. */
+  olga: Person;
+  /** An auditor. */
+  otto: Person;
+}
+
+/** Opens a house whose configuration names administrators and auditors, with one of each. */
+export async function openOverseenCast(catalog: object): Promise<OverseenCast> {
+  const cast = await openCast({ catalog: { ...catalog, access: overseers } });
+  const olga = await cast.house.person('olga', ['platform']);
+  const otto = await cast.house.person('otto', ['audit']);
+  return { ...cast, olga, otto };
+}
