@@ -8,6 +8,8 @@ import type { PlaceName } from './world.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;
+/** A fault of the connector is found among the first; CI has the long series. */
+const most = process.env.CI ? 200 : 60;
 const kinds = { group: 'groups', directory: 'directory_roles', azure: 'azure_roles' };
 const writes = { method: ['POST', 'PUT', 'DELETE'], path: /members|[sS]chedule|roleAssignments/ };
 const modes = (['group', 'directory', 'azure'] as const).flatMap((place) => [
@@ -113,7 +115,7 @@ describe.each(modes)('$place, scheduled: $scheduled', ({ place, scheduled }) => 
     expect([tenant.held(place, one), tenant.held(place, another)]).toEqual([false, false]);
   });
 
-  it('leaves no access behind after 200 faults, and deletes no account', async () => {
+  it(`leaves no access behind after ${most} faults, and deletes no account`, async () => {
     const authorizer = await open(place, scheduled);
     let seed = 7;
     const random = () => {
@@ -153,7 +155,7 @@ describe.each(modes)('$place, scheduled: $scheduled', ({ place, scheduled }) => 
       );
     const granted = [];
     const end = until();
-    while (faults().length < 200) {
+    while (faults().length < most) {
       const { userId, what, ...ref } = await tenant.fresh(place);
       const scope = (ref.access as { scope?: string }).scope ?? (place === 'group' ? '' : '/');
       const subject = { kind: kinds[place] ?? '', user: userId, what, scope, scheduled };

@@ -8,6 +8,10 @@ import { settle, withoutWait } from './settle.js';
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;
 const memberships = /\/memberships/;
+/** Two pages of 500 members, and one more. */
+const crowd = 1_001;
+/** A fault of the connector is found among the first; CI has the long series. */
+const most = process.env.CI ? 200 : 60;
 const access = { group: 'oncall@example.com' };
 
 let google: Google;
@@ -129,14 +133,14 @@ describe('membership of a group', () => {
   });
 
   it('of an exclusive group is listed with its pin, over 3 pages', async () => {
-    for (let each = 0; each < 1_200; each += 1) {
+    for (let each = 0; each < crowd; each += 1) {
       google.user(`member-${each}@example.com`);
       google.oncall.members.set(google.users[each]?.id ?? '', [{ name: 'MEMBER' }]);
     }
     const exclusive = await google.authorizer({ exclusive: ['oncall@example.com'] }, front.url);
     const found: EntitlementRef[] = [];
     for await (const one of exclusive.list?.(calm()) ?? []) found.push(one);
-    expect(new Set(found.map(({ identity }) => identity)).size).toBe(1_200);
+    expect(new Set(found.map(({ identity }) => identity)).size).toBe(crowd);
     expect(found.every(({ pin }) => pin !== undefined)).toBe(true);
     expect(front.journal.filter(({ path }) => path.includes('view=FULL'))).toHaveLength(3);
   });
@@ -201,7 +205,7 @@ describe('groups through a front that misbehaves', () => {
     await expect(absent(one)).rejects.toBeInstanceOf(Retryable);
   });
 
-  it('leave no access behind after 200 faults', async () => {
+  it(`leave no access behind after ${most} faults`, async () => {
     let seed = 11;
     const random = () => {
       seed = (seed * 48271) % 2147483647;
@@ -214,7 +218,7 @@ describe('groups through a front that misbehaves', () => {
     };
     const faults = () =>
       front.journal.filter(({ answered }) => answered?.status === 'lost' || Number(answered?.status) >= 429);
-    while (faults().length < 200) {
+    while (faults().length < most) {
       const one = plain();
       const until = new Date(google.clock.now + 100 * hour);
       await settle(() => authorizer.ensurePresent(one, until, calm()), later);

@@ -12,6 +12,8 @@ import { settle, withoutWait } from './settle.js';
 const calm = () => new AbortController().signal;
 const setPolicy = { path: /setIamPolicy/ };
 const hour = 3_600_000;
+/** A fault of the connector is found among the first; CI has the long series. */
+const most = process.env.CI ? 200 : 60;
 
 let google: Google;
 let front: Front;
@@ -358,7 +360,7 @@ describe('through a front that misbehaves', () => {
     expect(google.can(one.identity, one.role)).toBe(false);
   });
 
-  it('leaves no access behind after 200 faults', async () => {
+  it(`leaves no access behind after ${most} faults`, async () => {
     let seed = 7;
     const random = () => {
       seed = (seed * 48271) % 2147483647;
@@ -369,7 +371,7 @@ describe('through a front that misbehaves', () => {
     const faults = () =>
       front.journal.filter(({ answered }) => answered?.status === 'lost' || Number(answered?.status) >= 429);
     let grants = 0;
-    for (; faults().length < 200; grants += 1) {
+    for (; faults().length < most; grants += 1) {
       const one = plain();
       await settle(() => present(one));
       await settle(() => absent(one));

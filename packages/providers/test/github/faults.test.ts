@@ -7,6 +7,8 @@ import { authorizerOf, entitlement, type Organization, openOrganization } from '
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
+/** A fault of the connector is found among the first; CI has the long series. */
+const most = process.env.CI ? 70 : 35;
 const accesses = {
   team: { role: 'team/oncall' },
   'role in a repository': { role: 'repo-role/maintain', repository: 'acme/shop' },
@@ -117,7 +119,7 @@ describe('the github connector through a front that misbehaves', () => {
     expect(everythingIn(fault)).not.toContain('ghs_');
   });
 
-  it.each(Object.entries(accesses))('leaves no access behind after 70 faults and more: %s', async (kind, access) => {
+  it.each(Object.entries(accesses))(`leaves no access behind after ${most} faults: %s`, async (kind, access) => {
     const { front, authorizer, next } = await open(access);
     await using _ = front;
     let seed = 7 + kind.length;
@@ -139,7 +141,7 @@ describe('the github connector through a front that misbehaves', () => {
       }
       throw new Error('not settled');
     };
-    while (faults().length < 70) {
+    while (faults().length < most) {
       front.calm();
       const { held } = await next();
       // A demand to wait would only make the test wait.

@@ -8,6 +8,8 @@ import { openOrganization } from './organization.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
+/** A fault of the connector is found among the first; CI has the long series. */
+const most = process.env.CI ? 200 : 60;
 const clock = { now: Date.parse('2030-01-01T00:00:00Z') };
 
 let organization: Awaited<ReturnType<typeof openOrganization>>;
@@ -75,7 +77,7 @@ describe('answers that fail', () => {
     expect(await authorizer.holds(one, calm())).toBe(false);
   });
 
-  it('leaves no access behind after 200 faults', async () => {
+  it(`leaves no access behind after ${most} faults`, async () => {
     const { front, authorizer } = await open();
     await using _ = front;
     let seed = 7;
@@ -114,7 +116,7 @@ describe('answers that fail', () => {
         ({ act: name, answered }) =>
           name !== 'forward' && (answered?.status === 'lost' || Number(answered?.status) >= 429),
       );
-    while (faults().length < 200) {
+    while (faults().length < most) {
       const one = await organization.fresh();
       const pin = { target: '00o1belay', subject: { group: one.groupId, user: one.userId } };
       groups.push(one.groupId);

@@ -4,9 +4,11 @@ import { openOrganization } from './organization.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
+/** As many members as take several pages. */
+const members = process.env.CI ? 5_000 : 2_500;
 /** A group with many members, and a user in many groups. */
 const crowds = [
-  { group: 'Crowd', members: 5_000, prefix: 'crowd' },
+  { group: 'Crowd', members, prefix: 'crowd' },
   ...Array.from({ length: 420 }, (_, number) => ({ group: `One of many ${number}`, members: 1, prefix: 'many' })),
 ];
 
@@ -34,18 +36,18 @@ it('finds a membership on the third page of the groups of a user', async () => {
   expect(await holds(one)).toBe(false);
 });
 
-it('lists 5,000 members of an exclusive group, and names one that does not exist after the others', async () => {
-  const members: unknown[] = [];
+it(`lists ${members} members of an exclusive group, and names one that does not exist after the others`, async () => {
+  const found: unknown[] = [];
   for await (const { identity, access, id, pin } of authorizer.list?.(calm()) ?? []) {
-    members.push(pin?.subject);
+    found.push(pin?.subject);
     expect([id, access, identity.startsWith('crowd-')]).toEqual(['', { group: 'Crowd' }, true]);
   }
-  expect(new Set(members.map((one) => JSON.stringify(one))).size).toBe(5_000);
+  expect(new Set(found.map((one) => JSON.stringify(one))).size).toBe(members);
   const more = await authorizerOf({ exclusive: ['Gone', 'Crowd'] });
   let count = 0;
   const all = async () => {
     for await (const _ of more.list?.(calm()) ?? []) count += 1;
   };
   await expect(all()).rejects.toThrow('exclusive');
-  expect(count).toBe(5_000);
+  expect(count).toBe(members);
 });
