@@ -232,7 +232,7 @@ describe('an approval ends', () => {
     house.provider.inject('ensurePresent', { kind: 'throttle' }, 1_000);
     await approve(grace, id);
     await house.work();
-    for (let passed = 0; passed < 70; passed += 1) await house.pass(minute);
+    for (let passed = 0; passed < 70; passed += 5) await house.pass(5 * minute);
     expect(await getExecution(ada, { id })).toMatchObject({
       status: 'waiting',
       approvals: [{ status: 'approved' }, { status: 'open' }],

@@ -1,9 +1,9 @@
 import { readHealth, readMetrics } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { sql as query } from 'drizzle-orm';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Context } from '../src/context.js';
-import { ask, openCast } from './support/stories.js';
+import { ask, type Cast, openCast } from './support/stories.js';
 
 /** As many people hold the access of a request that is over, and as many requests of the past hold nothing any more. */
 const crowd = (like: string, many: number) => `
@@ -22,13 +22,19 @@ const crowd = (like: string, many: number) => `
   set session_replication_role = default;
   analyze;`;
 
+let cast: Cast;
+beforeAll(async () => {
+  cast = await openCast();
+  const { house, ada } = cast;
+  await house.database.sql.unsafe(crowd(await ask(house, ada, { workflow: 'automatic' }), 8_000));
+});
+afterAll(() => cast?.[Symbol.asyncDispose]());
+
 it.each<[string, (ctx: Context) => Promise<unknown>]>([
   ['/metrics', (ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 })],
   ['/health', (ctx) => readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })],
 ])('%s reads a few rows, however much access is held and was held', async (_, read) => {
-  await using cast = await openCast();
-  const { house, ada } = cast;
-  await house.database.sql.unsafe(crowd(await ask(house, ada, { workflow: 'automatic' }), 8_000));
+  const { house } = cast;
   // One connection, so that its prepared statements get generic plans; counted within a transaction, because what others
   // read reaches the views of the whole database at any later time.
   const one = openDatabase(house.database.url, { max: 1 });

@@ -314,11 +314,13 @@ it('is rejected when it comes to more than anyone could look at, and more than a
     identities: people.slice(4).map((name) => `${name}@example.com`),
   };
   expect(await issuesOf(requestDynamicElevation(cast.alan, asked))).toEqual(['invalid', 'identities']);
+  // As many as are permitted at once are five.
+  const several = process.env.CI ? 5 : 2;
   const { identities, ...own } = asked;
   expect((await requestDynamicElevation(cast.alan, own)).status).toBe('pending');
-  const { output } = await requestDynamicElevation(cast.alan, { ...asked, identities: identities.slice(0, 5) });
+  const { output } = await requestDynamicElevation(cast.alan, { ...asked, identities: identities.slice(0, several) });
   await cast.house.work();
   await approve(cast.grace, output.execution_id);
   await cast.house.work();
-  expect(cast.house.provider.held()).toHaveLength(500);
+  expect(cast.house.provider.held()).toHaveLength(100 * several);
 });

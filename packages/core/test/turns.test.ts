@@ -7,6 +7,8 @@ import { ask, beginOnly, type Cast, catalogWith, openCast, request, statusOf } f
 
 const isLong = process.env.BELAY_TEST_LONG !== undefined;
 const count = isLong ? 1_000 : 12;
+/** As many as take several turns. */
+const items = process.env.CI ? 10_000 : 3_000;
 
 /**
  * Measures, until it is stopped, how long this process's event loop was held and how long transactions were open, in seconds.
@@ -60,7 +62,7 @@ describe('an execution with much to compute', () => {
     cast = await openCast({
       time: null,
       catalog: catalogWith({
-        long: loop(10_000, { one: { set: { a: '${ $item }' } } }),
+        long: loop(items, { one: { set: { a: '${ $item }' } } }),
         expressions: loop(count, { one: { set: slow } }),
         endless: [{ one: { set: '${ .a }', then: 'one' } }],
         short: [{ one: { set: slow } }],
