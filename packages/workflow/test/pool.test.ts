@@ -114,7 +114,8 @@ describe('the expression pool', () => {
       }
     });
     await vi.waitUntil(() => served >= 1, { timeout: 30_000 });
-    for (let n = 1; n <= 5; n += 1) {
+    // Each wait is a program of others: 250 ms of each of two processors.
+    for (let n = 1; n <= (process.env.CI ? 5 : 2); n += 1) {
       const before = served;
       expect(await busy.evaluate('. + 1', n, {}, by('bystander'))).toBe(n + 1);
       expect(served - before).toBeLessThanOrEqual(3);

@@ -42,14 +42,11 @@ async function leavesTheThread(work: () => Promise<unknown>): Promise<boolean> {
 const many = Array.from({ length: 5_000 }, (_, n) => n);
 
 describe('a schema that can keep a processor busy', () => {
+  const runHere = 'compares every item with every other';
+
   it.each<[string, Json, Json, RegExp]>([
     ['applies itself twice at each level', levels(40), 1, /takes too long/],
-    [
-      'compares every item with every other',
-      { uniqueItems: true },
-      Array.from({ length: 60_000 }, (_, n) => ({ n })),
-      /takes too long/,
-    ],
+    [runHere, { uniqueItems: true }, Array.from({ length: 60_000 }, (_, n) => ({ n })), /takes too long/],
     [
       'refers to nothing but itself',
       { $defs: { a: { not: { $ref: '#/$defs/a' } } }, $ref: '#/$defs/a' },
@@ -62,7 +59,7 @@ describe('a schema that can keep a processor busy', () => {
       Array.from({ length: 20_000 }, (_, n) => ({ x: n })),
       /takes too long/,
     ],
-  ])('that %s, is stopped, and does not block the event loop', async (_what, schema, value, why) => {
+  ])('that %s, is stopped, and does not block the event loop', async (what, schema, value, why) => {
     const workflow = withSchema(schema);
     let issues: unknown[] = [];
     const turns = await turnsDuring(async () => {
@@ -70,6 +67,8 @@ describe('a schema that can keep a processor busy', () => {
     });
     expect(issues).toEqual([{ code: 'ERR_INPUT', path: '', message: expect.stringMatching(why) }]);
     expect(turns).toBeGreaterThan(5);
+    // A run takes as long again, by the same path for every schema.
+    if (!process.env.CI && what !== runHere) return;
     const run = await execute(workflow, value);
     expect(run).toMatchObject({ status: 'faulted', fault: { status: 400, detail: expect.stringMatching(why) } });
   });
