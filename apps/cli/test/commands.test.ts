@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Belay, openBelay } from './support/belay.js';
 import { findClosedPort } from './support/closed-port.js';
-import { screen, type Terminal } from './support/run.js';
+import { type Ran, screen, type Terminal } from './support/run.js';
 
 let belay: Belay;
 let terminal: Terminal;
@@ -19,18 +19,10 @@ beforeAll(async () => {
   terminal = belay.terminal;
   adam = await belay.as('approver');
 });
-beforeEach(async () => {
-  execution = await belay.request('--role', 'reader', '--duration', 'PT20M');
-  const waiting = await readInbox();
-  [approval, digest] = [waiting.id, waiting.request_digest];
-  belay.between.requests.length = 0;
-});
-// One that still waits would be in the list of the next test.
 afterEach(async () => {
   belay.between.refuse = undefined;
   belay.between.mangle = undefined;
-  await terminal.run(['executions', 'cancel', execution]);
-  await belay.world.drive();
+  belay.between.requests.length = 0;
 });
 afterAll(() => belay?.[Symbol.asyncDispose]());
 
@@ -44,9 +36,32 @@ async function readInbox(): Promise<Waiting> {
   return only;
 }
 
+/** Makes the request that the tests of a group need, and cancels it after each: one that still waits would be in the list of the next. */
+function withRequest(): void {
+  beforeEach(async () => {
+    execution = await belay.request('--role', 'reader', '--duration', 'PT20M');
+    const waiting = await readInbox();
+    [approval, digest] = [waiting.id, waiting.request_digest];
+    belay.between.requests.length = 0;
+  });
+  afterEach(async () => {
+    belay.between.refuse = undefined;
+    belay.between.mangle = undefined;
+    await terminal.run(['executions', 'cancel', execution]);
+    await belay.world.drive();
+  });
+}
+
 const request = ['request', '--role', 'reader', '--provider', 'store', '--reason', 'because'];
 /** A reason that would clear the screen of a terminal that shows it as it is. */
 const hostile = 'figures \u001b[31mwrong';
+
+function endsWithUsage({ code, stdout, stderr }: Ran): void {
+  expect(code).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr.trim().split('\n').at(-1)).toMatch(/^belay: .+/);
+  expect(belay.changes()).toEqual([]);
+}
 
 describe('the command line', () => {
   it.each([
@@ -58,14 +73,8 @@ describe('the command line', () => {
     [['token', 'create', '--user', 'a@example.com']],
     [['executions', 'watch', 'e-1', '--after', 'soon']],
     [['whoami', '--server', 'belay.example.com']],
-    [['approve', 'a-1']],
   ])('%j ends with 2, one line on stderr, and nothing done', async (args) => {
-    const named = args.map((word) => (word === 'a-1' ? approval : word));
-    const { code, stdout, stderr } = await terminal.run(named, named.includes(approval) ? adam : {});
-    expect(code).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr.trim().split('\n').at(-1)).toMatch(/^belay: .+/);
-    expect(belay.changes()).toEqual([]);
+    endsWithUsage(await terminal.run(args));
   });
 
   it('reports usage errors as JSON with --json', async () => {
@@ -155,6 +164,8 @@ describe('a failure', () => {
 });
 
 describe('output', () => {
+  withRequest();
+
   it('is one JSON document with --json', async () => {
     for (const args of [
       ['whoami'],
@@ -276,6 +287,8 @@ describe('output', () => {
 });
 
 describe('comments', () => {
+  withRequest();
+
   it('are written by comment, and as a question by ask', async () => {
     expect(await terminal.run(['comment', execution, 'T-1'])).toMatchObject({ code: 0 });
     expect(await terminal.run(['ask', approval, 'Which ticket?'], adam)).toMatchObject({ code: 0 });
@@ -293,6 +306,8 @@ describe('comments', () => {
 });
 
 describe('approve', () => {
+  withRequest();
+
   it('shows exactly what will be granted and sends the digest of it', async () => {
     const asked: string[] = [];
     const confirm = async (question: string) => {
@@ -317,6 +332,10 @@ describe('approve', () => {
         input: { id: approval, verdict: 'approve', comment: 'fine', request_digest: digest },
       }),
     ]);
+  });
+
+  it('without a person to ask ends with 2, one line on stderr, and nothing done', async () => {
+    endsWithUsage(await terminal.run(['approve', approval], adam));
   });
 
   it('changes nothing when the answer is no', async () => {

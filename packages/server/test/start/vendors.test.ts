@@ -21,14 +21,20 @@ it('a server without cloud services loads none of the vendors’ SDKs', async ()
   await server.says('is ready at');
 });
 
-it.each([
+const vendors: [string, string][] = [
   ['services: { encryption: { provider: aws, region: eu-central-1, key: alias/belay } }', '@aws-sdk/client-kms'],
   ['services: { vault: { provider: aws, region: eu-central-1 } }', '@aws-sdk/client-secrets-manager'],
   ['services: { vault: { provider: google, project: belay } }', '@google-cloud/secret-manager'],
   ['services: { vault: { provider: azure, vault_url: "https://belay.vault.azure.net" } }', '@azure/'],
-])('and one with them loads it when they are configured: %s', async (text, sdk) => {
-  await using folder = await makeFolder({ 'belay.yaml': `${text}\n` });
-  await using server = startProcess(folder.path, environment());
-  expect(await server.exited).toBe(1);
-  expect(server.stderr()).toContain(`loaded the vendor ${sdk}`);
-});
+];
+
+// One shows that what is loaded is seen.
+it.each(process.env.CI ? vendors : vendors.slice(0, 1))(
+  'and one with them loads it when they are configured: %s',
+  async (text, sdk) => {
+    await using folder = await makeFolder({ 'belay.yaml': `${text}\n` });
+    await using server = startProcess(folder.path, environment());
+    expect(await server.exited).toBe(1);
+    expect(server.stderr()).toContain(`loaded the vendor ${sdk}`);
+  },
+);
