@@ -84,7 +84,7 @@ describe.each(columns)('$name', ({ table, key, column }) => {
         await client.db.update(table).set({ [key]: { again: given } } as never);
         expect(await read()).toEqual([{ read: { again: given } }]);
       }),
-      { numRuns: 40, examples: misleading.map((one): [typeof one] => [one]) },
+      { numRuns: process.env.CI ? 40 : misleading.length + 6, examples: misleading.map((one): [typeof one] => [one]) },
     );
   });
 
