@@ -51,7 +51,15 @@ const onTargets = 'packages/*/test/**/*.on-*.test.ts';
 const short = process.env.BELAY_TESTS === 'short';
 
 /** What needs more than Node.js and npm: so `npm test` takes as long on every machine, and runs the same tests. */
-const more = [onTargets, 'packages/{agent,server}/test/browser/**/*.test.ts', 'packages/worker/test/redis/*.test.ts'];
+const more = [
+  onTargets,
+  'apps/cli/test/wizard.test.ts',
+  'packages/{agent,server}/test/browser/**/*.test.ts',
+  'packages/worker/test/redis/*.test.ts',
+];
+
+/** The rules of this repository, which `npm run lint` holds: `npm run verify` and CI run it before the tests. */
+const ruled = ['test/architecture.test.ts'];
 
 /** Tests on real systems, by the names of their files; those whose system is not installed are left out and named. */
 function findLeftOut(): string[] {
@@ -76,7 +84,7 @@ const long = [
   'packages/server/test/attacks/half-sent.test.ts',
   'packages/server/test/cluster/{cluster,failover,rolling}.test.ts',
   'packages/server/test/fuzz/fuzz.test.ts',
-  'packages/server/test/start/{lost-connections,restore.drill,sdk-story,warnings.series}.test.ts',
+  'packages/server/test/start/{bundles,killed,lost-connections,restore.drill,sdk-story,warnings.series}.test.ts',
   'packages/sdk/test/packed.test.ts',
   'packages/worker/test/{bulkheads,healing,silence}.test.ts',
   'packages/workflow/test/{fuzz,property}.test.ts',
@@ -84,14 +92,16 @@ const long = [
   'test/published.test.ts',
 ];
 
-function findLong(): string[] {
-  if (!short) return [];
+function findElsewhere(): string[] {
+  if (process.env.BELAY_TESTS === undefined) return [];
+  console.warn(`left to npm run lint: ${ruled.join(', ')}`);
+  if (!short) return ruled;
   console.warn(`left to npm run verify:\n  ${long.join('\n  ')}`);
   console.warn(`left to it because they need more than Node.js and npm:\n  ${more.join('\n  ')}`);
-  return [...long, ...more];
+  return [...long, ...more, ...ruled];
 }
 
-const leftToVerify = findLong();
+const leftElsewhere = findElsewhere();
 
 /** A process for each file: browsers and clusters that end with it, and a tracer that stays with the process. */
 const alone = ['packages/server/test/{browser,cluster,fuzz}/**/*.test.ts', 'packages/server/test/http/tracing.test.ts'];
@@ -105,7 +115,7 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { ...sources, test: { ...options, name: 'alone', include: alone, exclude: leftToVerify } },
+      { ...sources, test: { ...options, name: 'alone', include: alone, exclude: leftElsewhere } },
       {
         ...sources,
         // The files of a worker share what they import, and the compiled code of it: that was half of their processor time (0148).
@@ -114,7 +124,7 @@ export default defineConfig({
           name: 'together',
           isolate: false,
           include: ['{apps,packages}/*/test/**/*.test.{ts,tsx}', '{chaos/test,test}/**/*.test.ts'],
-          exclude: [...alone, onTargets, ...leftToVerify],
+          exclude: [...alone, onTargets, ...leftElsewhere],
         },
       },
       {
@@ -124,7 +134,7 @@ export default defineConfig({
           name: 'targets',
           isolate: false,
           include: [onTargets],
-          exclude: [...findLeftOut(), ...leftToVerify],
+          exclude: [...findLeftOut(), ...leftElsewhere],
         },
       },
     ],
