@@ -74,10 +74,10 @@ function findLeftOut(): string[] {
 
 /** Fuzz, injections, models and series of faults: minutes of work, which `npm run verify` and CI do and `npm test` names. */
 const long = [
-  'apps/cli/test/{run,run-restart}.test.ts',
+  'apps/cli/test/{agent-story,run,run-restart}.test.ts',
   'packages/core/test/access.{model,overlap}.test.ts',
   'packages/core/test/crash/*.test.ts',
-  'packages/core/test/{invariants,outage,suggest-injections}.test.ts',
+  'packages/core/test/{invariants,outage,plans,suggest-injections}.test.ts',
   'packages/db/test/{lost-connections,silence}.test.ts',
   'packages/embedded-postgres/test/{accounts,crash}.test.ts',
   'packages/providers/test/postgres/lost-connections.test.ts',

@@ -45,7 +45,7 @@ const big = [
 
 const rule = JSON.stringify({ users: [], groups: ['approvers'], count: 1, refusals: 1 });
 
-/** How many requests there were: most of the seconds of this file go into making them, so `npm test` has fewer. */
+/** How many requests there were: most of the seconds of this file go into making them, so CI alone has all of them. */
 const past = process.env.CI ? 25_000 : 15_000;
 /** Those that hold the favourite entitlement. */
 const favouring = past * 0.8;
