@@ -12,6 +12,7 @@ import { untilStopped } from '../until-stopped.js';
 import { composeOutcome, composeQuestion } from './compose.js';
 import { composeNotice } from './compose-notice.js';
 import { disableChannel, readDisabled } from './disabled.js';
+import { placeInCourse } from './in-order.js';
 import { writeReminders } from './remind.js';
 import { tellNotices } from './tell.js';
 
@@ -68,13 +69,28 @@ function notificationsOf(ctx: Context, provider: string): Notifications {
   return notifications;
 }
 
-/** Takes what is due for the time of a lease, in which no other worker tries it. */
+/**
+ * Takes what is due for the time of a lease, in which no other worker tries it. Of what one recipient is to be told of one request on
+ * one channel it takes the first, in the order of what happened: the next is taken when that was delivered or given up. What is urgent
+ * waits for nothing, and what waits for the end of quiet hours is not waited for.
+ */
 async function claim(ctx: Context, executionId: string | undefined): Promise<AnyClaimed[]> {
+  const request = sql`coalesce(a.execution_id, m.execution_id, n.execution_id)`;
   const theirs = executionId === undefined ? sql`` : sql`and coalesce(a.execution_id, m.execution_id) = ${executionId}`;
+  const line = executionId === undefined ? sql`` : sql`and ${request} = ${executionId}`;
+  const about = sql`${messages} m left join ${approvals} a on a.id = m.approval_id left join ${notices} n on n.id = m.notice_id`;
   const taken = await ctx.db.execute<{ id: string }>(sql`
-    with due as (
-      select m.id from ${messages} m left join ${approvals} a on a.id = m.approval_id
-      where m.closed_at is null and m.due_at <= app_now() and (m.delivered_at is null or a.status <> 'open') ${theirs}
+    with first as materialized (
+      select distinct on (m.provider, m.recipient, ${request}) m.id from ${about}
+      where m.closed_at is null and m.delivered_at is null and (m.due_at <= app_now() or m.attempts > 0)
+        and ${request} is not null and coalesce(a.status, 'open') = 'open' and not coalesce(n.urgent, false) ${line}
+      order by m.provider, m.recipient, ${request}, coalesce(n.created_at, a.created_at, m.created_at),
+        ${placeInCourse(sql`coalesce(n.kind, 'request.waiting')`)}, m.id),
+    due as (
+      select m.id from ${about}
+      where m.closed_at is null and m.due_at <= app_now() ${theirs}
+        and case when m.delivered_at is not null or a.status <> 'open' then a.status <> 'open'
+          else n.urgent or ${request} is null or m.id in (select id from first) end
       order by m.due_at limit ${most} for update of m skip locked)
     update ${messages} set attempts = attempts + 1, due_at = app_now() + ${`${ctx.timing.lease} milliseconds`}::interval
     from due where ${messages}.id = due.id returning ${messages}.id`);

@@ -11,7 +11,7 @@ import {
   userIdentities,
   users,
 } from '@belay/db';
-import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { foldName, namesOf } from '../approvals/exclusion.js';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import { hasMore } from '../approvals/subject.js';
@@ -23,6 +23,7 @@ import { listSelves } from '../people/selves.js';
 import { elevationInputSchema } from '../plans/input.js';
 import { readReviews } from '../reviews/read.js';
 import { type Addressee, readApprovers } from './approvers.js';
+import { placeInCourse } from './in-order.js';
 import { subjectOf } from './queue.js';
 import { untilQuietEnds } from './quiet-hours.js';
 
@@ -45,14 +46,32 @@ interface Telling {
 export async function tellNotices(ctx: Store): Promise<void> {
   const told = ctx.catalog.current().document.messages;
   if (!told) return;
-  const due = await ctx.db
-    .select({ id: notices.id })
-    .from(notices)
-    .where(isDue)
-    .orderBy(asc(notices.dueAt))
-    .limit(most);
-  if (due.length === 0) return;
+  for (let left = most; left > 0; ) {
+    const due = await findDue(ctx, left);
+    // None, or only such as other workers tell.
+    if ((await tellAll(ctx, due, told)) === 0) return;
+    left -= due.length;
+  }
+}
+
+/**
+ * Returns notices that are due, of each request only the first: when the next is told, the messages of the one before are queued, also
+ * where another worker queues them. One that fails is not due for a minute, and is not waited for meanwhile; an urgent one waits for none.
+ */
+async function findDue(ctx: Store, limit: number): Promise<{ id: string }[]> {
+  const line = sql`case when urgent then id else coalesce(execution_id, id) end`;
+  return ctx.db.execute<{ id: string }>(sql`
+    select id from (
+      select distinct on (${line}) id, due_at from ${notices} where told_at is null and due_at <= app_now()
+      order by ${line}, created_at, ${placeInCourse(sql`kind`)}, id) first
+    order by due_at limit ${limit}`);
+}
+
+/** Returns how many of these notices were told, or postponed; those that another worker tells are left to it. */
+async function tellAll(ctx: Store, due: readonly { id: string }[], told: MessagesDefinition): Promise<number> {
+  if (due.length === 0) return 0;
   const now = await readNow(ctx.db);
+  let done = 0;
   for (const { id } of due) {
     try {
       await ctx.db.transaction(async (tx) => {
@@ -61,13 +80,17 @@ export async function tellNotices(ctx: Store): Promise<void> {
           .from(notices)
           .where(and(eq(notices.id, id), isDue))
           .for('update', { skipLocked: true });
-        if (notice) await tellOne(ctx, tx, notice, { told, now });
+        if (!notice) return;
+        await tellOne(ctx, tx, notice, { told, now });
+        done += 1;
       });
     } catch (error) {
       ctx.log.error({ notice: id, error }, 'a notice could not be told');
       await ctx.db.update(notices).set({ dueAt: later }).where(eq(notices.id, id));
+      done += 1;
     }
   }
+  return done;
 }
 
 const isDue = sql`${notices.toldAt} is null and ${notices.dueAt} <= app_now()`;
