@@ -173,7 +173,7 @@ describe('the other side of a request', () => {
     expect(house.provider.messages[0]).toMatchObject({
       kind: 'request.comment',
       title: 'A comment on reader',
-      actions: [{ kind: 'link', url: `http://127.0.0.1:8080/api/v1/execution/${id}` }],
+      actions: [{ kind: 'link', url: `http://127.0.0.1:8080/requests/${id}` }],
     });
   });
 

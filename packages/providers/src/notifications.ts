@@ -9,7 +9,8 @@ export interface Fact {
 
 /** What a reader can do. */
 export type Action =
-  | { kind: 'link'; label: string; url: string }
+  /** `url` is a page for people, `api` where a program reads the same. */
+  | { kind: 'link'; label: string; url: string; api?: string }
   /** A button that decides. The channel sends `token` back in its signed request; the token by itself permits nothing. */
   | { kind: 'decision'; label: string; verdict: Verdict; token: string };
 

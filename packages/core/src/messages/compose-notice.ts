@@ -5,6 +5,7 @@ import type { Context } from '../context.js';
 import { readNow } from '../now.js';
 import { elevationInputSchema } from '../plans/input.js';
 import { listDecisions, outcomes } from './compose.js';
+import { linkTo, type Place, placeOfRequest, places } from './link-to.js';
 import { subjectOf } from './queue.js';
 
 type Row = typeof messages.$inferSelect;
@@ -14,20 +15,19 @@ interface Words {
   title: string;
   text: string;
   facts?: Fact[];
-  action: { label: string; path: string };
+  action: { label: string; to: Place };
 }
 
 /** Returns the message that tells of a notice, in the words that are true when it is delivered. */
 export async function composeNotice(ctx: Context, row: Row, notice: Notice): Promise<Message> {
   const { title, text, facts = [], action } = await wordsOf(ctx, row, notice);
-  const url = new URL(action.path, ctx.program.baseUrl).href;
   return {
     to: row.recipient,
     kind: notice.kind,
     title,
     text,
     facts,
-    actions: [{ kind: 'link', label: action.label, url }],
+    actions: [linkTo(ctx, action.label, action.to)],
     idempotencyKey: row.key,
   };
 }
@@ -35,11 +35,11 @@ export async function composeNotice(ctx: Context, row: Row, notice: Notice): Pro
 async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
   if (notice.kind === 'requests.digest') {
     const title = row.text ?? 'Requests wait for your decision';
-    return { title, text: title, action: { label: 'Open inbox', path: '/api/v1/approvals' } };
+    return { title, text: title, action: { label: 'Open inbox', to: places.inbox } };
   }
   if (notice.kind === 'access.drifted') {
     const [title = '', ...lines] = (row.text ?? '').split('\n');
-    return { title, text: lines.join('\n'), action: { label: 'Open audit log', path: '/api/v1/admin/logs' } };
+    return { title, text: lines.join('\n'), action: { label: 'Open audit log', to: places.auditLog } };
   }
   const { role, reason, who, address, systems } = await readRequest(ctx, notice);
   const facts = [
@@ -50,15 +50,12 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     const due = await readDue(ctx, notice);
     const title = `${notice.kind === 'review.opened' ? 'To review' : 'Review overdue'}: emergency access of ${who} to ${role}`;
     const by = { name: 'Review by', value: due?.toISOString() ?? '' };
-    const action = { label: 'Open reviews', path: '/api/v1/reviews' };
+    const action = { label: 'Open reviews', to: places.reviews };
     return { title, text: `${title} at ${systems}`, facts: [...facts, by], action };
   }
-  if (notice.kind === 'request.comment') {
-    const path = `/api/v1/execution/${notice.executionId}`;
-    const action = { label: 'Open request', path };
+  const action = { label: 'Open request', to: placeOfRequest(notice.executionId) };
+  if (notice.kind === 'request.comment')
     return { title: `A comment on ${role}`, text: row.text ?? '', facts: facts.slice(0, 1), action };
-  }
-  const action = { label: 'Open request', path: `/api/v1/execution/${notice.executionId}` };
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
   if (notice.kind === 'break_glass.used') {
     // Of access that the provider may have held and that was never seen there, no grant became active.

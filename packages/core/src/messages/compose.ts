@@ -10,6 +10,7 @@ import { stageOf } from '../approvals/subject.js';
 import type { Context, Store } from '../context.js';
 import { readNow } from '../now.js';
 import { open, seal } from '../tokens/seal.js';
+import { linkTo, placeOfApproval } from './link-to.js';
 
 type Approval = typeof approvals.$inferSelect;
 
@@ -31,7 +32,7 @@ export async function composeQuestion(
   approval: Approval,
 ): Promise<Message> {
   const subject = approval.subject as ApprovalSubject;
-  const actions: Action[] = [{ kind: 'link', label: 'Open request', url: pageOf(ctx, approval) }];
+  const actions = [linkTo(ctx, 'Open request', placeOfApproval(approval.id))];
   // No buttons where a click would be rejected.
   if (!mustDecideOnPage(ctx, subject.role)) {
     for (const verdict of verdictsOf(ctx, row.provider)) actions.push(await button(ctx, approval, verdict));
@@ -74,7 +75,7 @@ export async function composeOutcome(
       ...(deciders.length === 0 ? [] : [{ name: 'Decided by', value: deciders.join(', ') }]),
       ...factsOf(approval),
     ],
-    actions: [{ kind: 'link', label: 'Open request', url: pageOf(ctx, approval) }],
+    actions: [linkTo(ctx, 'Open request', placeOfApproval(approval.id))],
     idempotencyKey: row.key,
   };
 }
@@ -120,8 +121,4 @@ function factsOf({ subject, rule, expiresAt }: Approval): Fact[] {
     ...(stages > 1 ? [{ name: 'Stage', value: `${stage} of ${stages}` }] : []),
     { name: 'Decide by', value: expiresAt.toISOString() },
   ];
-}
-
-function pageOf(ctx: Context, { id }: Approval): string {
-  return new URL(`/api/v1/approvals?id=${encodeURIComponent(id)}`, ctx.program.baseUrl).href;
 }

@@ -10,6 +10,7 @@ import { everythingIn, faultOf } from '../support/tools.js';
 const secretOf = (letter: string) => `whsec_${Buffer.alloc(32, letter).toString('base64')}`;
 const [older, newer, foreign] = [secretOf('a'), secretOf('b'), secretOf('c')];
 const page = 'https://belay.example.com/requests/1?x=%22';
+const api = 'https://belay.example.com/api/v1/execution/1';
 const message: Message = {
   to: 'grace@example.com',
   kind: 'request.waiting',
@@ -17,7 +18,7 @@ const message: Message = {
   text: 'Ada requests reader: look at orders',
   facts: [{ name: 'Role', value: 'reader' }],
   actions: [
-    { kind: 'link', label: 'Open request', url: page },
+    { kind: 'link', label: 'Open request', url: page, api },
     { kind: 'decision', label: 'Approve', verdict: 'approve', token: 'a-sealed-token' },
   ],
   idempotencyKey: 'execution/approve',
@@ -89,7 +90,7 @@ describe('a webhook', () => {
         title: message.title,
         text: message.text,
         facts: message.facts,
-        links: [{ label: 'Open request', url: page }],
+        links: [{ label: 'Open request', url: page, api }],
       },
     });
     expect(receipt).toEqual({ webhook_id: headers['webhook-id'] });

@@ -22,6 +22,7 @@ const scanners: [string, string, Record<string, string>][] = [
 describe('a link in a message', () => {
   let world: World;
   let link: string;
+  let api: string;
   let before: unknown;
   beforeAll(async () => {
     world = await createWorld();
@@ -43,6 +44,7 @@ describe('a link in a message', () => {
     await world.drive();
     const action = world.store.messages[0]?.actions.find(({ kind }) => kind === 'link');
     link = action?.kind === 'link' ? action.url : '';
+    api = action?.kind === 'link' ? (action.api ?? '') : '';
     before = await read();
   });
   afterAll(() => world[Symbol.asyncDispose]());
@@ -61,9 +63,15 @@ describe('a link in a message', () => {
 
   it('leads to the page with the request, where the decision is a form that is posted', async () => {
     const page = await fetchAs('GET', link, { cookie: `belay=${await world.token('approver')}` });
-    expect(page.status).toBe(200);
+    expect([new URL(link).pathname, page.status]).toEqual(['/inbox', 200]);
     expect(page.body).toContain('An incident');
     expect(page.body).toMatch(/<form[^>]+method="post"[^>]+action="\/api\/v1\/approvals\/[\w-]+\/decision"/);
+  });
+
+  it('says besides where a program reads the same request', async () => {
+    const authorization = `Bearer ${await world.token('approver')}`;
+    const { status, body } = await send(api, { headers: { authorization } });
+    expect([status, JSON.parse(body)]).toMatchObject([200, { approvals: [{ request: { reason: 'An incident' } }] }]);
   });
 
   it.each(scanners)(
