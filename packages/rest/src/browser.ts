@@ -24,7 +24,7 @@ export interface Exchange<Context extends RestContext> {
 
 /**
  * Shows a form of our own that was rejected as it was filled in, with what is wrong with it: one that was posted, or the filters of
- * a list, which are in its address. Returns whether there is a page for it.
+ * a list, which are in its address; or says of what a page is about why the caller may not do it. Returns whether there is a page for it.
  */
 export async function showAgain<Context extends RestContext>(
   { options, request, response, context }: Exchange<Context>,
@@ -34,9 +34,9 @@ export async function showAgain<Context extends RestContext>(
 ): Promise<boolean> {
   if (context.request.accepts !== 'html') return false;
   const { status, body } = published(thrown);
-  const isList = request.method === 'GET' && operation.type === 'query' && status === 400;
+  const isQuery = request.method === 'GET' && operation.type === 'query' && (status === 400 || status === 403);
   const isForm = request.method === 'POST' && input.ownForm && (status < 500 || status === 503);
-  if (!isList && !isForm) return false;
+  if (!isQuery && !isForm) return false;
   const markup = await options.hooks.render.rejected({ operation, context, input: input.fields }, body);
   if (markup === undefined) return false;
   if (status === 503) response.setHeader('Retry-After', '5');

@@ -70,6 +70,25 @@ export function rolePage(role: RoleDetails, { workflows, starred }: AroundRole, 
   };
 }
 
+/** Renders a role that the viewer may see and not request: the error says how to get there. */
+export function unreachedRolePage(view: View): Page {
+  return {
+    title: String(view.input.role),
+    narrow: true,
+    crumbs: [{ href: at('roles'), text: texts.roles.title }],
+    content: (
+      <>
+        <p role="status">{view.refused?.message}.</p>
+        <p>
+          <a class="button second" href={at('roles')}>
+            {texts.roles.allRoles}
+          </a>
+        </p>
+      </>
+    ),
+  };
+}
+
 /** Renders the button that stars a role, or removes its star. */
 function StarForm({ role, starred, view }: { role: string; starred: boolean; view: View }): VNode {
   return (

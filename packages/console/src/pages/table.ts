@@ -1,3 +1,4 @@
+import type { ErrorBody } from '@belay/contract/errors';
 import type { Suggestion } from '@belay/contract/suggestions';
 import { at } from '../paths.js';
 import { accessPage } from './access.js';
@@ -20,7 +21,7 @@ import { addressWith } from './parts/list.js';
 import { programPage } from './program.js';
 import { providerPage, providersPage } from './providers.js';
 import { reviewsPage } from './reviews.js';
-import { type AroundRole, rolePage } from './role.js';
+import { type AroundRole, rolePage, unreachedRolePage } from './role.js';
 import { type AroundRoles, type RoleDetails, rolesPage, type Workflows } from './roles.js';
 import { searchPage } from './search.js';
 import { settingsPage } from './settings.js';
@@ -251,16 +252,20 @@ const lists: Readonly<Record<string, (view: View) => Page | undefined>> = {
 
 const formsShownAgain = ['elevation.request', 'elevation.requestMany', 'elevation.suggest', 'preferences.choose'];
 
-/** Returns whether there is a page that shows the rejected input of a procedure again: see `renderRefused`. */
-export function isShownAgain(procedure: string): boolean {
-  return Object.hasOwn(lists, procedure) || formsShownAgain.includes(procedure);
+/** Returns whether a procedure has a page of its own for what it rejected: see `renderRefused`. */
+export function isShownAgain(procedure: string, { code }: ErrorBody): boolean {
+  if (procedure === 'roles.get') return code === 'FORBIDDEN';
+  if (Object.hasOwn(lists, procedure)) return code === 'BAD_REQUEST';
+  return formsShownAgain.includes(procedure);
 }
 
 /**
- * Renders the page of a rejected form with its submitted values; resolves to undefined when there is none or the caller cannot see it.
- * Only forms with text written by hand are shown again; other errors get the error page.
+ * Renders the page of a rejected form with its submitted values, or of a role that the caller may see and not request; resolves to
+ * undefined when there is none or the caller cannot see it. Only forms with text written by hand are shown again; other errors get
+ * the error page.
  */
 export async function renderRefused(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
+  if (procedure === 'roles.get') return unreachedRolePage(view);
   const list = lists[procedure];
   if (list !== undefined) return list(view);
   if (procedure === 'elevation.suggest') return describePage(view);

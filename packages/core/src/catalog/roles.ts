@@ -63,11 +63,11 @@ export function notReached(ctx: ActorStore, name: string): AccessError {
 /** Returns the error that says which groups may request a discoverable role; people are not named. */
 function unreached({ name, definition }: CompiledRole): AccessError {
   const groups = definition.permissions?.groups ?? [];
-  const whom = groups.length === 0 ? 'people whom its configuration names' : `members of ${groups.join(', ')}`;
+  const way = groups.length === 0 ? 'be named in its configuration' : `become a member of ${groups.join(' or ')}`;
   const what = definition.description === '' ? '' : ` (${definition.description})`;
   return new AccessError(
     'forbidden',
-    `${name}${what} can be requested by ${whom}. An operator of this server can say how to become one of them`,
+    `You cannot request ${name}${what} yet. This is how to get there: ${way}. An operator of this server can say how`,
   );
 }
 

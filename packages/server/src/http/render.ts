@@ -79,7 +79,7 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
     },
     async rejected({ operation, context, input }, refused) {
       // An error page needs nothing of the database.
-      if (!isShownAgain(operation.procedure)) return undefined;
+      if (!isShownAgain(operation.procedure, refused)) return undefined;
       const { ask, view } = await open(context, input);
       const shown = { ...view, refused };
       const page = await renderRefused(operation.procedure, shown, ask);
