@@ -71,7 +71,7 @@ describe('a link in a message', () => {
   it('says besides where a program reads the same request', async () => {
     const authorization = `Bearer ${await world.token('approver')}`;
     const { status, body } = await send(api, { headers: { authorization } });
-    expect([status, JSON.parse(body)]).toMatchObject([200, { approvals: [{ request: { reason: 'An incident' } }] }]);
+    expect([status, JSON.parse(body)]).toMatchObject([200, { approvals: [{ reason: 'An incident' }] }]);
   });
 
   it.each(scanners)(
