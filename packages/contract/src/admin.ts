@@ -139,9 +139,17 @@ export const configurationChange = z.object({
 });
 export type ConfigurationChange = z.infer<typeof configurationChange>;
 
+export const changedSection = z.object({
+  section: z.string().describe('A key at the top of the configuration, such as `roles`'),
+  added: z.number().int().describe('How many of its entries were added'),
+  removed: z.number().int(),
+  changed: z.number().int(),
+});
+
 export const configurationDiff = z.object({
   from: configurationVersion.nullable().describe('Null for the first version'),
   to: configurationVersion,
+  sections: z.array(changedSection).describe('All that changed, also where not every change is listed'),
   changes: z.array(configurationChange),
   truncated: z.boolean().describe('Whether there are more changes than are listed'),
 });

@@ -55,6 +55,7 @@ const words: Readonly<Record<string, unknown>> = {
   'ConfigurationChange.after': '"PT1H"',
   'ConfigurationChange.change': 'changed',
   'ConfigurationChange.path': 'roles.reporting-readonly.max_duration',
+  'ConfigurationDiff.sections': [{ section: 'roles', added: 0, removed: 0, changed: 1 }],
   'ConfigurationVersion.version': '1.0.8',
   'ConfigurationVersion.digest': digest,
   'ConfigurationVersion.source': '/etc/belay/config.yaml',

@@ -33,6 +33,8 @@ export const limits = {
   cursor: 200,
   /** Items of one page, of any list. */
   page: 500,
+  /** Items of one page in a browser, unless its address says otherwise. */
+  shown: 25,
   /** History entries of one page of an execution. */
   history: 1_000,
   /** A CloudEvent as it is sent. */

@@ -111,6 +111,7 @@ describe('changes of the configuration', () => {
       hidden: false,
     });
     expect(diff.changes.every(({ path }) => /^roles\.(reader\.max_duration|other\.)/.test(path))).toBe(true);
+    expect(diff.sections).toEqual([{ section: 'roles', added: 1, removed: 0, changed: 1 }]);
     const first = await compareConfigurations(otto, { version: '1.0.1' });
     expect([first.from, first.changes.length > 5]).toEqual([null, true]);
     await expect(compareConfigurations(cast.ada, { version: '1.0.2' })).rejects.toMatchObject({ code: 'forbidden' });

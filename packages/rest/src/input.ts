@@ -136,6 +136,7 @@ function fromQuery(source: Source, operation: Operation): RequestInput {
   // A form of a browser sends what was left empty as well.
   const skipEmpty = source.context.request.accepts === 'html';
   parseFields(source.search, operation.kinds, fields, { skipEmpty });
+  if (skipEmpty && operation.rest.shown !== undefined) fields.limit ??= operation.rest.shown;
   // What takes input has a schema that says the same of what it does not know.
   const [stray] = operation.input === undefined ? Object.keys(fields) : [];
   if (stray !== undefined) throw refuseField(stray, 'is not a known field');

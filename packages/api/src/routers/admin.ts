@@ -1,5 +1,6 @@
 import { adminOperations } from '@belay/contract/admin';
 import { auditColumns } from '@belay/contract/csv';
+import { limits } from '@belay/contract/limits';
 import {
   answerLeftover,
   beginRestore,
@@ -36,7 +37,7 @@ export const adminRouter = router({
   access: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/access', tags, summary: 'List the access that people hold now' },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(adminOperations.access.input)
     .output(adminOperations.access.output)
@@ -58,7 +59,7 @@ export const adminRouter = router({
   overdue: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/overdue', tags, summary: 'List the revocations that are overdue' },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(adminOperations.overdue.input)
     .output(adminOperations.overdue.output)
@@ -80,7 +81,7 @@ export const adminRouter = router({
   logs: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/logs', tags, summary: 'Search the whole audit log' },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(adminOperations.logs.input)
     .output(adminOperations.logs.output)
@@ -101,7 +102,7 @@ export const adminRouter = router({
   configurations: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/configuration', tags, summary: 'List the versions of the configuration' },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(adminOperations.configurations.input)
     .output(adminOperations.configurations.output)
@@ -122,7 +123,7 @@ export const adminRouter = router({
   people: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/people', tags, summary: 'List the people who have signed in' },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(adminOperations.people.input)
     .output(adminOperations.people.output)
@@ -171,7 +172,7 @@ export const adminRouter = router({
   agents: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/agents', tags, summary: 'List the agents that are enrolled' },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(adminOperations.agents.input)
     .output(adminOperations.agents.output)

@@ -1,4 +1,5 @@
 import { approvalOperations } from '@belay/contract/approvals';
+import { limits } from '@belay/contract/limits';
 import { decideApproval, decideApprovals, listApprovers, listInbox } from '@belay/core';
 import { authenticated } from '../procedures.js';
 import { linkNext } from '../reply.js';
@@ -13,7 +14,7 @@ export const approvalsRouter = router({
         tags: ['approvals'],
         summary: 'List the requests that wait for your decision',
       },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(approvalOperations.inbox.input)
     .output(approvalOperations.inbox.output)

@@ -1,4 +1,5 @@
 import { type ExecutionEvent, executionOperations } from '@belay/contract/executions';
+import { limits } from '@belay/contract/limits';
 import {
   cancelExecution,
   createSignal,
@@ -26,7 +27,7 @@ export const executionsRouter = router({
         tags,
         summary: 'List your running executions, or the requests that a filter selects',
       },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(executionOperations.list.input)
     .output(executionOperations.list.output)

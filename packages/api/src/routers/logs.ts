@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { logOperations } from '@belay/contract/logs';
 import { metadata } from '@belay/contract/metadata';
 import { exportLogs, listLogs, recordLogs } from '@belay/core';
@@ -8,7 +9,7 @@ const tags = ['logs'];
 
 export const logsRouter = router({
   list: authenticated
-    .meta(metadata.logs.list)
+    .meta({ ...metadata.logs.list, rest: { ...metadata.logs.list.rest, shown: limits.shown } })
     .input(logOperations.list.input)
     .output(logOperations.list.output)
     .query(({ ctx, input }) => listLogs(ctx.caller, input)),

@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import { reviewOperations } from '@belay/contract/reviews';
 import { closeReview, listReviews } from '@belay/core';
 import { authenticated } from '../procedures.js';
@@ -15,7 +16,7 @@ export const reviewsRouter = router({
         tags,
         summary: 'List the reviews of emergency access that the caller may see',
       },
-      rest: { html: 'offered' },
+      rest: { html: 'offered', shown: limits.shown },
     })
     .input(reviewOperations.list.input)
     .output(reviewOperations.list.output)

@@ -14,9 +14,6 @@ import { listInWords } from './words.js';
 
 export type ExecutionSummary = Outputs['executions']['list']['executions'][number];
 
-/** How many requests a page has. */
-const pageSize = '25';
-
 const filters = ['status', 'decided_by', 'person', 'role', 'provider', 'q', 'from', 'to'] as const;
 type Filter = Partial<Record<(typeof filters)[number], string>>;
 
@@ -31,8 +28,7 @@ function filterOf(view: View): Filter {
 
 /** Returns the address of requests; without a filter it is the list of those in progress. */
 function listAt(filter: Filter, cursor?: string): string {
-  const empty = Object.values(filter).every((value) => value === undefined || value === '');
-  return addressWith(at('requests'), { ...filter, ...(empty ? {} : { limit: pageSize }), cursor });
+  return addressWith(at('requests'), { ...filter, cursor });
 }
 
 /** Renders requests: the tab and the filters are in the address. `oversees`: the viewer sees those of everyone. */
@@ -98,7 +94,6 @@ function Filters({ filter, view }: { filter: Filter; view: View }): VNode {
     <form class="request-filters" action={at('requests')}>
       <Refused view={view} labels={labels} lead={texts.filtersPart.notApplied} />
       {decided_by !== undefined && <input type="hidden" name="decided_by" value={decided_by} />}
-      <input type="hidden" name="limit" value={pageSize} />
       <div class="toolbar">
         <SearchField name="q" value={q ?? ''} label={texts.executions.search} />
         <div>

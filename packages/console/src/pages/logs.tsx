@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { at } from '../paths.js';
 import { texts } from '../texts.js';
@@ -43,6 +44,7 @@ export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
           <FilterMoment view={view} name="until" label={labels.until} bound="end" />
         </Filters>
         {view.refused === undefined && <Found logs={logs} view={view} />}
+        {view.refused === undefined && <More shown={logs.length} filters={filters} view={view} />}
       </>
     ),
   };
@@ -53,6 +55,23 @@ function Export({ filters, view }: { filters: Readonly<Record<string, string>>; 
     <a class="button second" href={addressWith(to(view, 'logs', 'export'), filters)} download="belay-log.ndjson">
       {texts.logs.export}
     </a>
+  );
+}
+
+/** How many events a page can show, one after the other. */
+const steps = [100, limits.page];
+
+/** Renders the link to more events; nothing when all are shown. */
+function More(props: { shown: number; filters: Readonly<Record<string, string>>; view: View }): VNode | null {
+  const { shown, filters, view } = props;
+  const more = steps.find((step) => step > shown);
+  if (shown < Number(view.input.limit) || more === undefined) return null;
+  return (
+    <p class="after">
+      <a class="button second" href={addressWith(at('audit'), { ...filters, limit: String(more) })}>
+        {texts.logs.showMore(more)}
+      </a>
+    </p>
   );
 }
 

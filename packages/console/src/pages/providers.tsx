@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { at } from '../paths.js';
 import { texts } from '../texts.js';
@@ -58,29 +59,12 @@ export function providerPage(
         {roles !== undefined && (
           <section aria-labelledby="roles">
             <h2 id="roles">{texts.providers.rolesOfSystem}</h2>
-            {roles.length === 0 ? (
-              <p>{texts.providers.noRoles}</p>
-            ) : (
-              <div class="table">
-                <table class="stacks">
-                  <thead>
-                    <tr>
-                      <th scope="col">{texts.providers.name}</th>
-                      <th scope="col">{texts.providers.description}</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {roles.map((role) => (
-                      <tr key={role.arn}>
-                        <th scope="row">
-                          <code>{role.name}</code>
-                        </th>
-                        <td>{role.description}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+            {roles.length === 0 ? <p>{texts.providers.noRoles}</p> : <RoleTable roles={roles.slice(0, limits.shown)} />}
+            {roles.length > limits.shown && (
+              <details id="more-roles">
+                <summary>{texts.providers.moreRoles(roles.length - limits.shown)}</summary>
+                <RoleTable roles={roles.slice(limits.shown)} />
+              </details>
             )}
           </section>
         )}
@@ -92,6 +76,31 @@ export function providerPage(
       </>
     ),
   };
+}
+
+function RoleTable({ roles }: Pick<Outputs['providers']['roles'], 'roles'>): VNode {
+  return (
+    <div class="table">
+      <table class="stacks">
+        <thead>
+          <tr>
+            <th scope="col">{texts.providers.name}</th>
+            <th scope="col">{texts.providers.description}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {roles.map((role) => (
+            <tr key={role.arn}>
+              <th scope="row">
+                <code>{role.name}</code>
+              </th>
+              <td>{role.description}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 }
 
 function kindOf(provider: { provider: string; capabilities: string[] }, id: string): [string, string | VNode][] {

@@ -57,42 +57,54 @@ export function referencePage(document: OpenApiDocument, basePath: string): Page
           </ul>
         </nav>
         {tags.map(({ name, description }) => (
-          <section key={name} aria-labelledby={name}>
-            <h2 id={name}>{sentence(name)}</h2>
-            <p class="quiet">{description}</p>
-            <ul class="cards">
-              {operations
-                .filter(({ tag }) => tag === name)
-                .map((operation) => (
-                  <li key={`${operation.method} ${operation.path}`} class="card">
-                    <OperationCard operation={operation} />
-                  </li>
-                ))}
-            </ul>
-          </section>
+          <Section key={name} id={name} title={sentence(name)} lead={description}>
+            {operations
+              .filter(({ tag }) => tag === name)
+              .map((operation) => (
+                <li key={`${operation.method} ${operation.path}`} class="card">
+                  <OperationCard operation={operation} />
+                </li>
+              ))}
+          </Section>
         ))}
-        <section aria-labelledby="shapes">
-          <h2 id="shapes">{sentence(texts.reference.shapes)}</h2>
-          <p class="quiet">{texts.reference.shapesLead}</p>
-          <ul class="cards">
-            {shapes.map(([name, schema]) => (
-              <li key={name} class="card">
-                <h3 id={`${anchor}${name}`}>
-                  <code>{name}</code>
-                </h3>
-                {contentOf(schema) === undefined && formsOf(schema).length === 0 && (
-                  <p>
-                    <Type schema={schema} />
-                  </p>
-                )}
-                <Fields schema={schema} depth={0} />
-              </li>
-            ))}
-          </ul>
-        </section>
+        <Section id="shapes" title={sentence(texts.reference.shapes)} lead={texts.reference.shapesLead}>
+          {shapes.map(([name, schema]) => (
+            <li key={name} class="card">
+              <h3 id={`${anchor}${name}`}>
+                <code>{name}</code>
+              </h3>
+              {contentOf(schema) === undefined && formsOf(schema).length === 0 && (
+                <p>
+                  <Type schema={schema} />
+                </p>
+              )}
+              <Fields schema={schema} depth={0} />
+            </li>
+          ))}
+        </Section>
       </>
     ),
   };
+}
+
+/**
+ * Renders a part of the page, folded: all of them are fifty screens. A browser unfolds the part that a link leads into; the heading can
+ * be led to in every one.
+ */
+function Section(props: { id: string; title: string; lead: string | undefined; children: VNode[] }): VNode {
+  return (
+    <section aria-labelledby={props.id}>
+      <h2 id={props.id}>{props.title}</h2>
+      <p class="quiet">{props.lead}</p>
+      <details>
+        <summary>
+          {texts.reference.entries(props.children.length)}
+          <span class="hidden-text">: {props.title}</span>
+        </summary>
+        <ul class="cards">{props.children}</ul>
+      </details>
+    </section>
+  );
 }
 
 function OperationCard({ operation }: { operation: Operation }): VNode {

@@ -32,6 +32,8 @@ const mostRecent = 5;
 /** From so many roles on only the first `fewRoles` of each system are unfolded: 500 rows are a page of 23,000 pixels. */
 const manyRoles = 60;
 const fewRoles = 5;
+/** How many of the roles that a search found are unfolded. */
+const bestRoles = 30;
 /** From so many roles on a list of the systems stands beside them. */
 const manySystems = 4;
 
@@ -42,7 +44,7 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
   const groups = q === '' ? bySystem(all, around) : [{ id: 'found', title: texts.roles.found, roles: all }];
   const starred = q === '' ? starredOf(all, around) : [];
   const recent = q === '' ? recentOf(all, around) : [];
-  const few = q === '' && all.length > manyRoles ? fewRoles : all.length;
+  const few = q !== '' ? bestRoles : all.length > manyRoles ? fewRoles : all.length;
   const rows = (of: readonly RoleDetails[], system?: string) => (
     <ul class="rows">
       {of.map((role) => (
@@ -95,7 +97,11 @@ export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRol
                 {rows(group.roles.slice(0, few), 'type' in group ? group.system : undefined)}
                 {group.roles.length > few && (
                   <details id={`more-${group.id}`}>
-                    <summary>{texts.roles.moreOf(group.roles.length - few, group.title)}</summary>
+                    <summary>
+                      {'type' in group
+                        ? texts.roles.moreOf(group.roles.length - few, group.title)
+                        : texts.roles.moreFound(group.roles.length - few)}
+                    </summary>
                     {rows(group.roles.slice(few), 'type' in group ? group.system : undefined)}
                   </details>
                 )}

@@ -63,6 +63,7 @@ export const admin = {
   comparedWith: (version: Inserted) => `Compared with ${version}, from`,
   noChanges: 'Nothing changed',
   moreChanges: (length: Inserted) => `Only the first ${length} changes are shown.`,
+  notListed: 'The changes of this section are not listed.',
   key: 'Key',
   change: 'Change',
   changed: { added: 'added', removed: 'removed', changed: 'changed' },

@@ -7,6 +7,7 @@ export const logs = {
   empty: 'No matching events',
   oneEvent: '1 event',
   events: (length: Inserted) => `${length} events`,
+  showMore: (length: Inserted) => `Show up to ${length} events`,
   time: 'Time',
   event: 'Event',
   actor: 'Actor',

@@ -1,3 +1,5 @@
+import type { Inserted } from './inserted.js';
+
 export const providers = {
   authenticator: 'sign-in',
   authorizer: 'access',
@@ -8,6 +10,7 @@ export const providers = {
   empty: 'No systems that you can use',
   rolesOfSystem: 'Roles in this system',
   noRoles: 'No roles that can be granted',
+  moreRoles: (count: Inserted) => `${count} more roles`,
   name: 'Name',
   description: 'Description',
   requestableRoles: 'Roles you can request here',

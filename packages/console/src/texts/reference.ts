@@ -14,6 +14,7 @@ export const reference = {
   shapesLead: 'What bodies and responses consist of. A response can carry further fields: ignore what you do not know.',
   noAuthentication: ' (no authentication)',
   details: 'Parameters and responses',
+  entries: (count: Inserted) => `${count} entries`,
   parameters: 'Parameters',
   inThe: ' in the ',
   required: ', required',

@@ -49,6 +49,7 @@ export const roles = {
   select: (role: Inserted, system: Inserted) => `Select ${role} at ${system}`,
   requestSelected: 'Request selected roles',
   moreOf: (count: Inserted, system: Inserted) => `${count} more at ${system}`,
+  moreFound: (count: Inserted) => `${count} more matches`,
   upTo: (duration: Inserted) => `up to ${duration}`,
   nothingFound: (words: Inserted) => `No role matches “${words}”`,
   nothingFoundHint: 'Try other words, or describe in a sentence what you have to do.',

@@ -2,7 +2,7 @@ import type { ConfigurationChange, ConfigurationDiff, ConfigurationVersions } fr
 import { invalid, notFound } from '@belay/contract/errors';
 import type { PageOf } from '@belay/contract/paging';
 import { catalogs } from '@belay/db';
-import { desc, eq, lt, sql } from 'drizzle-orm';
+import { desc, eq, lt, type SQL, sql } from 'drizzle-orm';
 import { versionText } from '../configuration/catalog.js';
 import { compareEntries } from '../configuration/compare.js';
 import type { ActorStore, Store } from '../context.js';
@@ -49,7 +49,10 @@ export async function compareConfigurations(
   const wanted = input.from === undefined ? to.version - 1 : readVersion(input.from, 'from');
   // The first version has none before it.
   const from = input.from === undefined && wanted < 1 ? null : await find(ctx, wanted);
-  const changed = await readChanged(ctx, from?.version ?? 0, to.version);
+  const [changed, sections] = await Promise.all([
+    readChanged(ctx, from?.version ?? 0, to.version),
+    countChanged(ctx, from?.version ?? 0, to.version),
+  ]);
   const changes: ConfigurationChange[] = [];
   let truncated = changed.length > most.entries;
   for (const [index, { section, name, before, after }] of changed.slice(0, most.entries).entries()) {
@@ -62,7 +65,7 @@ export async function compareConfigurations(
       if (truncated && changes.length >= most.changes) break;
     }
   }
-  return { from: from && describe(from), to: describe(to), changes, truncated };
+  return { from: from && describe(from), to: describe(to), sections, changes, truncated };
 }
 
 function readVersion(text: string, path: string): number {
@@ -80,24 +83,38 @@ async function find(ctx: Store, version: number): Promise<Row> {
 /** An entry of a section that differs, or a whole section that has none; as text, and null when it is not there. */
 type Changed = { section: string; name: string | null; before: string | null; after: string | null };
 
-/** Compares the entries of two documents in the database, so that only those that differ are read. */
-async function readChanged(ctx: Store, from: number, to: number): Promise<Changed[]> {
+/** Returns the query of the entries that differ between two documents, compared in the database so that only these are read. */
+function changedBetween(from: number, to: number): SQL {
   const entries = (version: number) => sql`
     select section.key as section, entry.key as name, coalesce(entry.value, section.value) as value
     from ${catalogs}, jsonb_each(${catalogs.document}) section
     left join lateral jsonb_each(case jsonb_typeof(section.value) when 'object' then section.value end) entry on true
     where ${eq(catalogs.version, version)}`;
-  const rows = await ctx.db.execute<Changed>(sql`
+  return sql`
     with before as (${entries(from)}), after as (${entries(to)})
     select coalesce(before.section, after.section) as section, coalesce(before.name, after.name) as name,
-      before.value::text as before, after.value::text as after
+      before.value as before, after.value as after
     from before full join after
       on before.section = after.section and coalesce(before.name, '') = coalesce(after.name, '')
     where before.value is distinct from after.value
       -- A section without entries is no change of its own.
-      and coalesce(before.value, '{}') is distinct from coalesce(after.value, '{}')
+      and coalesce(before.value, '{}') is distinct from coalesce(after.value, '{}')`;
+}
+
+async function readChanged(ctx: Store, from: number, to: number): Promise<Changed[]> {
+  const rows = await ctx.db.execute<Changed>(sql`
+    select section, name, before::text, after::text from (${changedBetween(from, to)}) changed
     order by 1, 2 limit ${most.entries + 1}`);
   return [...rows];
+}
+
+/** Returns how many entries of each section differ, which reads the names of all of them and the values of none. */
+async function countChanged(ctx: Store, from: number, to: number): Promise<ConfigurationDiff['sections']> {
+  const rows = await ctx.db.execute<ConfigurationDiff['sections'][number]>(sql`
+    select section, count(*) filter (where before is null)::int as added, count(*) filter (where after is null)::int as removed,
+      count(*) filter (where before is not null and after is not null)::int as changed
+    from (${changedBetween(from, to)}) changed group by section order by section`);
+  return rows.map(({ section, added, removed, changed }) => ({ section, added, removed, changed }));
 }
 
 function parse(text: string | null): unknown {

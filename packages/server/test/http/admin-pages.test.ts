@@ -89,7 +89,7 @@ describe('the pages of administration', () => {
     const wrong = await visit('auditor', '/admin/logs?since=yesterday&role=%3Cb%3E');
     expect(wrong.status).toBe(400);
     expect(wrong.body).toMatch(
-      /role="alert".*<a href="#since">From<\/a>: must be a time, for example 2026-01-31T09:30/s,
+      /role="alert".*<a href="#since">From<\/a>: must be a day or a time, for example 2026-01-31 /s,
     );
     expect(wrong.body).toMatch(/<input id="since" name="since" aria-describedby="since-fault" aria-invalid="true"/);
     expect(wrong.body).toMatch(/<details class="fold" id="filters" open/);
@@ -99,6 +99,35 @@ describe('the pages of administration', () => {
 
     const reversed = await visit('auditor', '/admin/logs?since=2026-02-01T00%3A00&until=2026-01-01T00%3A00');
     expect(reversed.body).toContain('“From” is after “Until”');
+  });
+
+  it('list 25 entries at a time, with the next ones in the address, while programs get as many as before', async () => {
+    await world.database.sql`
+      insert into ledger (type, level, message, actor) select 'note.' || n, 'info', 'page ' || n, '{"system": "test"}' from generate_series(1, 60) n`;
+    const shown = (body: string) => [...body.matchAll(/page (\d+)<br/g)].map(([, number]) => Number(number));
+    const first = await visit('auditor', '/admin/logs');
+    expect(shown(first.body)).toEqual(Array.from({ length: 25 }, (_, index) => 60 - index));
+    const next = /<a [^>]*href="(\/admin\/logs\?cursor=[^"]+)"[^>]*rel="next"/.exec(first.body)?.[1] ?? '';
+    expect(shown((await visit('auditor', next)).body)).toEqual(Array.from({ length: 25 }, (_, index) => 35 - index));
+    expect(shown((await visit('auditor', '/admin/logs?limit=50')).body)).toHaveLength(50);
+    const program = await send(`${world.url}/api/v1/admin/logs`, {
+      headers: { authorization: `Bearer ${tokens.auditor}` },
+    });
+    expect((JSON.parse(program.body) as { logs: unknown[] }).logs.length).toBeGreaterThan(60);
+  });
+
+  it('fold the changes of the first version by section, and what is long', async () => {
+    const { body } = await visit('auditor', '/admin/configuration/1.0.1');
+    expect(body).toMatch(
+      /<details class="section" id="section-roles"><summary><code>roles<\/code> <span class="quiet">2 added/,
+    );
+    expect(body).not.toContain('class="section" open');
+    await world.database.sql`
+      insert into ledger (type, level, message, actor) values ('note', 'info', ${`begin ${'long '.repeat(400)}end`}, '{"system": "test"}')`;
+    const log = await visit('auditor', '/admin/logs');
+    expect(log.body).toMatch(
+      /<details class="long"><summary>begin (?:long ){38}…?[^<]{0,5}<\/summary>begin (?:long ){400}end<\/details>/,
+    );
   });
 
   it('stop a person with a reason, on a form of their own only', async () => {

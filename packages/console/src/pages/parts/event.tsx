@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { readable } from '../readable.js';
+import { Long } from './long.js';
 import { Moment } from './time.js';
 
 /** Renders the first cells of an entry of a log: when it happened, and what. */
@@ -10,7 +11,7 @@ export function EventCells({ entry }: { entry: { timestamp: string; message: str
         <Moment at={entry.timestamp} />
       </td>
       <td>
-        {readable(entry.message)}
+        <Long text={readable(entry.message)} />
         <br />
         <code class="quiet">{entry.type}</code>
       </td>
