@@ -362,7 +362,15 @@ export const boundaries = {
     why: 'a program hands its process over, and does nothing else',
   },
   'apps/cli': {
-    workspace: ['contract/closest', 'contract/csv', 'contract/durations', 'contract/printable', 'host', 'sdk'],
+    workspace: [
+      'contract/closest',
+      'contract/csv',
+      'contract/durations',
+      'contract/moments',
+      'contract/printable',
+      'host',
+      'sdk',
+    ],
     outside: [
       'commander',
       '@clack/prompts',

@@ -50,6 +50,39 @@ describe('belay admin', () => {
     expect((await run('bystander', 'export', '--csv', '--json')).code).toBe(2);
   });
 
+  it('exports from a day, a time or a duration ago, and writes nothing, not even the names of columns, when that is rejected', async () => {
+    const { sql } = world.database;
+    const entry = (at: string) =>
+      sql`insert into ledger (at, type, level, message, actor) values (${at}, 'dated', 'info', ${at}, '{"system": "test"}')`;
+    for (const at of [
+      '2026-03-09T23:59:59.999Z',
+      '2026-03-10T00:00:00Z',
+      '2026-03-11T12:00:30Z',
+      '2026-03-12T00:00:00Z',
+    ]) {
+      await entry(at);
+    }
+    const exported = async (...args: string[]) => {
+      const { stdout } = await run('bystander', 'export', '--type', 'dated', ...args, '--jq', '.message');
+      return stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => line.replaceAll('"', '').slice(5, 10));
+    };
+    expect(await exported('--since', '2026-03-10', '--until', '2026-03-11')).toEqual(['03-11', '03-10']);
+    expect(await exported('--since', '2026-03-11T12:00', '--until', '2026-03-11T12:00')).toEqual(['03-11']);
+    expect(await exported('--since', '1d')).toEqual([]);
+    for (const wrong of [
+      ['--since', 'yesterday'],
+      ['--user', 'x'.repeat(201)],
+    ]) {
+      expect(await run('bystander', 'export', '--csv', ...wrong)).toMatchObject({ code: 2, stdout: '' });
+    }
+    expect(await run('requester', 'export', '--csv')).toMatchObject({ code: 4, stdout: '' });
+    // Nothing matches: the names of the columns are the answer.
+    expect((await run('bystander', 'export', '--csv', '--type', 'none')).stdout).toMatch(/^"timestamp",.*\r?\n$/);
+  });
+
   it('names the requests that can still be granted access, and what a revocation needs', async () => {
     const client = createClient({ url: world.url, token: await world.token('requester', 'device') });
     const { output } = await client.elevation.request({ role: 'reader', reason: 'month end' });

@@ -2,20 +2,19 @@ import { z } from 'zod';
 import { elevation } from './elevation.js';
 import {
   approvalStatus,
-  day,
   done,
   duration,
   eventName,
   instant,
   json,
   leavesBehind,
+  moment,
   name,
   names,
   opaque,
   reason,
   someNames,
   stages,
-  time,
   verdict,
 } from './fields.js';
 import { limits } from './limits.js';
@@ -203,10 +202,6 @@ export const executionPhase = z.enum(['open', 'active', 'past']);
  */
 export type ExecutionPhase = z.infer<typeof executionPhase>;
 
-const timeOrDay = z.union([time, day], {
-  error: 'must be a day or a time, for example 2026-01-31 or 2026-01-31T09:30:00Z',
-});
-
 const executionFilter = {
   status: z
     .enum([...executionPhase.options, 'all', ...workflowStatus.options])
@@ -226,8 +221,8 @@ const executionFilter = {
   q: name
     .optional()
     .describe('Words in the reason, the role, a provider or the address, or the beginning of the identifier'),
-  from: timeOrDay.optional().describe('Requested at or after this time or day'),
-  to: timeOrDay.optional().describe('Requested at or before this time or day'),
+  from: moment.optional(),
+  to: moment.optional(),
 };
 /** Selects requests; without `status`, of every status. */
 export type ExecutionFilter = z.input<z.ZodObject<typeof executionFilter>>;

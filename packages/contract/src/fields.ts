@@ -31,16 +31,14 @@ const storableTime = 'must be in the years 1 to 9998';
 /** A time from outside. */
 export const time = z.iso.datetime({ offset: true }).refine(isStorableTime, storableTime);
 /** The moment that begins or ends the part of a list that is wanted, as a field of a browser or a program writes it. */
-export const moment = z.iso
-  .datetime({
-    offset: true,
-    local: true,
-    error: 'must be a time, for example 2026-01-31T09:30 or 2026-01-31T09:30:00+01:00',
+export const moment = z
+  .union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
+    error: 'must be a day or a time, for example 2026-01-31 or 2026-01-31T09:30:00Z',
   })
   .refine((given) => Number.isNaN(Date.parse(given)) || isStorableTime(given), storableTime)
-  .describe('Inclusive. Without an offset it is in UTC; without seconds it is the whole minute');
-/** A day from outside. */
-export const day = z.iso.date().refine(isStorableTime, storableTime);
+  .describe(
+    'Inclusive. Without an offset it is in UTC; without seconds it is the whole minute, without a time the whole day',
+  );
 export const leavesBehind = z
   .string()
   .nullable()

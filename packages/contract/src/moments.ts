@@ -1,10 +1,15 @@
+/** A day without a time. */
+const day = /^\d{4}-\d{2}-\d{2}$/;
+
 /** Returns the first millisecond of a moment that filters a list; without an offset it is in UTC. */
 export function startOfMoment(moment: string): Date {
-  return new Date(/(?:Z|[+-]\d{2}:\d{2})$/.test(moment) ? moment : `${moment}Z`);
+  const whole = day.test(moment) ? `${moment}T00:00` : moment;
+  return new Date(/(?:Z|[+-]\d{2}:\d{2})$/.test(whole) ? whole : `${whole}Z`);
 }
 
-/** Returns the last millisecond of a moment that filters a list: without seconds it is the whole minute. */
+/** Returns the last millisecond of a moment that filters a list: without seconds it is the whole minute, and without a time the whole day. */
 export function endOfMoment(moment: string): Date {
-  const start = startOfMoment(moment);
-  return /T\d{2}:\d{2}$/.test(moment) ? new Date(start.getTime() + 59_999) : start;
+  const start = startOfMoment(moment).getTime();
+  if (day.test(moment)) return new Date(start + 86_399_999);
+  return new Date(/T\d{2}:\d{2}$/.test(moment) ? start + 59_999 : start);
 }

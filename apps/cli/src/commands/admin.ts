@@ -4,6 +4,7 @@ import type { AccessFilter, AuditEntry, AuditFilter, BelayClient } from '@belay/
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
+import { momentForms, readMoment } from '../moment.js';
 import { nameRole } from '../output/render-request.js';
 
 interface Act {
@@ -72,7 +73,7 @@ export function addAdminReads(parent: Parent): void {
   addCommand<AuditFilter & { execution?: string; csv?: boolean }>(parent, {
     name: 'export',
     description: 'write the whole audit log, newest first, a line of JSON or of CSV each',
-    examples: ['admin export --role admin --since 2026-01-01T00:00:00Z', 'admin export --csv > audit.csv'],
+    examples: ['admin export --role admin --since 2026-11-01', 'admin export --csv --since 90d > audit.csv'],
     options: (command) =>
       command
         .option('--csv', 'write CSV with a line of names first, for a spreadsheet')
@@ -81,17 +82,24 @@ export function addAdminReads(parent: Parent): void {
         .option('--provider <id>', 'only at this system')
         .option('--type <event>', 'only this event')
         .option('--execution <id>', 'only of this request')
-        .option('--since <time>', 'not before this time')
-        .option('--until <time>', 'not after this time'),
-    run: async ({ options, output, connect, shell: { signal } }) => {
+        .option('--since <time>', `not before this: ${momentForms}`)
+        .option('--until <time>', 'not after this, in the same forms'),
+    run: async ({ options, output, connect, shell: { signal, clock } }) => {
+      const { user, role, provider, type, execution } = options;
+      const now = clock();
+      const since = readMoment(options.since, { option: '--since', now, bound: 'start' });
+      const until = readMoment(options.until, { option: '--until', now, bound: 'end' });
       const { client } = await connect();
-      const { user, role, provider, type, execution, since, until } = options;
       const execution_id = execution && (await findRequest(client, execution, signal));
       const given = { user, role, provider, type, execution_id, since, until };
       const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
       if (options.csv && output.json) throw usage('name --csv or a format of JSON, not both');
+      const entries = client.admin.exportLogs(filter, { signal });
+      // Nothing is written before the server has responded, so that a file is no export that was rejected.
+      let next = await entries.next();
       if (options.csv) output.event(auditColumns, () => toCsv(auditColumns));
-      for await (const entry of client.admin.exportLogs(filter, { signal })) {
+      for (; next.done !== true; next = await entries.next()) {
+        const entry = next.value;
         output.event(entry, () => (options.csv ? toCsv(cellsOf(entry)) : printable(JSON.stringify(entry))));
       }
       return undefined;

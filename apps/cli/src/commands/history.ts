@@ -1,6 +1,7 @@
 import type { ExecutionFilter } from '@belay/sdk';
 import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
+import { momentForms, readMoment } from '../moment.js';
 import { describeState } from '../output/render-request.js';
 
 interface Options extends Omit<ExecutionFilter, 'decided_by' | 'q'> {
@@ -31,13 +32,14 @@ export function addHistory(parent: Parent): void {
         .option('--role <role>', 'only this role')
         .option('--provider <provider>', 'only this provider')
         .option('--search <words>', 'words in the reason, the role, a provider or the address')
-        .option('--from <time>', 'requested at or after this day or time, for example 2026-11-01')
-        .option('--to <time>', 'requested at or before this day or time')
+        .option('--from <time>', `not requested before this: ${momentForms}`)
+        .option('--to <time>', 'not requested after this, in the same forms')
         .option('--limit <number>', 'how many to list', '30')
         .option('--cursor <cursor>', 'go on after an earlier list, which ended with this'),
-    run: async ({ options, output, connect, shell: { signal } }) => {
+    run: async ({ options, output, connect, shell: { signal, clock } }) => {
+      const filter = filterOf(options, clock());
       const { client } = await connect();
-      const list = await client.executions.list({ ...filterOf(options), signal });
+      const list = await client.executions.list({ ...filter, signal });
       const ids = output.ids(list.executions.map(({ workflow_id }) => workflow_id));
       output.result(list, () =>
         output.table(
@@ -61,8 +63,10 @@ export function addHistory(parent: Parent): void {
   });
 }
 
-function filterOf(options: Options) {
-  const { status, decided, person, role, provider, search, from, to, cursor } = options;
+function filterOf(options: Options, now: Date) {
+  const { status, decided, person, role, provider, search, cursor } = options;
+  const from = readMoment(options.from, { option: '--from', now, bound: 'start' });
+  const to = readMoment(options.to, { option: '--to', now, bound: 'end' });
   const limit = Number(options.limit);
   if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500');
   return {

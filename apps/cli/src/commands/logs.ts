@@ -3,8 +3,8 @@ import type { BelayErrorCode, LogEntry, LogFilter, LogLevel } from '@belay/sdk';
 import { Option } from 'commander';
 import { usage } from '../cli-error.js';
 import { addCommand, type Invocation, type Parent } from '../command.js';
-import { readDuration } from '../duration.js';
 import { findRequest } from '../find-request.js';
+import { momentForms, readMoment } from '../moment.js';
 import type { Output } from '../output/output.js';
 
 interface Options {
@@ -27,22 +27,12 @@ const overlap = 10_000;
 /** Errors that pass, for example during a server restart: a followed log continues after them. */
 const passing = new Set<BelayErrorCode>(['network', 'unavailable', 'too_many_requests']);
 
-/** Parses an instant: ISO 8601, or a duration before now. */
-function readInstant(option: string, text: string | undefined, now: Date): string | undefined {
-  if (text === undefined) return undefined;
-  const ago = readDuration(text);
-  const at = ago === undefined ? Date.parse(text) : now.getTime() - ago;
-  if (Number.isNaN(at))
-    throw usage(`${option} must be a time, for example 2026-01-31T12:00:00Z, or a duration before now, for example 2h`);
-  return new Date(at).toISOString();
-}
-
 function readFilter(options: Options, now: Date): LogFilter & { limit: number } {
   const limit = Number(options.limit);
   if (!/^\d+$/.test(options.limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500');
   const { level, provider, user, execution, type } = options;
-  const since = readInstant('--since', options.since, now);
-  const until = readInstant('--until', options.until, now);
+  const since = readMoment(options.since, { option: '--since', now, bound: 'start' });
+  const until = readMoment(options.until, { option: '--until', now, bound: 'end' });
   if (until !== undefined && options.follow === true) throw usage('--until cannot be used with --follow');
   return {
     limit,
@@ -86,8 +76,8 @@ export function addLogs(parent: Parent): void {
         .option('--user <email>', 'show only events about this person')
         .option('--execution <id>', 'show only events about this request')
         .option('--type <type>', 'show only events of this type, for example approval.decided')
-        .option('--since <instant>', 'the earliest time: ISO 8601, or a duration before now, for example 2h')
-        .option('--until <instant>', 'the latest time, in the same forms')
+        .option('--since <time>', `not before this: ${momentForms}`)
+        .option('--until <time>', 'not after this, in the same forms')
         .option('--limit <count>', 'show only this many of the newest events, at most 500', '50')
         .option('--follow', 'keep running and show new events, until Ctrl-C'),
     run: async (invocation) => {

@@ -1,8 +1,7 @@
 import { printable } from '@belay/contract/printable';
-import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
-import { readDuration } from '../duration.js';
 import { exitCodes } from '../exit-codes.js';
+import { momentForms, readMoment } from '../moment.js';
 import type { ConfigurationPlan } from '../shell.js';
 
 /** Declares the command `belay plan`, which says what a change of the configuration does to people. */
@@ -16,12 +15,10 @@ export function addPlan(parent: Parent): void {
     options: (command) =>
       command
         .requiredOption('--against <path>', 'the configuration before the change')
-        .option('--since <duration>', "also by the requests of that time, from this installation's database"),
+        .option('--since <time>', `also by requests since then, from this installation's database: ${momentForms}`),
     run: async ({ args: [path = ''], options: { against, since }, output, shell }) => {
-      const period = since === undefined ? undefined : readDuration(since);
-      if (since !== undefined && period === undefined) throw usage(`--since: "${since}" is not a duration, e.g. 90d`);
-      const from = period === undefined ? undefined : new Date(shell.clock().getTime() - period);
-      const plan = await shell.operator.plan(path, against, from);
+      const from = readMoment(since, { option: '--since', now: shell.clock(), bound: 'start' });
+      const plan = await shell.operator.plan(path, against, from === undefined ? undefined : new Date(from));
       output.result(plan, () => describePlan(plan));
       if (!plan.ok) return exitCodes.failed;
       return isEmpty(plan) ? exitCodes.ok : exitCodes.changes;

@@ -1,6 +1,7 @@
 import { foldAddress } from '@belay/contract/address';
 import { invalid } from '@belay/contract/errors';
 import { type ExecutionFilter, executionPhase, runningStatus, workflowStatus } from '@belay/contract/executions';
+import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import { approvals, decisions, executions, users } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { ActorStore, UserActor } from '../context.js';
@@ -110,8 +111,8 @@ async function selectRequests(
   const bounds = [
     isOwner,
     isCurrent(filter.status) && isNotPastOf(owners),
-    filter.from === undefined ? undefined : sql`e.created_at >= ${startOf(filter.from)}`,
-    filter.to === undefined ? undefined : sql`e.created_at < ${endOf(filter.to)}`,
+    filter.from === undefined ? undefined : sql`e.created_at >= ${timeOf(startOfMoment(filter.from))}`,
+    filter.to === undefined ? undefined : sql`e.created_at <= ${timeOf(endOfMoment(filter.to))}`,
   ].filter((bound): bound is SQL => typeof bound === 'object');
   const rows = sql`select ${columns}, e.created_at as at, e.id as place from ${executions} e
     ${bounds.length === 0 ? sql`` : sql`where ${sql.join(bounds, sql` and `)}`}`;
@@ -166,8 +167,8 @@ function conditionsOf({ status, role, provider, q, decided_by, from, to }: Execu
     exact !== undefined && sql`e.status = ${exact}`,
     q !== undefined && has(q.trim()),
     // The list of decisions is in the order of its own times.
-    decided_by !== undefined && from !== undefined && sql`e.created_at >= ${startOf(from)}`,
-    decided_by !== undefined && to !== undefined && sql`e.created_at < ${endOf(to)}`,
+    decided_by !== undefined && from !== undefined && sql`e.created_at >= ${timeOf(startOfMoment(from))}`,
+    decided_by !== undefined && to !== undefined && sql`e.created_at <= ${timeOf(endOfMoment(to))}`,
     // Last, because it reads other rows.
     phase !== undefined && sql`${phaseOf} = ${phase}`,
   ].filter((condition) => condition !== false);
@@ -188,14 +189,6 @@ function has(words: string): SQL {
   )})`;
 }
 
-const oneDay = 86_400_000;
-
-function startOf(time: string): SQL {
-  return sql`${new Date(time).toISOString()}::timestamptz`;
-}
-
-/** Returns the time before which a request was made: a day counts to its end, a time with its own millisecond. */
-function endOf(time: string): SQL {
-  const end = new Date(time).getTime() + (time.includes('T') ? 1 : oneDay);
-  return sql`${new Date(end).toISOString()}::timestamptz`;
+function timeOf(moment: Date): SQL {
+  return sql`${moment.toISOString()}::timestamptz`;
 }

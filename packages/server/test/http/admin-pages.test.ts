@@ -97,6 +97,10 @@ describe('the pages of administration', () => {
     expect(wrong.body).not.toContain('No events match');
     expect((await visit('plain', '/admin/logs?since=yesterday')).body).not.toContain('id="since"');
 
+    const day = await visit('auditor', '/admin/logs?since=2026-01-31&until=2026-01-31');
+    expect(day.body).toMatch(/<input[^>]*name="since"[^>]*value="2026-01-31T00:00"/);
+    expect(day.body).toMatch(/<input[^>]*name="until"[^>]*value="2026-01-31T23:59"/);
+
     const reversed = await visit('auditor', '/admin/logs?since=2026-02-01T00%3A00&until=2026-01-01T00%3A00');
     expect(reversed.body).toContain('“From” is after “Until”');
   });

@@ -1,3 +1,4 @@
+import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import type { ComponentChildren, VNode } from 'preact';
 import { texts } from '../../texts.js';
 import type { View } from '../view.js';
@@ -146,15 +147,21 @@ export function FilterMoment({ view, name, label, bound }: FilterProps & { bound
         </>
       }
       control={(ties) => (
-        <input {...ties} type="datetime-local" value={inUtc(sent(view, name))} data-utc={bound} autocomplete="off" />
+        <input
+          {...ties}
+          type="datetime-local"
+          value={inUtc(sent(view, name), bound)}
+          data-utc={bound}
+          autocomplete="off"
+        />
       )}
     />
   );
 }
 
 /** Returns a moment in UTC as a field of a browser takes it; seconds only where they are not those of a whole minute. */
-function inUtc(given: string): string {
-  const moment = new Date(/T.*(?:Z|[+-]\d{2}:\d{2})$/.test(given) ? given : `${given}Z`);
+function inUtc(given: string, bound: 'start' | 'end'): string {
+  const moment = bound === 'start' ? startOfMoment(given) : endOfMoment(given);
   if (Number.isNaN(moment.getTime())) return '';
   const text = moment.toISOString();
   return /:(?:00\.000|59\.999)Z$/.test(text) ? text.slice(0, 16) : text.slice(0, 19);
@@ -162,6 +169,6 @@ function inUtc(given: string): string {
 
 /** Returns whether the moment that begins a list is after the one that ends it, so that nothing can match. */
 export function isReversed(view: View, from: string, until: string): boolean {
-  const [start, end] = [inUtc(sent(view, from)), inUtc(sent(view, until))];
+  const [start, end] = [inUtc(sent(view, from), 'start'), inUtc(sent(view, until), 'end')];
   return start !== '' && end !== '' && start > end;
 }
