@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findFaults } from './support/axe.js';
 import { hasChromium, launchChromium } from './support/chromium.js';
-import { type Company, emergencyRole, openCompany } from './support/company.js';
+import { type Company, emergencyRole, openCompany, shownRole } from './support/company.js';
 import { picture } from './support/pictures.js';
 
 const here = hasChromium();
@@ -40,6 +40,7 @@ const pages = (): [name: string, who: Who, path: string][] => {
     ['roles-found', 'requester', '/roles?q=ledger+okta'],
     ['role', 'requester', '/roles/okta-ledger-read'],
     ['emergency-role', 'requester', `/roles/${emergencyRole}`],
+    ['shown-role', 'requester', `/roles/${shownRole}`],
     ['emergency', 'requester', `/requests/${emergency}`],
     ['emergency-inbox', 'approver', '/inbox?requester=ada.lovelace@example.test'],
     ['inbox', 'approver', '/inbox'],
@@ -182,29 +183,27 @@ describe.runIf(here)('every page with 500 roles, 200 requests that wait and 10,0
     await page.context().close();
   });
 
-  // How long a page takes depends on the machine, so it is printed: 300 ms is the aim.
-  it('is made, and says how long that takes', async () => {
+  // How long a page takes depends on what else the machine does, so that is printed; the work of this process for it is held.
+  it('is made with less than 300 ms of work, and says how long that takes', async () => {
     const visit = async (who: Who, path: string) => {
-      const begun = performance.now();
+      const [begun, before] = [performance.now(), process.cpuUsage()];
       const { status } = await send(`${company.world.url}${path}`, {
         headers: { cookie: `belay=${company[who]}`, accept: 'text/html' },
       });
-      return { status, took: performance.now() - begun };
+      const { user, system } = process.cpuUsage(before);
+      return { status, took: performance.now() - begun, worked: (user + system) / 1_000 };
     };
+    const median = (all: number[]) => [...all].sort((one, other) => one - other)[Math.floor(all.length / 2)] ?? 0;
     const failed: string[] = [];
     for (const [name, who, path] of pages()) {
-      // In turns with an answer that costs nothing: the best of five, because other work on the machine is not counted.
-      const times: number[] = [];
-      const empty: number[] = [];
-      for (let turn = 0; turn < 5; turn++) {
-        const { status, took } = await visit(who, path);
-        times.push(took);
-        if (status >= 500) failed.push(`${path}: ${status}`);
-        empty.push((await visit(who, '/api/v1/ready')).took);
-      }
-      const [best, base] = [Math.min(...times), Math.min(...empty)];
-      console.info(`${name}: ${best.toFixed(0)} ms (nothing: ${base.toFixed(0)} ms)`);
+      const visits: Awaited<ReturnType<typeof visit>>[] = [];
+      for (let turn = 0; turn < 20; turn++) visits.push(await visit(who, path));
+      const took = median(visits.map((one) => one.took));
+      const worked = median(visits.map((one) => one.worked));
+      if (visits.some(({ status }) => status >= 500)) failed.push(`${path} fails`);
+      if (worked > 300) failed.push(`${path} takes ${worked.toFixed(0)} ms of work`);
+      console.info(`${name}: ${took.toFixed(0)} ms, ${worked.toFixed(0)} ms of it work`);
     }
     expect(failed).toEqual([]);
-  });
+  }, 180_000);
 });

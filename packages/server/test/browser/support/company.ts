@@ -104,6 +104,19 @@ const emergency = {
   },
 };
 
+/** A role that the people here may see and not request. */
+export const shownRole = 'aws-production-billing';
+const shown = {
+  [shownRole]: {
+    description: 'Read the bills of AWS production',
+    providers: ['aws-production'],
+    inherits: ['aws-production:read'],
+    workflows: ['approve-and-grant'],
+    permissions: { groups: ['finance'] },
+    discoverable: true,
+  },
+};
+
 /** Returns the providers of these roles. */
 export const manySystems = Object.fromEntries(
   Object.entries(systems).map(([id, name]) => [id, { name, provider: 'memory' }]),
@@ -149,7 +162,7 @@ export async function openCompany(): Promise<Company> {
       access: { administrators: { groups: ['operators'] }, auditors: { users: ['bo@example.test'] } },
       providers: { ...document.providers, ...manySystems, 'company-chat': chat.provider },
       messages: { channels: ['company-chat'] },
-      roles: { ...document.roles, ...manyRoles(), ...emergency },
+      roles: { ...document.roles, ...manyRoles(), ...emergency, ...shown },
     }),
   });
   const { requester, requests } = await fill(world);
