@@ -22,7 +22,7 @@ export interface RestMeta {
   redirect?: { status: 302 | 303 | 307; always: boolean };
   /** Other representations than JSON, the first being what a client gets that has no preference. */
   html?: 'preferred' | 'offered';
-  /** A list that has a `limit`: a browser that names none gets so many items, because a page of all is too long to read. */
+  /** A list that has a `limit`: how many items a browser gets whose address has no limit, because a page of all is too long to read. */
   shown?: number;
   /** Returns numbers, which a scraper can read as text. Those in `counters` never fall while the process runs. */
   metrics?: { counters: readonly string[] };
