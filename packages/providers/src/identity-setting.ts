@@ -31,3 +31,26 @@ export function addressTable<T extends z.ZodType>(account: T) {
     }
   });
 }
+
+/**
+ * Returns the one address that the table of an `identity` setting has for an account; undefined for an account that has none or
+ * several (no guess), and for a setting without a table.
+ */
+export function addressInTable(setting: unknown, isAccount: (listed: string) => boolean): string | undefined {
+  const isTable = typeof setting === 'object' && setting !== null && 'table' in setting;
+  const { table } = isTable ? (setting as { table: Readonly<Record<string, string>> }) : { table: {} };
+  const found = Object.entries(table).flatMap(([address, account]) => (isAccount(account) ? [address] : []));
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/**
+ * Returns the addresses of which a template with `{email}` or `{username}` (the part before the @) can make an account's name, in the
+ * domains that count for `{username}`.
+ */
+export function addressesBehind(name: string, template: string, domains: readonly string[] = []): string[] {
+  const [before = '', after = ''] = template.split(/\{email\}|\{username\}/);
+  if (!name.startsWith(before) || !name.endsWith(after)) return [];
+  const middle = name.slice(before.length, name.length - after.length);
+  const ends = template.includes('{email}') ? [''] : domains.map((domain) => `@${domain}`);
+  return ends.map((end) => `${middle}${end}`).filter((address) => foldAddress(address) !== undefined);
+}

@@ -1,4 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
+import { addressInTable } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import type { Api, User } from './api.js';
 import type { EntraConfig } from './config.js';
@@ -7,6 +8,8 @@ import { equal, isGuid, isName } from './names.js';
 /** Maps people to accounts of Entra, who are called by their user principal names. */
 export function createIdentities(config: EntraConfig, api: Api): Identities {
   const { identity, email_domains: domains } = config;
+  const isListed = (user: User) => (name: string) => name.toLowerCase() === user.userPrincipalName.toLowerCase();
+  const present = (user: User) => describe(user, addressInTable(identity, isListed(user)));
   const isUsable = (user: User) => faultOfUser(user, config.allow_guests) === undefined;
 
   /** Two accounts with one address are no guess, even where only one of them can be used. */
@@ -70,8 +73,9 @@ export function createIdentities(config: EntraConfig, api: Api): Identities {
   };
 }
 
-function present({ userPrincipalName, displayName, mail }: User): ProviderIdentity {
-  return { id: userPrincipalName, name: displayName || userPrincipalName, email: mail || userPrincipalName };
+/** Where the configuration has a table, the address in it is the person's: Entra may know another one, or none. */
+function describe({ userPrincipalName: id, displayName, mail }: User, listed: string | undefined): ProviderIdentity {
+  return { id, name: displayName || id, email: listed ?? (mail || id) };
 }
 
 /** Returns the account with this user principal name, or null. */

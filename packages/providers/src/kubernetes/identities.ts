@@ -1,4 +1,5 @@
 import { foldAddress, isInDomains, isSameAddress } from '@belay/contract/address';
+import { addressesBehind } from '../identity-setting.js';
 import type { Identities, ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import type { KubernetesConfig } from './config.js';
@@ -23,13 +24,8 @@ export function createIdentities(config: KubernetesConfig): Identities {
 
   /** Returns the identity that the template makes, from the user that it made. */
   function made(id: string): ProviderIdentity | null {
-    const [before = '', after = ''] = config.username_template.split(/\{email\}|\{username\}/);
-    if (!id.startsWith(before) || !id.endsWith(after)) return null;
-    const middle = id.slice(before.length, id.length - after.length);
-    const domains = config.username_template.includes('{email}')
-      ? ['']
-      : (config.email_domains ?? []).map((one) => `@${one}`);
-    const found = domains.map((domain) => userOf(`${middle}${domain}`)).filter((one) => one?.id === id);
+    const addresses = addressesBehind(id, config.username_template, config.email_domains);
+    const found = addresses.map(userOf).filter((one) => one?.id === id);
     return found.length === 1 ? (found[0] ?? null) : null;
   }
 

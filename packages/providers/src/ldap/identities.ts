@@ -1,4 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
+import { addressInTable } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import { dialectOf, type LdapConfig } from './config.js';
 import type { Condition, Directory, Entry, Session } from './session.js';
@@ -8,10 +9,13 @@ import { findPerson } from './subject.js';
 export function createIdentities(config: LdapConfig, directory: Directory): Identities {
   const { login, people } = dialectOf(config);
   const attributes = [login, config.email_attribute, 'displayName', 'cn'];
+  const isListed = (entry: Entry) => (name: string) =>
+    entry.texts(login).some((one) => one.toLowerCase() === name.toLowerCase());
   const toIdentity = (entry: Entry): ProviderIdentity => ({
     id: entry.dn,
     name: entry.texts('displayName')[0] ?? entry.texts('cn')[0] ?? entry.dn,
-    email: entry.texts(config.email_attribute)[0] ?? '',
+    // Where the configuration has a table, the address in it is the person's: the directory may know another one, or none.
+    email: addressInTable(config.identity, isListed(entry)) ?? entry.texts(config.email_attribute)[0] ?? '',
   });
   const read = (session: Session, condition: Condition, most: number) =>
     session.find(config.people_base, { all: [{ filter: people }, condition] }, attributes, most);

@@ -1,4 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
+import { addressesBehind, addressInTable } from '../identity-setting.js';
 import { type Identities, mostListed, type ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import { type Account, accountOf, identityOf } from './accounts.js';
@@ -7,11 +8,9 @@ import type { Database, Statements } from './database.js';
 
 /** Lists the accounts of the server as identities, `user@host`, without the connector's own. */
 export function createIdentities(config: MysqlConfig, database: Database): Identities {
-  const emails = Object.entries(config.users);
   const toIdentity = (account: Account): ProviderIdentity => {
     const id = identityOf(account);
-    const listed = emails.filter(([, name]) => name === id || name === account.user);
-    return { id, name: account.user, email: listed.length === 1 ? (listed[0]?.[0] ?? id) : id };
+    return { id, name: account.user, email: addressOf(config, account) ?? id };
   };
   const readAll = async (signal: AbortSignal) =>
     (await database.use(signal, readAccounts)).filter((one) => accountOf(identityOf(one))).map(toIdentity);
@@ -32,6 +31,16 @@ export function createIdentities(config: MysqlConfig, database: Database): Ident
       return account && found.length === 1 ? { ...toIdentity(account), email } : null;
     },
   };
+}
+
+/** Returns the address of the person whose account it is by the configuration; undefined for none or several. */
+function addressOf(config: MysqlConfig, account: Account): string | undefined {
+  const isTheirs = (name: string | undefined) => name === account.user || name === identityOf(account);
+  const listed = addressInTable({ table: config.users }, isTheirs);
+  if (listed !== undefined) return listed;
+  const made = addressesBehind(account.user, config.username_template, config.email_domains);
+  const [address, ...others] = made.filter((one) => isTheirs(nameOf(config, one)));
+  return others.length === 0 ? address : undefined;
 }
 
 /** Returns the name of a person's account by the configuration; undefined for an address that does not count. */

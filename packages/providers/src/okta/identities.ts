@@ -1,4 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
+import { addressInTable } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import { type Api, condition, type User } from './api.js';
 import type { OktaConfig } from './config.js';
@@ -7,6 +8,8 @@ import { findOne, findUser } from './subject.js';
 
 /** Maps people to users of Okta, who are called by their login. */
 export function createIdentities({ identity, email_domains: domains }: OktaConfig, api: Api): Identities {
+  const isListed = (user: User) => (login: string) => login.toLowerCase() === user.profile.login.toLowerCase();
+  const present = (user: User) => describe(user, addressInTable(identity, isListed(user)));
   const byEmail = (email: string, signal: AbortSignal) =>
     findOne(api, 'profile.email', email, (user) => isSameAddress(user.profile.email ?? '', email), signal);
 
@@ -61,7 +64,9 @@ export function createIdentities({ identity, email_domains: domains }: OktaConfi
   };
 }
 
-function present({ profile: { login, email, firstName, lastName } }: User): ProviderIdentity {
+/** Where the configuration has a table, the address in it is the person's: Okta may know another one. */
+function describe({ profile }: User, listed: string | undefined): ProviderIdentity {
+  const { login, email, firstName, lastName } = profile;
   const name = [firstName, lastName].filter(Boolean).join(' ');
-  return { id: login, name: name === '' ? login : name, email: email ?? '' };
+  return { id: login, name: name === '' ? login : name, email: listed ?? email ?? '' };
 }

@@ -1,4 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
+import { addressesBehind, addressInTable } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import { isPossibleName, type PostgresConfig } from './config.js';
@@ -6,8 +7,8 @@ import type { Database } from './database.js';
 
 /** Lists the login roles of the server as identities, without the connector's own user. */
 export function createIdentities(config: PostgresConfig, database: Database): Identities {
-  const emails = emailsByRole(config);
-  const toIdentity = (role: string): ProviderIdentity => ({ id: role, name: role, email: emails.get(role) ?? role });
+  const addressOf = addressesOf(config);
+  const toIdentity = (role: string): ProviderIdentity => ({ id: role, name: role, email: addressOf(role) ?? role });
   const readAll = (signal: AbortSignal) =>
     database.transaction(signal, async (sql) => {
       const rows = await sql<{ name: string }[]>`
@@ -48,15 +49,14 @@ function roleOf(config: PostgresConfig, person: Person): string | undefined {
   return isInDomains(email, config.email_domains ?? []) ? email.split('@')[0] : undefined;
 }
 
-/** The table in reverse; a role with two addresses belongs to no single person and is left out. */
-function emailsByRole(config: PostgresConfig): Map<string, string> {
-  const emails = new Map<string, string>();
-  if (typeof config.identity !== 'object') return emails;
-  const shared = new Set<string>();
-  for (const [email, role] of Object.entries(config.identity.table)) {
-    if (emails.has(role)) shared.add(role);
-    emails.set(role, email);
+/** Returns what tells the address of a login role by the `identity` setting: undefined for a role of no person, or of several. */
+function addressesOf({ identity, email_domains: domains }: PostgresConfig): (role: string) => string | undefined {
+  if (typeof identity !== 'object') {
+    const template = identity === 'email' ? '{email}' : '{username}';
+    return (role) => {
+      const [address, ...others] = addressesBehind(role, template, domains);
+      return others.length === 0 ? address : undefined;
+    };
   }
-  for (const role of shared) emails.delete(role);
-  return emails;
+  return (role) => addressInTable(identity, (listed) => listed === role);
 }

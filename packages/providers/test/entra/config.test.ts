@@ -136,6 +136,7 @@ describe('a tenant of Entra', () => {
     expect(await find(byLogin, login(user.id, 'other'))).toBeUndefined();
     const table = { identity: { table: { 'l@example.com': 'LIN@corp.example' } } };
     expect(await find(table, person('l@example.com'))).toBe('lin@corp.example');
+    expect((await (await identities(table)).get('lin@corp.example', calm()))?.email).toBe('l@example.com');
   });
 
   it('gets, searches and lists accounts, a thousand at most', async () => {

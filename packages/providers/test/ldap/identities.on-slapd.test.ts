@@ -34,6 +34,7 @@ it('finds the one entry of a person by e-mail address, by login, or by a table, 
   const byTable = { identity: { table: { 'r.ray@example.test': 'rita' } } };
   expect(await find('r.ray@example.test', byTable)).toEqual({ ...rita, email: 'r.ray@example.test' });
   expect(await find('rita@example.test', byTable)).toBeNull();
+  expect((await (await open(byTable)).get(rita.id, signal()))?.email).toBe('r.ray@example.test');
 });
 
 it('gets an identity by its distinguished name, below the base only', async () => {

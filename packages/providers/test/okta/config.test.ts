@@ -83,9 +83,11 @@ describe('the users of okta', () => {
   });
 
   it('finds a person by the table, and by the sign-in that they have linked', async () => {
-    expect(await find({ identity: { table: { 'r@example.com': 'RITA.admin' } } }, person('r@example.com'))).toBe(
-      'rita.admin',
-    );
+    const byTable = { identity: { table: { 'r@example.com': 'RITA.admin' } } };
+    expect(await find(byTable, person('r@example.com'))).toBe('rita.admin');
+    const { get } = await identities(byTable);
+    const addresses = [await get('rita.admin', calm()), await get('rita', calm())].map((found) => found?.email);
+    expect(addresses).toEqual(['r@example.com', 'rita@example.com']);
     const byLogin = { identity: { login: ['sso'] } };
     expect((await identities(byLogin)).byLogin).toBe(true);
     expect((await identities()).byLogin).toBeUndefined();

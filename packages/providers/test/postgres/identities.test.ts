@@ -60,6 +60,11 @@ describe('the postgres identities', () => {
     expect((await byTable.find(person('ana@example.test'), calm()))?.id).toBe(user.name);
     expect(await byTable.find(person(`${user.name}@example.test`), calm())).toBeNull();
     expect(await byTable.list(calm())).toContainEqual({ id: user.name, name: user.name, email: 'Ana@Example.test' });
+    const byName = { id: user.name, name: user.name, email: `${user.name}@example.test` };
+    expect(await identitiesOf({}).get(user.name, calm())).toEqual(byName);
+    // With two domains it may be either person's.
+    const several = identitiesOf({ email_domains: ['example.test', 'example.org'] });
+    expect((await several.get(user.name, calm()))?.email).toBe(user.name);
     const byEmail = identitiesOf({ identity: 'email' });
     expect(await byEmail.find(person(`${user.name}@example.test`), calm())).toBeNull();
   });
