@@ -33,7 +33,8 @@ import {
 
 /** Attacks by those who hold access, or for whom a colleague requested it, and who want to keep it. */
 
-const withoutHold = { fleeting: [{ grant: { call: 'access.grant' } }] };
+const grant = { grant: { call: 'access.grant' } };
+const withoutHold = { fleeting: [grant], later: [{ pause: { wait: 'PT1H' } }, grant] };
 const catalog = (role: object = {}) => ({
   ...catalogWith(withoutHold, {
     max_duration: 'PT2H',
@@ -91,6 +92,27 @@ describe('access that a colleague requested for an identity with a name of its o
     await stopUser(olga, { user: mallory, reason: 'has left' });
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'conflict' });
     await house.work();
+    expect([holds('U-42'), await statusOf(ada, id)]).toEqual([false, 'terminated']);
+  });
+});
+
+describe('access that was requested by id and that no approver was shown', () => {
+  beforeEach(() => {
+    const known = cast.house.provider.options.people?.find(({ email }) => email === mallory);
+    if (known) known.id = 'U-42';
+  });
+
+  it.each([
+    ['the person is stopped', () => stopUser(olga, { user: mallory, reason: 'has left' })],
+    [
+      'an administrator ends the requests for the person',
+      () => revokeAccess(olga, { user: mallory, reason: 'an incident', end_requests: true }),
+    ],
+  ])('is not granted later when %s while it waits', async (_, end) => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'later', identities: ['U-42'] });
+    await end();
+    await house.pass(61 * minute);
     expect([holds('U-42'), await statusOf(ada, id)]).toEqual([false, 'terminated']);
   });
 });

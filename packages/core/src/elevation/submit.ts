@@ -20,6 +20,7 @@ import {
 } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
+import { comparableEmail } from '../access/rows.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
@@ -71,21 +72,31 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
     if (!ctx.catalog.client(id)?.authorizer) throw new AccessError('unavailable', `The provider "${id}" is not ready`);
   }
   await checkAuthenticator(ctx, user, role, terms);
-  await refuseEarly(ctx, { input, workflow: workflow.name }, submission.extends?.check);
-  return start(ctx, user, { catalog, workflow, input, request, extendsId: submission.extends?.id });
+  const planned = await refuseEarly(ctx, { input, workflow: workflow.name }, submission.extends?.check);
+  const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(planned) };
+  return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id });
 }
 
-/** Rejects what cannot be granted now; when a provider is down, the execution waits for it. */
+function namesOfElevated(planned: readonly PlannedGrant[]): string[] {
+  const names = planned.flatMap((grant) => [grant.identity.toLowerCase(), comparableEmail(grant) ?? '']);
+  return [...new Set(names.filter(Boolean))];
+}
+
+/**
+ * Rejects what cannot be granted now, and returns what would be; when a provider is down, the execution waits for it, and nothing is
+ * known yet.
+ */
 async function refuseEarly(
   ctx: ActorContext,
   request: { input: ElevationInput; workflow: string },
   check?: (planned: readonly PlannedGrant[]) => void,
-): Promise<void> {
+): Promise<readonly PlannedGrant[]> {
   try {
     const signal = endAfter(ctx.timing.earlyCheck);
     const { grants } = await untilStopped(planElevation(ctx, request, signal), signal);
     check?.(grants);
     await untilStopped(refuseObstacles(ctx, grants, signal), signal);
+    return grants;
   } catch (error) {
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
@@ -95,6 +106,7 @@ async function refuseEarly(
       { error, providers: request.input.providers },
       'a provider did not respond to a new request; the request waits for it',
     );
+    return [];
   }
 }
 

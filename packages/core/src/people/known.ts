@@ -62,14 +62,16 @@ export function isAccessOf({ ids, names }: Known): SQL | undefined {
 
 /**
  * Matches executions that people requested, or that request access for one of their names. A request for an identity by
- * its id at the provider is found by what its approvers were shown.
+ * its id at the provider is found by what the provider said when it was made, or by what its approvers were shown.
  */
 export function isRequestOf({ ids, names }: Known): SQL | undefined {
   const named = sql`exists (select from jsonb_array_elements_text(${executions.input} -> 'identities') as asked
     where lower(asked) in ${listed(names)})`;
   const shown = sql`exists (select from ${approvals}, jsonb_array_elements(${approvals.subject} -> 'grants') as one
     where ${approvals.executionId} = ${executions.id} and lower(one ->> 'identityEmail') in ${listed(names)})`;
-  return or(inArray(executions.ownerId, ids), named, shown);
+  const elevated = sql`exists (select from jsonb_array_elements_text(${executions.input} -> 'elevated') as one
+    where one in ${listed(names)})`;
+  return or(inArray(executions.ownerId, ids), named, elevated, shown);
 }
 
 function listed(names: readonly string[]): SQL {
