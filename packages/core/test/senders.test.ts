@@ -54,13 +54,16 @@ describe('whose word counts for a listen', () => {
   let cast: Cast;
   let rita: Person;
   beforeEach(async () => {
-    const catalog = catalogWith({
+    const workflows = {
       'by-approvers': granting({ approvers: true }),
       'by-requester': granting({ requester: true }),
       'by-group': granting({ groups: ['release', 'engineers'] }),
       'by-source': granting({ sources: ['ci', 'hook'] }),
+      unasked: [{ hear: hear({ groups: ['release'] }) }, { grant: { call: 'access.grant' } }],
       mixed: [{ ask: approval }, { one: hear({ requester: true }) }, { two: hear({ approvers: true }) }],
-    });
+    };
+    const permissions = { groups: ['engineers'], delegates: { users: ['ada@example.com'] } };
+    const catalog = catalogWith(workflows, { permissions });
     cast = await openCast({ catalog: { ...catalog, events }, resolve: (reference) => secrets[reference] });
     rita = await cast.house.person('rita', ['release']);
   });
@@ -115,6 +118,24 @@ describe('whose word counts for a listen', () => {
     const id = await listening('by-group');
     await expect(getExecution(rita, { id })).rejects.toMatchObject({ code: 'not_found' });
     await send(rita, id);
+    expect(await granted(id)).toBe(true);
+  });
+
+  it.each([
+    ['by their address', 'rita@example.com', 'by-group'],
+    ['by their id at the system', 'U-7', 'by-group'],
+    ['by their address, before any approver is asked', 'rita@example.com', 'unasked'],
+    ['by their id at the system, before any approver is asked', 'U-7', 'unasked'],
+  ])('takes no word of a member of a group for their own access, requested %s', async (_, identity, workflow) => {
+    const { house, ada, grace } = cast;
+    house.provider.options.people?.push({ id: 'U-7', name: 'rita', email: 'rita@example.com' });
+    const id = await ask(house, ada, { workflow, identities: [identity] });
+    if (workflow === 'by-group') await approve(grace, id);
+    await house.work();
+    await expect(send(rita, id)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await granted(id)).toBe(false);
+    const other = await house.person('rosa', ['release']);
+    await send(other, id);
     expect(await granted(id)).toBe(true);
   });
 

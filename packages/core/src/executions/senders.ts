@@ -1,12 +1,13 @@
 import { isNamed } from '@belay/contract/audience';
-import { approvals, type Database, type Transaction } from '@belay/db';
+import { approvals, type Database, type executions, type Transaction } from '@belay/db';
 import { type Admits, type JsonObject, listTasks, type Workflow } from '@belay/workflow';
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
-import { isExcluded, isRequester } from '../approvals/exclusion.js';
+import { foldName, isExcluded, isRequester } from '../approvals/exclusion.js';
 import { type From, fromOf, grants } from '../configuration/check-listens.js';
 import type { UserActor } from '../context.js';
 import { listSelves } from '../people/selves.js';
+import type { ElevationInput } from '../plans/input.js';
 
 const senderSchema = z.union([
   z.object({
@@ -15,6 +16,7 @@ const senderSchema = z.union([
     requester: z.boolean(),
     /** Named by an approval of this execution, and neither the requester nor to be elevated by it. */
     approver: z.boolean(),
+    /** None for the requester and the person to be elevated: no membership lets them speak for their own access. */
     groups: z.array(z.string()),
   }),
   z.object({ kind: z.literal('source'), name: z.string() }),
@@ -26,7 +28,7 @@ export type Sender = z.infer<typeof senderSchema>;
 export async function describeSender(
   db: Database | Transaction,
   user: UserActor,
-  execution: { id: string; ownerId: string },
+  execution: Pick<typeof executions.$inferSelect, 'id' | 'ownerId' | 'input'>,
 ): Promise<Sender> {
   const [selves, asked] = await Promise.all([
     listSelves(db, user.id),
@@ -36,12 +38,15 @@ export async function describeSender(
       .where(eq(approvals.executionId, execution.id)),
   ]);
   const requester = user.id === execution.ownerId || isRequester(selves, execution);
-  const barred = requester || asked.some((approval) => isExcluded(selves, approval));
+  // What approvers were shown, and what is known of a request of which no one was asked.
+  const { identities = [], elevated = [] } = execution.input as Partial<ElevationInput>;
+  const others = { excluded: [...identities, ...elevated].map(foldName) };
+  const barred = requester || [...asked, others].some((one) => isExcluded(selves, one));
   return {
     kind: 'user',
     requester,
     approver: !barred && asked.some(({ rule }) => isNamed(user, rule)),
-    groups: user.groups,
+    groups: barred ? [] : user.groups,
   };
 }
 
