@@ -173,6 +173,26 @@ describe('the review of an emergency', () => {
     expect(told().map(([to]) => to)).toEqual(['sue@example.com']);
   });
 
+  it('is not closed by that person either when the system did not know their address as the access was given', async () => {
+    const { house, ada, sue } = await open(
+      emergencyCatalog({ role: { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } } }),
+    );
+    const grace = await house.person('grace', ['security']);
+    const known = house.provider.options.people?.find(({ email }) => email === 'grace@example.com');
+    if (known) Object.assign(known, { id: 'U-9', email: '' });
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT1H', identities: ['U-9'] });
+    await house.pass(2 * hour);
+    if (known) known.email = 'grace@example.com';
+    const { id } = await only(sue);
+    await expect(closeReview(grace, { id, ...justified })).rejects.toMatchObject({ code: 'forbidden' });
+    // Who has no part in it learns nothing, and the systems are not asked about them.
+    const mallory = await house.person('mallory');
+    house.provider.down = true;
+    await expect(closeReview(mallory, { id, ...justified })).rejects.toMatchObject({ code: 'not_found' });
+    house.provider.down = false;
+    expect(await closeReview(sue, { id, ...justified })).toMatchObject({ status: 'closed' });
+  });
+
   it('is seen by auditors, who cannot close it, and by no one else who has no part in it', async () => {
     const { house, ada, otto, olga, grace, sue } = await open();
     const id = await use();

@@ -6,16 +6,18 @@ import { retryDeadlock } from '@belay/engine';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import { requireLive } from '../approvals/decide.js';
+import { wouldBeElevated } from '../approvals/elevated.js';
 import type { ActorStore, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { requireText } from '../text.js';
-import { describeReview, readReviewer, readReviews, seesReview, whyNot } from './read.js';
+import { describeReview, ownAccess, readReviewer, readReviews, seesReview, whyNot } from './read.js';
 
 /**
  * Closes the review of the use of a role for emergencies, once, with a verdict and a note, and with its ledger entry, in one
  * transaction. Throws `not_found` for callers who may not see it, `forbidden` for the requester, the person who was given the access, and
- * those who may only see it, `conflict` for one that is closed or whose access has not ended, and `invalid` for the note.
+ * those who may only see it, `conflict` for one that is closed or whose access has not ended, `invalid` for the note, and `unavailable`
+ * when a system cannot say whether it gave access to the caller.
  */
 export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promise<Review> {
   const user = requireUser(ctx);
@@ -23,7 +25,21 @@ export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promis
   const note = requireText(input.note.trim(), 'note', limits.remark);
   if (note === '') throw invalid('note', 'is required');
   if (!isId(input.id)) throw notFound('The review');
+  await refuseElevated(ctx, user, input.id);
   return retryDeadlock(() => ctx.db.transaction((tx) => close(ctx, tx, user, { ...input, note })));
+}
+
+/**
+ * Throws `forbidden` for a person whom their systems know by an identity that was given the access, as for an approval: its name may say
+ * nothing about them. No system is asked about those who cannot close the review in any case.
+ */
+async function refuseElevated(ctx: ActorStore, user: UserActor, id: string): Promise<void> {
+  const reviewer = await readReviewer(ctx.db, user);
+  const [found] = await readReviews(ctx.db, { which: sql`r.id = ${id}::uuid`, order: sql`r.id`, limit: 1 });
+  if (!found || !seesReview(ctx, reviewer, found)) throw notFound('The review');
+  const refusal = whyNot(ctx, reviewer, found);
+  if (refusal) throw refusal;
+  if (await wouldBeElevated(ctx, reviewer.selves, { grants: found.given })) throw ownAccess();
 }
 
 async function close(ctx: ActorStore, tx: Transaction, user: UserActor, input: ReviewClosing): Promise<Review> {

@@ -42,6 +42,8 @@ export interface FoundReview {
   extensions: number;
   /** The names of the people to whom access was given, at its systems. */
   elevated: string[];
+  /** The identities to which it was given on behalf of others; empty where the requester requested for themselves. */
+  given: { provider: string; identity: string }[];
 }
 
 /** The caller, with all that they are at their providers. */
@@ -76,7 +78,9 @@ export async function readReviews(
         max(least(g.ended_at, ${overAtIn('g')})) filter (where g.activated_at is not null) as "activeUntil",
         coalesce(bool_or(${isLiveIn('g')}), false) as live,
         greatest(0, count(distinct g.execution_id) filter (where g.activated_at is not null) - 1)::int as extensions,
-        coalesce(jsonb_agg(distinct given.name) filter (where given.name is not null), '[]') as elevated
+        coalesce(jsonb_agg(distinct given.name) filter (where given.name is not null), '[]') as elevated,
+        coalesce(jsonb_agg(distinct jsonb_build_object('provider', held.provider, 'identity', held.identity))
+          filter (where held.id is not null and jsonb_array_length(e.input -> 'identities') > 0), '[]') as given
       from ${grants} g
       left join ${entitlements} held on held.id = g.entitlement_id
       left join lateral unnest(array[held.identity, held.identity_email]) as given (name) on true
@@ -99,13 +103,17 @@ export function seesReview(ctx: Store, { user, selves }: Reviewer, found: FoundR
 export function whyNot(ctx: Store, { user, selves }: Reviewer, found: FoundReview): AccessError | undefined {
   if (isRequester(selves, found)) return new AccessError('forbidden', 'You cannot review your own use of a role');
   const excluded = [found.requestedAs, ...found.elevated].map(foldName);
-  if (isExcluded(selves, { excluded }))
-    return new AccessError('forbidden', 'You cannot review access that was granted to you');
+  if (isExcluded(selves, { excluded })) return ownAccess();
   if (!isNamed(user, found.rule) && oversightOf(ctx, user) !== 'administrator')
     return new AccessError('forbidden', 'Only its reviewers and administrators can close a review');
   if (found.closedAt !== null) return new AccessError('conflict', 'The review has been closed');
   if (found.live) return new AccessError('conflict', 'The access is active; close its review when it has ended');
   return undefined;
+}
+
+/** Returns the error of a person who was given the access under review. */
+export function ownAccess(): AccessError {
+  return new AccessError('forbidden', 'You cannot review access that was granted to you');
 }
 
 /** Returns a review as the interface shows it to the caller. */
