@@ -11,8 +11,11 @@ const endingMilliseconds = 8_000;
 /** Whose sessions end. */
 export interface Holders {
   users: string[];
-  /** The account was renamed: sessions from before have a name that no account has any more, and end as well. */
-  isRenamed: boolean;
+  /**
+   * Sessions of a name that no account has end as well: the account was renamed, and they are from before; or it has a proxy without a
+   * name, as which everyone may come in under a name of their own (authentication by PAM).
+   */
+  withUnknown: boolean;
   /** Sessions with a higher number began after the role was gone; null for no bound. */
   newest: number | null;
 }
@@ -26,13 +29,13 @@ export async function readHolders(
   const own = [...new Set([named.user, ...accounts.map(({ user }) => user)])];
   const proxies = await readProxies(sql, own);
   const isRenamed = accounts.some(({ user, host }) => user !== named.user || host !== named.host);
-  return { users: [...own, ...proxies], isRenamed, newest };
+  return { users: [...own, ...proxies], withUnknown: isRenamed || proxies.includes(''), newest };
 }
 
-/** Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself. */
+/** Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself; '' stands for all users. */
 export async function readProxies(sql: Statements, users: string[]): Promise<string[]> {
   const rows = await sql.rows<{ user: string }>(
-    "select distinct User as user from mysql.proxies_priv where Proxied_user in (?) and User <> ''",
+    'select distinct User as user from mysql.proxies_priv where Proxied_user in (?)',
     [users],
   );
   return rows.map(({ user }) => user);
@@ -70,13 +73,13 @@ export async function endSessions(
   }
 }
 
-async function readSessions(sql: Statements, { users, isRenamed, newest }: Holders): Promise<number[]> {
+async function readSessions(sql: Statements, { users, withUnknown, newest }: Holders): Promise<number[]> {
   const rows = await sql.rows<{ id: number }>(
     `select id from information_schema.processlist
      where id <= ? and id <> connection_id() and (user in (?)
        or ? and user not in ('system user', 'event_scheduler', 'unauthenticated user')
          and user not in (select a.user from accounts a))`,
-    [newest ?? 0, users, isRenamed ? 1 : 0],
+    [newest ?? 0, users, withUnknown ? 1 : 0],
   );
   return rows.map(({ id }) => Number(id));
 }

@@ -1,3 +1,4 @@
+import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Authorizer, type EntitlementRef, OtherTarget, Retryable, Terminal } from '../../src/index.js';
 import { canRead, type Login, type MysqlServer, openServer, tryTo } from './server.js';
@@ -158,6 +159,29 @@ describe('access to MariaDB', () => {
     await sql(change(person.user));
     expect(await rejection(present(one))).toContain(message);
     expect(await holds(one)).toBe(false);
+  });
+
+  it('is stopped by a proxy of the account without a name of its own, under which a plugin may let everyone act', async () => {
+    const { person, one } = await open();
+    await sql("create user ''@'%' identified by 'a-guest'");
+    try {
+      await present(one);
+      const connection = await person.connect();
+      await connection.query(`grant proxy on ${person.user}@'%' to ''@'%'`);
+      const { port } = server.target;
+      const guest = await createConnection({ host: '127.0.0.1', port, user: 'a_guest', password: 'a-guest' });
+      guest.on('error', () => {});
+      await expect(absent(one)).rejects.toThrow('GRANT PROXY');
+      expect([await holds(one), await tryTo(guest, 'select 1')]).toEqual([false, false]);
+      connection.destroy();
+      guest.destroy();
+      await sql(`revoke proxy on ${person.user}@'%' from ''@'%'`);
+      await absent(one);
+      await sql(`grant proxy on ${person.user}@'%' to ''@'%'`);
+      expect(await rejection(present(one))).toContain('GRANT PROXY');
+    } finally {
+      await sql("drop user ''@'%'");
+    }
   });
 
   it('rejects every account while all accounts can create tables in a schema', async () => {
