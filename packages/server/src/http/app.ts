@@ -293,8 +293,10 @@ function createServerRest(
       },
       render: pages,
       // The login is asked of the database all the same: `identify` comes before.
-      kept({ operation, context: { core, actor } }) {
+      kept({ operation, context: { core, actor, request } }) {
         if (operation.procedure !== 'roles.list' || actor?.kind !== 'user') return undefined;
+        // What a search finds depends on more: which systems the person may use, and which answer now.
+        if (request.url.searchParams.has('q')) return undefined;
         const catalog = core.catalog.current();
         return { of: catalog, as: roleVisibility(actor, catalog) };
       },

@@ -83,3 +83,29 @@ describe('the roles, whose text is kept', () => {
     expect(String(later.headers['set-cookie'])).toMatch(/^belay=/);
   });
 });
+
+describe('a search for roles', () => {
+  it('is not kept, because what is found depends on the systems that a person may use', async () => {
+    await using world = await createWorld({
+      change: (same) => ({
+        ...same,
+        providers: { ...same.providers, hidden: { provider: 'memory', permissions: { groups: ['approvers'] } } },
+        roles: {
+          ...same.roles,
+          audit: {
+            description: 'Inspect the audit trail of payments',
+            providers: ['hidden'],
+            inherits: ['hidden:read'],
+            workflows: ['approve-and-grant'],
+          },
+        },
+      }),
+    });
+    const find = async (token: string) => {
+      const { json } = await callRest(world.url, 'GET', '/roles?q=I+must+inspect+payments+audit+trail+now', { token });
+      return Object.keys(json.roles as object);
+    };
+    const [bo, adam] = [await world.token('bystander'), await world.token('approver')];
+    expect([await find(bo), await find(adam)]).toEqual([[], ['audit']]);
+  });
+});
