@@ -56,6 +56,23 @@ describe('the use of a role for emergencies', () => {
     expect(told()).toHaveLength(1);
   });
 
+  it('is told to another member when the requester was the only one whom Belay knew, also by another identity', async () => {
+    cast = await openCast({ catalog: watched({ groups: ['watch'] }) });
+    const { house } = cast;
+    const ada = await house.person('ada', ['engineers', 'watch']);
+    const again = await house.person('ada-again', ['watch']);
+    await house.database
+      .sql`update user_identities set email_folded = ${ada.actor.email} where user_id = ${again.actor.id}`;
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
+    await house.pass(2 * hour);
+    expect(told()).not.toContain('walt@example.com');
+    await house.person('walt', ['watch']);
+    await house.pass(minute);
+    expect(told()).toContain('walt@example.com');
+    await house.pass(hour);
+    expect(told().filter((to) => to === 'walt@example.com')).toHaveLength(1);
+  });
+
   it('is told when the provider holds the access and cannot say so', async () => {
     cast = await openCast({ catalog: watched({ users: ['wilma@example.com'] }) });
     const { house, ada } = cast;

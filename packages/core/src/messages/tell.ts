@@ -107,10 +107,10 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
     return;
   }
   const tellings = await tellingsOf(ctx, tx, notice, surroundings);
-  if (tellings.length === 0 && (await waitsForPerson(tx, notice))) {
+  if (await waitsForPerson(tx, notice, tellings)) {
     ctx.log.warn(
       { execution: notice.executionId },
-      'emergency access is used, and Belay knows none of those who are to be told',
+      'emergency access is used, and Belay knows no other person who is to be told',
     );
     await tx.update(notices).set({ dueAt: later }).where(eq(notices.id, notice.id));
     return;
@@ -119,14 +119,22 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
   await tx.update(notices).set({ toldAt: sql`app_now()` }).where(eq(notices.id, notice.id));
 }
 
-/** Whether a notice that no person can be told yet is still of use: of an emergency, until its request is deleted (decision 0146). */
-async function waitsForPerson(tx: Transaction, { kind, executionId }: Notice): Promise<boolean> {
+/**
+ * Whether a notice that no person but the requester can be told yet is still of use: of an emergency, until its request is deleted
+ * (decision 0146).
+ */
+async function waitsForPerson(tx: Transaction, { kind, executionId }: Notice, tellings: Telling[]): Promise<boolean> {
   if (kind !== 'break_glass.used') return false;
   const [request] = await tx
-    .select({ id: executions.id })
+    .select({ ownerId: executions.ownerId })
     .from(executions)
     .where(eq(executions.id, executionId ?? ''));
-  return request !== undefined;
+  if (!request) return false;
+  const selves = await listSelves(tx, request.ownerId);
+  const names = namesOf(selves);
+  const isRequester = (to: Addressee) =>
+    selves.some(({ id }) => id === to.userId) || names.includes(foldName(to.address));
+  return tellings.every(({ to }) => 'userId' in to && isRequester(to));
 }
 
 /** Whether a request is not yet as the notice says: others of its grants still wait, or are still held. */
