@@ -20,9 +20,16 @@ export async function findApproval(
 }
 
 async function findByBeginning(client: BelayClient, text: string, signal: AbortSignal): Promise<InboxEntry> {
-  const { approvals } = await client.approvals.list({}, { signal, limit: 100 });
-  // The ids of a request and of its approval are made in one moment, and begin alike.
-  const found = approvals.filter(({ id, execution_id }) => [id, execution_id].some((one) => one.startsWith(text)));
+  const found: InboxEntry[] = [];
+  let cursor: string | undefined;
+  // To the end: another request that begins alike may be behind many others.
+  do {
+    const page = await client.approvals.list({}, { signal, ...(cursor !== undefined && { cursor }) });
+    // The ids of a request and of its approval are made in one moment, and begin alike.
+    const alike = ({ id, execution_id }: InboxEntry) => [id, execution_id].some((one) => one.startsWith(text));
+    found.push(...page.approvals.filter(alike));
+    cursor = page.next ?? undefined;
+  } while (cursor !== undefined && found.length < 2);
   if (found.length > 1)
     throw usage(
       `${text} is ambiguous: ${found

@@ -49,6 +49,24 @@ describe('an id', () => {
     expect(decisions()).toEqual([]);
   });
 
+  it('is rejected when it begins two requests of which one is not on the first page of many', async () => {
+    const [one = '', other = ''] = approvals.map(({ id }) => id).sort();
+    const { sql } = belay.world.database;
+    // Between the two in the inbox, with ids that begin otherwise.
+    const between = 'ffffffff-0000-7000-8000-000000000000';
+    await sql`insert into executions
+      select (jsonb_populate_record(e, jsonb_build_object('id', ${between}::text))).* from executions e where id = ${requests[0] ?? ''}`;
+    await sql`insert into approvals (id, execution_id, step_key, stage, rule, excluded, subject, request_digest, status, expires_at, created_at)
+      select overlay(gen_random_uuid()::text placing 'ffffffff' from 1 for 8)::uuid, ${between}, step_key || n, stage, rule, excluded,
+        subject, request_digest, status, expires_at, created_at
+      from approvals, generate_series(1, 600) n where id = ${one}`;
+    const both = await belay.terminal.run(['deny', beginningOf(one, [other]).slice(0, -1)], adam);
+    await sql`delete from approvals where execution_id = ${between}`;
+    await sql`delete from executions where id = ${between}`;
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('ambiguous') });
+    expect(decisions()).toEqual([]);
+  });
+
   it('may be the beginning of one request, and is rejected with the ids when it begins several', async () => {
     const [one = '', other = ''] = approvals.map(({ id }) => id);
     const own = beginningOf(one, [other, ...requests]);
