@@ -63,7 +63,8 @@ export function notReached(ctx: ActorStore, name: string): AccessError {
 /** Returns the error that says which groups may request a discoverable role; people are not named. */
 function unreached({ name, definition }: CompiledRole): AccessError {
   const groups = definition.permissions?.groups ?? [];
-  const way = groups.length === 0 ? 'be named in its configuration' : `become a member of the group ${groups.join(' or ')}`;
+  const way =
+    groups.length === 0 ? 'be named in its configuration' : `become a member of the group ${groups.join(' or ')}`;
   const what = definition.description === '' ? '' : ` (${definition.description})`;
   return new AccessError(
     'forbidden',
