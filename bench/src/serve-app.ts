@@ -19,7 +19,7 @@ export function serveApp(context: Context): Promise<Served> {
     baseUrl: 'http://127.0.0.1',
     log: { ...context.log },
     limits: { ...defaultLimits, requests: Number.MAX_SAFE_INTEGER },
-    counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy' },
+    counters: { uptimeMilliseconds: () => performance.now(), scheduler: async () => 'healthy', databaseWait: () => 0 },
   });
   return serve(answer);
 }

@@ -83,7 +83,7 @@ export { createState, createTaskToken, resumeExecution } from './executions/resu
 export { returnAccess } from './executions/return.js';
 export { createSignal, signalExecution } from './executions/signal.js';
 export { terminateExecution } from './executions/terminate.js';
-export { waitForExecution } from './executions/wait.js';
+export { limitOfWait, waitForExecution } from './executions/wait.js';
 export { watchExecution } from './executions/watch.js';
 export { engineHost } from './host.js';
 export { createKeyring, deriveKey, identifyKey, type Keyring } from './keyring.js';

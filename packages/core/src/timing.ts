@@ -17,6 +17,11 @@ export const timing = {
   },
   /** The longest lifetime of a token or a credential, and the longest time for a review: a year. */
   year: 366 * 24 * 60 * 60_000,
+  /**
+   * How long a request may take while the database keeps it waiting, and how long a call that waits for something else may
+   * take after its own time: its caller waits for a response, not for the database (decision 0156).
+   */
+  response: { limit: 9_000, afterWait: 4_000 },
   /** How long a request waits for its providers before it is accepted and waits for them later. */
   earlyCheck: 2_000,
   /** How long the target of a provider with a new address is read before the configuration is rejected. */

@@ -10,6 +10,8 @@ export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0];
 
 export interface DatabaseClient {
   db: Database;
+  /** Returns for how many milliseconds the oldest statement or transaction that has not ended has waited; 0 when there is none. */
+  waited(): number;
   /** Closes the pool; running queries get `timeoutMilliseconds` to finish. */
   close(timeoutMilliseconds?: number): Promise<void>;
 }
@@ -22,6 +24,8 @@ export interface DatabaseOptions {
   statementMilliseconds?: number;
   /** Called with every statement as it is sent, and the number of its connection; for the benchmark. */
   onStatement?: (connection: number, statement: string) => void;
+  /** Returns the time in milliseconds, from any start; never steps back. The process's own when absent. */
+  now?: () => number;
 }
 
 /**
@@ -56,8 +60,10 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     ...(options.onStatement ? { debug: options.onStatement } : {}),
     connection: { application_name: options.applicationName ?? 'belay', ...limitsOf(statement) },
   });
+  const waits = watchWaits(options.now ?? (() => performance.now()));
   return {
-    db: drizzle(preparing(client), { schema }),
+    db: drizzle(preparing(client, waits.add), { schema }),
+    waited: waits.oldest,
     close: (timeoutMilliseconds = 5_000) => client.end({ timeout: timeoutMilliseconds / 1000 }),
   };
 }
@@ -94,24 +100,49 @@ export async function findIgnoredSettings(url: string): Promise<string[]> {
   }
 }
 
+/** Keeps the times at which statements without a response were sent. */
+function watchWaits(now: () => number) {
+  // A set keeps the order in which its members were added, so the first one is the oldest.
+  const waiting = new Set<{ since: number }>();
+  return {
+    add(answer: PromiseLike<unknown>): void {
+      const wait = { since: now() };
+      const end = () => void waiting.delete(wait);
+      waiting.add(wait);
+      answer.then(end, end);
+    },
+    oldest(): number {
+      const [wait] = waiting;
+      return wait === undefined ? 0 : now() - wait.since;
+    },
+  };
+}
+
 /**
  * Returns the client with an `unsafe`, the only method that drizzle calls, that prepares each statement once per
  * connection and keeps it: the server parses and plans a text once instead of every time. The texts come from our own
- * queries, so their number is limited.
+ * queries, so their number is limited. `note` is called with the response of each statement, and of each transaction as a
+ * whole, because its end is a statement of the driver.
  */
-function preparing<T extends Sql>(client: T): T {
+function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>) => void): T {
   return new Proxy(client, {
     get(target, property, receiver) {
       const value: unknown = Reflect.get(target, property, receiver);
       if (property === 'unsafe') {
-        // Sent immediately: an `await` would send it one turn later, after statements that follow it (`commitWith`).
-        return (text: string, parameters?: never[]) => target.unsafe(text, parameters, { prepare: true }).execute();
+        return (text: string, parameters?: never[]) => {
+          // Sent immediately: an `await` would send it one turn later, after statements that follow it (`commitWith`).
+          const query = target.unsafe(text, parameters, { prepare: true }).execute();
+          note(query);
+          return query;
+        };
       }
       if (property === 'begin' || property === 'savepoint') {
         return (...given: unknown[]) => {
           const work = given.at(-1) as (inner: Sql) => unknown;
-          const call = value as (...values: unknown[]) => unknown;
-          return call.call(target, ...given.slice(0, -1), (inner: Sql) => work(preparing(inner)));
+          const call = value as (...values: unknown[]) => PromiseLike<unknown>;
+          const done = call.call(target, ...given.slice(0, -1), (inner: Sql) => work(preparing(inner, note)));
+          note(done);
+          return done;
         };
       }
       return value;

@@ -244,6 +244,32 @@ it('listens again after its connection went silent, and reports it', async () =>
   await listening.close();
 });
 
+it('returns for how long its oldest statement or transaction has waited', async () => {
+  let now = 0;
+  const timed = openDatabase(url, { max: 3, now: () => now });
+  const held: (() => void)[] = [];
+  expect(timed.waited()).toBe(0);
+  const transaction = timed.db.transaction(async (tx) => {
+    await tx.execute(sql`select 1`);
+    await new Promise<void>((resolve) => held.push(resolve));
+  });
+  now = 100;
+  // It is what is left after this statement.
+  await timed.db.execute(sql`select 1`);
+  await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1);
+  now = 150;
+  expect(timed.waited()).toBe(150);
+  held.pop()?.();
+  await transaction;
+  expect(timed.waited()).toBe(0);
+  const failing = timed.db.execute(sql`select 1 / 0`).execute();
+  now = 180;
+  expect(timed.waited()).toBe(30);
+  await expect(failing).rejects.toThrow();
+  expect(timed.waited()).toBe(0);
+  await timed.close();
+});
+
 it('does not wait without limit for a turn over a lost connection', async () => {
   const held = await takeTurn(database.url, 'presence');
   const waiting = outcomeOf(takeTurn(url, 'presence'));

@@ -67,7 +67,8 @@ export function sendError<Context extends RestContext>(
   thrown: unknown,
 ): void {
   if (response.headersSent) {
-    response.destroy();
+    // What is not complete is cut off; an answer that was sent meanwhile stands.
+    if (!response.writableEnded) response.destroy();
     return;
   }
   const { status, body, headers } = published(thrown);

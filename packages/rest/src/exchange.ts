@@ -48,7 +48,7 @@ export interface RestContext {
   reply: Reply;
   /**
    * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their
-   * login. Throws `too_many_requests`. Absent where answers are counted otherwise.
+   * login. `milliseconds`: how long it may take. Throws `too_many_requests`. Absent where answers are counted otherwise.
    */
-  stayOpen?(): void;
+  stayOpen?(milliseconds: number): void;
 }

@@ -8,6 +8,7 @@ import type { Rest, RestOptions } from './hooks.js';
 import { readInput } from './input.js';
 import { createKeptAnswers, type KeptAnswers } from './kept-answers.js';
 import { negotiate } from './negotiate.js';
+import { openAnswer } from './open-streams.js';
 import { Refusal, refuse, refuseField } from './refusal.js';
 import { reply, replyAgain } from './reply.js';
 import { createRouteTable, type Operation, type Route } from './route-table.js';
@@ -45,7 +46,7 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
     const operation = route.methods.get(request.method ?? '') ?? confirmable(request, route);
     const context = await hooks.identify(request, 'rest', operation);
     const { streams } = options;
-    if (streams !== undefined) context.stayOpen = () => streams.open(context, response, 'answer');
+    if (streams !== undefined) context.stayOpen = openAnswer(streams, context, request, response);
     stateOf(request).context = context;
     const search = query < 0 ? '' : address.slice(query + 1);
     const exchange = { options, request, response, route, operation, context, parameters, search, address };

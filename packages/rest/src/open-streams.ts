@@ -1,6 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AccessError } from '@belay/contract/errors';
 import type { RestContext } from './exchange.js';
+import { stateOf } from './state.js';
 
 export interface OpenStreams<Context extends RestContext> {
   /**
@@ -80,6 +81,19 @@ export function createOpenStreams<Context extends RestContext>(
     close() {
       for (const { response, kind } of streams) if (kind === 'stream') response.destroy();
     },
+  };
+}
+
+/** Returns `stayOpen` of a request's context. */
+export function openAnswer<Context extends RestContext>(
+  streams: OpenStreams<Context>,
+  context: Context,
+  request: IncomingMessage,
+  response: ServerResponse,
+): (milliseconds: number) => void {
+  return (milliseconds) => {
+    streams.open(context, response, 'answer');
+    stateOf(request).mayTake = milliseconds;
   };
 }
 

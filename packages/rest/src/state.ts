@@ -12,6 +12,10 @@ export interface RequestState {
   address?: string;
   /** The context of its procedures, once its caller is recognised. */
   context?: RestContext;
+  /** How long it may take, in milliseconds, where that is longer than usual. */
+  mayTake?: number;
+  /** True when it was answered because of the time that it took, and is still worked on. */
+  overdue?: boolean;
 }
 
 const kept = Symbol('state');

@@ -5,7 +5,7 @@ import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
 import { publishError } from './errors.js';
 import type { RestContext } from './exchange.js';
 import type { Rest, RestOptions } from './hooks.js';
-import type { OpenStreams } from './open-streams.js';
+import { type OpenStreams, openAnswer } from './open-streams.js';
 import { isSameOrigin } from './security.js';
 
 /**
@@ -29,7 +29,7 @@ export function createTrpcHandler<Context extends RestContext>(
       createContext: async ({ info }) => {
         const context = opened.get(req) ?? (await createContext(options, req));
         if (streams === undefined) return context;
-        context.stayOpen = () => streams.open(context, res, 'answer');
+        context.stayOpen = openAnswer(streams, context, req, res);
         // The kind of procedure decides, not how its address was written or what the client says that it accepts.
         if (info.type === 'subscription' && !opened.has(req)) openStream(streams, context, res);
         return context;

@@ -71,7 +71,7 @@ export function createScim(options: ScimOptions): Scim {
     const error = toScimError(thrown);
     if (error.status >= 500) options.failed(request, thrown);
     if (response.headersSent) {
-      response.destroy();
+      if (!response.writableEnded) response.destroy();
       return;
     }
     if (error.status === 503) response.setHeader('Retry-After', '5');

@@ -18,6 +18,7 @@ interface Borrowed {
   url: string;
   db: DatabaseClient['db'];
   sql: postgres.Sql;
+  waited: DatabaseClient['waited'];
   close: DatabaseClient['close'];
   giveBack(): Promise<void>;
 }
@@ -47,6 +48,7 @@ export async function borrowDatabase(options: { max?: number; fresh?: boolean })
     sql: until(over, pooled.sql, () => {
       spoiled = true;
     }),
+    waited: pooled.client.waited,
     close(timeout) {
       spoiled = true;
       return pooled.client.close(timeout);

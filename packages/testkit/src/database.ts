@@ -26,11 +26,12 @@ export interface TestDatabaseOptions {
  * process, or drops it when it cannot be emptied.
  */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
-  const { db, sql, url, close, giveBack } = await borrowDatabase(options);
+  const { db, sql, url, waited, close, giveBack } = await borrowDatabase(options);
   return {
     db,
     sql,
     url,
+    waited,
     close,
     async setTime(at) {
       const time = new Date(at).toISOString();

@@ -83,11 +83,25 @@ export interface AttachOptions {
   sendCommand?: AppOptions['sendCommand'];
   trustProxy?: AppOptions['trustProxy'];
   meters?: Meters;
+  /** For how long the oldest statement has waited for the database; nothing waits when absent. */
+  databaseWait?: AppOptions['counters']['databaseWait'] | undefined;
 }
 
 /** Puts the real app behind a server that listens already. */
 export function attach(server: Server, options: AttachOptions): Served {
-  const { context, router, url, baseUrl, log, lines, limits, sendCommand, trustProxy, meters } = options;
+  const {
+    context,
+    router,
+    url,
+    baseUrl,
+    log,
+    lines,
+    limits,
+    sendCommand,
+    trustProxy,
+    meters,
+    databaseWait = () => 0,
+  } = options;
   const { answer, drain } = createApp({
     context: { ...context, log },
     meters,
@@ -98,7 +112,7 @@ export function attach(server: Server, options: AttachOptions): Served {
     limits: { ...defaultLimits, ...limits },
     sendCommand,
     ...(trustProxy === undefined ? {} : { trustProxy }),
-    counters: { uptimeMilliseconds: () => 1234, scheduler: async () => 'healthy' },
+    counters: { uptimeMilliseconds: () => 1234, scheduler: async () => 'healthy', databaseWait },
   });
   server.on('request', answer);
   return {
@@ -119,6 +133,7 @@ export async function serve(options: {
   limits?: Partial<Limits>;
   sendCommand?: AppOptions['sendCommand'];
   trustProxy?: AppOptions['trustProxy'];
+  databaseWait?: AttachOptions['databaseWait'];
 }): Promise<Served> {
   const { lines, log } = keepLines();
   const server = createServer();

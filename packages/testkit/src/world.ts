@@ -197,7 +197,17 @@ export async function createWorld(
     }
   }
   const { limits } = options;
-  const served = attach(server, { context, router: serverRouter, url, baseUrl, log, lines, limits, meters });
+  const served = attach(server, {
+    context,
+    router: serverRouter,
+    url,
+    baseUrl,
+    log,
+    lines,
+    limits,
+    meters,
+    databaseWait: database.waited,
+  });
   return {
     ...served,
     context,

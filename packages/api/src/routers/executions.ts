@@ -4,6 +4,7 @@ import {
   cancelExecution,
   createSignal,
   extendElevation,
+  limitOfWait,
   listExecutions,
   signalExecution,
   startExecution,
@@ -45,7 +46,7 @@ export const executionsRouter = router({
     .input(executionOperations.get.input)
     .output(executionOperations.get.output)
     .query(async ({ ctx, input, signal }) => {
-      if (input.until !== undefined) ctx.stayOpen?.();
+      if (input.until !== undefined) ctx.stayOpen?.(limitOfWait(ctx.caller, input.wait));
       const found = await waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal });
       return linkNext(ctx, found);
     }),

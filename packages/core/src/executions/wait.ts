@@ -19,13 +19,6 @@ const usual = 'PT20S';
 /** The longest wait, because proxies give up on slower responses. */
 const longest = 30_000;
 /**
- * How long the response may take after the time of the wait, in milliseconds: the caller waits for a response, not for
- * the database.
- */
-const lastLook = 4_000;
-/** The shortest limit of a wait and its reads, in milliseconds: as long as other requests wait for the database. */
-const shortestLimit = 9_000;
-/**
  * How long the database may be unreachable before the wait ends, in milliseconds; a silent one is noticed only later.
  */
 const patience = 5_000;
@@ -46,11 +39,21 @@ export async function waitForExecution(
     if (input.wait !== undefined) throw invalid('wait', 'must be used together with "until", the state to wait for');
     return get();
   }
-  const milliseconds = requireDuration(input.wait ?? usual, 'wait');
-  if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; call again instead');
+  const milliseconds = readWait(input.wait);
   const over = within(signal, milliseconds);
   const waiting = waitUntil(ctx, { id, until, signal: over, get });
-  return inTime(ctx, waiting, over, Math.max(lastLook, shortestLimit - milliseconds));
+  return inTime(ctx, waiting, over, limitOfWait(ctx, input.wait) - milliseconds);
+}
+
+/** Returns how long a call with this `wait` may take, in milliseconds. Throws `invalid` for a wait that is too long. */
+export function limitOfWait({ timing }: Pick<ActorStore, 'timing'>, wait: string | undefined): number {
+  return Math.max(timing.response.limit, readWait(wait) + timing.response.afterWait);
+}
+
+function readWait(wait: string | undefined): number {
+  const milliseconds = requireDuration(wait ?? usual, 'wait');
+  if (milliseconds > longest) throw invalid('wait', 'is longer than PT30S, the longest allowed; call again instead');
+  return milliseconds;
 }
 
 /** Returns what `get` reads when the execution has reached `until` or the signal aborts. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Host, RequestContext } from '@belay/api';
 import { type Asset, assets, documentedPath } from '@belay/console';
-import { isOutage } from '@belay/contract/outage';
+import { isOutage, outageMessage } from '@belay/contract/outage';
 import {
   type Actor,
   type Context,
@@ -35,6 +35,7 @@ import { countTogether, type SendCommand } from './count-together.js';
 import { describeOnce } from './describe-once.js';
 import { answerOwnPage, ownPage } from './home.js';
 import { identify, type Site, signInFor } from './identify.js';
+import { limitWaiting } from './limit-waiting.js';
 import { isAuthPath, type Limits, limitRequests, type TrustProxy } from './limits.js';
 import { createPages, type Pages } from './render.js';
 import { logFailure, logRequest } from './request-log.js';
@@ -64,6 +65,8 @@ export interface AppOptions {
     uptimeMilliseconds(): number;
     /** State of the queue backend, in a word. */
     scheduler(): Promise<string>;
+    /** For how long the oldest statement without a response has waited for the database, in milliseconds. */
+    databaseWait(): number;
     /** The jobs of the queue that this process dropped. Default: none. */
     droppedJobs?(): { total: number; recent: number };
   };
@@ -172,6 +175,15 @@ export function createApp(options: AppOptions): App {
     store: (name) =>
       sendCommand && countTogether({ send: sendCommand, prefix: `belay:limit:${name}:`, delay: context.delay }),
   });
+  const limitWait = limitWaiting({
+    limit: context.timing.response.limit,
+    waited: counters.databaseWait,
+    delay: context.delay,
+    late(request, response) {
+      noteOutage(context, Object.assign(new Error('A request took too long'), { code: 'RESPONSE_TIMEOUT' }));
+      (isScim(request.url ?? '') ? scim : rest).fail(request, response, refuse(503, outageMessage));
+    },
+  });
   function begin(request: IncomingMessage, response: ServerResponse): void {
     const { url = '' } = request;
     const state = beginRequest(request, nextRequestId);
@@ -187,6 +199,7 @@ export function createApp(options: AppOptions): App {
     }
     // An absolute-form target names a host that the client chose; no Belay client needs it.
     if (!url.startsWith('/')) throw refuse(400, 'The address must be a path');
+    limitWait(request, response);
     traceRequest(request, response, state, () =>
       limit(request, response, (error) => {
         if (error === undefined) dispatch(request, response);

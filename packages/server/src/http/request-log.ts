@@ -39,9 +39,10 @@ export function logRequest(
 
 /** Logs an unexpected error with the request id; an outage of the database is one line for all requests. */
 export function logFailure(context: Context, request: IncomingMessage, error: unknown, detail: object = {}): void {
+  const inner = error instanceof TRPCError ? (error.cause ?? error) : error;
+  const { id, overdue } = stateOf(request);
+  // The result of a request that was answered as overdue has no reader any more.
+  if (overdue && inner instanceof Error && 'code' in inner && inner.code === 'ERR_HTTP_HEADERS_SENT') return;
   if (isOutage(error)) noteOutage(context, error);
-  else if (!isForeseen(error)) {
-    const inner = error instanceof TRPCError ? (error.cause ?? error) : error;
-    context.log.error({ requestId: stateOf(request).id, ...detail, error: inner }, 'request failed');
-  }
+  else if (!isForeseen(error)) context.log.error({ requestId: id, ...detail, error: inner }, 'request failed');
 }

@@ -17,6 +17,8 @@ export interface ServeOptions {
   backend: QueueBackend;
   environment: Environment;
   databaseUrl: string;
+  /** For how long the oldest statement without a response has waited, in milliseconds. */
+  databaseWait(): number;
   /** Where to listen; undefined in a worker process. */
   address: { public: string; port: number } | undefined;
   meters: Meters;
@@ -55,6 +57,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       counters: {
         uptimeMilliseconds: () => Math.ceil(performance.now()),
         scheduler: () => backend.check(),
+        databaseWait: options.databaseWait,
         droppedJobs: () => backend.deadLetters.dropped(),
       },
     });

@@ -91,7 +91,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   });
   if (!closed)
     log.warn({}, `Other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
-  const { db, close } = openDatabase(storage.url);
+  const { db, waited, close } = openDatabase(storage.url);
   closing.add('The connections to the database', () => close());
   // Before anything could be granted by rows of an earlier time.
   await reachable(() => noticeRestore({ db, log }));
@@ -171,7 +171,17 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
       }
     },
   });
-  await serve({ context, backend, environment, databaseUrl: storage.url, address: baseUrl, meters, demo, closing });
+  await serve({
+    context,
+    backend,
+    environment,
+    databaseUrl: storage.url,
+    databaseWait: waited,
+    address: baseUrl,
+    meters,
+    demo,
+    closing,
+  });
   // Behind the start, which no provider holds up.
   obstacles.count();
   return {

@@ -1,6 +1,7 @@
 import { serverRouter } from '@belay/api';
 import { describeApi } from '@belay/api/openapi';
-import type { Context } from '@belay/core';
+import { type Context, timing } from '@belay/core';
+import { delay } from '@belay/program';
 import { createRouteTable, listOperations } from '@belay/rest';
 import { type Served, send, serve } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,6 +35,8 @@ const documented: Documented[] = Object.entries(document.paths ?? {})
 const context = {
   newId: () => 'an-id-of-ours',
   program: { version: '0.1.0', revision: 'test', baseUrl: '' },
+  timing,
+  delay,
 } as unknown as Context;
 const table = createRouteTable(serverRouter);
 const fill = (path: string) => path.replace(/\{\w+\}/g, 'something');

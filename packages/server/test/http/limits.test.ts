@@ -1,5 +1,5 @@
 import { publicProcedure, router } from '@belay/api';
-import type { Context } from '@belay/core';
+import { type Context, timing } from '@belay/core';
 import { delay } from '@belay/program';
 import { keepLines, send, serve } from '@belay/testkit/serve';
 import { openQueueBackend } from '@belay/worker';
@@ -24,6 +24,8 @@ const twoPaths = router({
 const context = {
   newId: () => 'an-id-of-ours',
   program: { version: '0.1.0', revision: 'test', baseUrl: '' },
+  timing,
+  delay,
 } as unknown as Context;
 
 describe('the rate limit', () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { serverRouter } from '@belay/api';
 import { exampleOf } from '@belay/contract/examples';
 import { createProvisioningToken } from '@belay/core';
@@ -139,7 +140,8 @@ describe('while the database cannot be reached', () => {
     target.port = String(proxy.port);
     const client = openDatabase(target.href, { max: 4 });
     closeDatabase = () => client.close(0);
-    served = await serve({ context: { ...world.context, db: client.db }, router: serverRouter });
+    const { db, waited: databaseWait } = client;
+    served = await serve({ context: { ...world.context, db }, router: serverRouter, databaseWait });
   });
   afterEach(async () => {
     await served[Symbol.asyncDispose]();
@@ -245,5 +247,32 @@ describe('while the database cannot be reached', () => {
     expect(performance.now() - started).toBeLessThan(11_000);
     proxy.refuse(false);
     proxy.swallow(false);
+  });
+
+  it('ends a request whose statements take long one after the other as 503 within 10 s, and it is stored once', async () => {
+    const authorization = `Bearer ${await world.token('requester')}`;
+    const key = `stored-once-${randomUUID()}`;
+    const elevate = async () => {
+      const path = '/api/v1/elevate?role=reader&provider=store&reason=incident';
+      const began = performance.now();
+      const answer = await send(`${served.url}${path}`, { headers: { authorization, 'idempotency-key': key } });
+      return { ...answer, milliseconds: performance.now() - began };
+    };
+    const list = () => send(`${served.url}/api/v1/executions`, { headers: { authorization } });
+    // As many connections as its pool has: a new one is not waited for so long.
+    await expect.poll(async () => (await list()).status, { timeout: 30_000 }).toBe(200);
+    await Promise.all(Array.from({ length: 4 }, list));
+    const stored = async () => Number((await world.database.sql`select count(*) from executions`)[0]?.count);
+    const before = await stored();
+    proxy.delay(1_200);
+    const late = await elevate();
+    expect(late).toMatchObject({ status: 503, headers: { 'retry-after': '5', 'x-request-id': expect.any(String) } });
+    expect(late.milliseconds).toBeGreaterThan(8_900);
+    expect(late.milliseconds).toBeLessThan(10_000);
+    proxy.delay(0);
+    // Its work went on, or was rolled back: the same request, repeated, is one execution either way.
+    await expect.poll(async () => (await elevate()).status, { timeout: 30_000 }).toBe(200);
+    expect(await stored()).toBe(before + 1);
+    expect(served.lines.filter(({ detail }) => detail.status === 500)).toEqual([]);
   });
 });

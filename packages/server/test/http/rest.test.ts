@@ -1,6 +1,7 @@
 import { publicProcedure, router } from '@belay/api';
 import { AccessError } from '@belay/contract/errors';
-import type { Context } from '@belay/core';
+import { type Context, timing } from '@belay/core';
+import { delay } from '@belay/program';
 import { type Served, send, serve } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -92,6 +93,8 @@ let ids = 0;
 const context = {
   newId: () => `made-by-us-${++ids}`,
   program: { version: '0.1.0', revision: 'test', baseUrl: '' },
+  timing,
+  delay,
 } as unknown as Context;
 
 let served: Served;

@@ -1,6 +1,7 @@
 import { publicProcedure, router } from '@belay/api';
 import { AccessError } from '@belay/contract/errors';
-import type { Context } from '@belay/core';
+import { type Context, timing } from '@belay/core';
+import { delay } from '@belay/program';
 import { type Served, send, serve } from '@belay/testkit/serve';
 import { createTRPCClient, httpBatchLink, httpLink, TRPCClientError } from '@trpc/client';
 import { tracked } from '@trpc/server';
@@ -31,6 +32,8 @@ const small = router({
 const context = {
   newId: () => 'an-id-of-ours',
   program: { version: '0.1.0', revision: 'test', baseUrl: '' },
+  timing,
+  delay,
 } as unknown as Context;
 
 let served: Served;
