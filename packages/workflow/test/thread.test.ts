@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ExpressionOutage } from '../src/expression/error.js';
 import { readOutput, readValue } from '../src/expression/read-answer.js';
 import { startThread, type Thread } from '../src/expression/thread.js';
+import { createThreadPool } from '../src/expression/thread-pool.js';
 
 /** More processor time than any of these programs needs. */
 const limit = 20_000;
@@ -58,4 +60,40 @@ describe('a thread with jq', () => {
       expect(getPriority(process.pid)).toBe(0);
     },
   );
+});
+
+describe('a thread that gets little of the processor', () => {
+  const endless = 'last(repeat(1))';
+  /** What a millisecond of waiting brings a thread, in milliseconds of processor time, and how long was waited for it. */
+  function openPool(share: number) {
+    const time = { waited: 0, looks: 0 };
+    const clock = Object.assign(() => time.waited * share, { exact: true, close() {} });
+    const after = (milliseconds: number, look: () => void) => {
+      const next = setImmediate(() => {
+        time.waited += milliseconds;
+        time.looks += 1;
+        look();
+      });
+      return () => clearImmediate(next);
+    };
+    const pool = createThreadPool({ does: 'jq', size: 1, limit: 250, time: { openClock: () => clock, after } });
+    const run = (program: string) => pool.run('', program, () => ({ program, input: 'null', raises: false }));
+    return { time, run, [Symbol.asyncDispose]: () => pool.close() };
+  }
+
+  it('is given up as an outage, and not as a fault of its program, after a hundred times the limit', async () => {
+    await using pool = openPool(0);
+    const { read } = await pool.run(endless);
+    expect(read).toEqual({ is: 'starved' });
+    expect(() => readValue(read)).toThrow(ExpressionOutage);
+    expect(pool.time.waited).toBe(25_000);
+  });
+
+  it('is waited for while it makes progress, until its program has used its limit', async () => {
+    await using pool = openPool(1 / 90);
+    const { read, milliseconds } = await pool.run(endless);
+    expect(read).toEqual({ is: 'timeout' });
+    expect(milliseconds).toBeGreaterThanOrEqual(250);
+    expect(pool.time.waited).toBeGreaterThan(20_000);
+  });
 });

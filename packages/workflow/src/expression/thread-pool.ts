@@ -1,7 +1,7 @@
 import { ExpressionOutage } from './error.js';
 import { createFairQueue } from './fair-queue.js';
 import { type Read, readOutput } from './read-answer.js';
-import { type Program, startThread, type Thread, type Work } from './thread.js';
+import { type Program, startThread, type Thread, type ThreadTime, type Work } from './thread.js';
 
 /** How many programs may wait. Later ones are rejected at once, so that the waiting time stays bounded. */
 const MOST_WAITING = 1_000;
@@ -35,7 +35,18 @@ export interface ThreadPool {
 /**
  * Creates a pool that runs at most `size` programs at a time, each for at most `limit` milliseconds of processor time.
  */
-export function createThreadPool({ does, size, limit }: { does: Work; size: number; limit: number }): ThreadPool {
+export function createThreadPool({
+  does,
+  size,
+  limit,
+  time,
+}: {
+  does: Work;
+  size: number;
+  limit: number;
+  /** How its threads are timed; the processor's and the process's time when absent. */
+  time?: ThreadTime;
+}): ThreadPool {
   const costs = new Map<string, number>();
   const queue = createFairQueue<Job>(limit, ({ text }) => costs.get(text) ?? 0);
   const idle: Thread[] = [];
@@ -50,7 +61,7 @@ export function createThreadPool({ does, size, limit }: { does: Work; size: numb
   async function start(): Promise<Thread> {
     starting += 1;
     try {
-      const thread = await startThread(does, module);
+      const thread = await startThread(does, module, time);
       module = thread.module;
       if (closed) {
         await thread.end();

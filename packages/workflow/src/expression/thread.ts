@@ -51,12 +51,28 @@ interface Ready {
 }
 type Finished = Result & { milliseconds: number; worn: boolean };
 
+/** How a thread is timed. */
+export interface ThreadTime {
+  /** Returns the clock of the processor time of a thread, by the system's name for it. */
+  openClock(thread: number | null): ReturnType<typeof openThreadClock>;
+  /** Calls `look` after so many milliseconds, unless the function that it returns is called before. */
+  after(milliseconds: number, look: () => void): () => void;
+}
+
+const realTime: ThreadTime = {
+  openClock: openThreadClock,
+  after(milliseconds, look) {
+    const timer = setTimeout(look, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** The factor by which a program may exceed its limit on a machine so busy that its thread hardly runs. */
 const PATIENCE = 100;
 const SHORTEST_LOOK = 5;
 
 /** Starts a thread; resolves when it has loaded jq, so that loading never counts as the time of a program. */
-export async function startThread(does: Work, module?: object): Promise<Thread> {
+export async function startThread(does: Work, module?: object, time: ThreadTime = realTime): Promise<Thread> {
   const worker = new Worker(WORKERS[does], {
     // jq must not see the environment, and its output must not reach the process.
     env: {},
@@ -80,13 +96,13 @@ export async function startThread(does: Work, module?: object): Promise<Thread> 
     receive = resolve;
   });
   if (first?.is !== 'ready') throw new Error('a thread could not be started');
-  const clock = openThreadClock(first.thread);
+  const clock = time.openClock(first.thread);
 
   return {
     module: first.module,
     run: (program, limit) =>
       new Promise((resolve) => {
-        const watch = watchThread(clock, limit, (is, milliseconds) => {
+        const watch = watchThread({ clock, limit, after: time.after }, (is, milliseconds) => {
           receive = null;
           worker.unref();
           resolve({ result: { is }, milliseconds, spoilt: true });
@@ -116,13 +132,12 @@ export async function startThread(does: Work, module?: object): Promise<Thread> 
  * much longer time. Where the system cannot tell how much a thread has used, elapsed time counts.
  */
 function watchThread(
-  clock: ReturnType<typeof openThreadClock>,
-  limit: number,
+  { clock, limit, after }: { clock: ReturnType<typeof openThreadClock>; limit: number; after: ThreadTime['after'] },
   stop: (is: 'timeout' | 'starved', milliseconds: number) => void,
 ): { end(): number } {
   const before = clock();
   let waited = 0;
-  let timer: NodeJS.Timeout;
+  let cancel: () => void;
   const used = () => (clock.exact ? clock() - before : waited);
   const look = () => {
     const milliseconds = used();
@@ -132,12 +147,12 @@ function watchThread(
   };
   const wait = (milliseconds: number) => {
     waited += milliseconds;
-    timer = setTimeout(look, milliseconds);
+    cancel = after(milliseconds, look);
   };
   wait(limit);
   return {
     end() {
-      clearTimeout(timer);
+      cancel();
       return used();
     },
   };
