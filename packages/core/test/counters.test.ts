@@ -1,9 +1,11 @@
 import { readHealth, readMetrics } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { sql as query } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '../src/context.js';
 import { ask, type Cast, openCast } from './support/stories.js';
+
+const readNumbers = (ctx: Context) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 });
 
 /** As many people hold the access of a request that is over, and as many requests of the past hold nothing any more. */
 const crowd = (like: string, many: number) => `
@@ -22,35 +24,65 @@ const crowd = (like: string, many: number) => `
   set session_replication_role = default;
   analyze;`;
 
-let cast: Cast;
-beforeAll(async () => {
-  cast = await openCast();
-  const { house, ada } = cast;
-  await house.database.sql.unsafe(crowd(await ask(house, ada, { workflow: 'automatic' }), 8_000));
-});
-afterAll(() => cast?.[Symbol.asyncDispose]());
+/** As many approvals wait, one a second; ten older ones have expired and are not closed yet. */
+const waiting = (like: string, many: number) => `
+  set session_replication_role = replica;
+  insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, created_at, expires_at)
+    select gen_random_uuid(), '${like}', 'crowd' || n, '{}', '[]', '{}', '', 'open', app_now() - n * interval '1 second',
+      app_now() + case when n > ${many} then interval '-1 second' else interval '1 hour' end
+    from generate_series(1, ${many + 10}) n;
+  set session_replication_role = default;
+  analyze;`;
 
-it.each<[string, (ctx: Context) => Promise<unknown>]>([
-  ['/metrics', (ctx) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 })],
-  ['/health', (ctx) => readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })],
-])('%s reads a few rows, however much access is held and was held', async (_, read) => {
-  const { house } = cast;
-  // One connection, so that its prepared statements get generic plans; counted within a transaction, because what others
-  // read reaches the views of the whole database at any later time.
+/**
+ * Returns a function that returns how many rows a read costs, and what it returned. One connection, so that its prepared
+ * statements get generic plans; counted within a transaction, because what others read reaches the views of the whole database at
+ * any later time.
+ */
+function countRows<T>({ house }: Cast, read: (ctx: Context) => Promise<T>) {
   const one = openDatabase(house.database.url, { max: 1 });
-  const rows = () =>
+  const count = () =>
     one.db.transaction(async (db) => {
-      const count = async () => {
+      const sum = async () => {
         const [found] = await db.execute<{ rows: number }>(
           query`select sum(pg_stat_get_xact_tuples_returned(oid))::int as rows from pg_class
             where relkind in ('r', 'i') and relnamespace = 'public'::regnamespace and relname <> 'catalogs'`,
         );
         return found?.rows ?? Number.NaN;
       };
-      const before = await count();
-      await read({ ...house.ctx, db });
-      return (await count()) - before;
+      const before = await sum();
+      const result = await read({ ...house.ctx, db });
+      return { result, rows: (await sum()) - before };
     });
-  for (let time = 0; time < 8; time += 1) expect(await rows()).toBeLessThan(200);
-  await one.close();
+  return { count, [Symbol.asyncDispose]: () => one.close() };
+}
+
+describe('with much access that is held and was held', () => {
+  let cast: Cast;
+  beforeAll(async () => {
+    cast = await openCast();
+    const { house, ada } = cast;
+    await house.database.sql.unsafe(crowd(await ask(house, ada, { workflow: 'automatic' }), 8_000));
+  });
+  afterAll(() => cast?.[Symbol.asyncDispose]());
+
+  it.each<[string, (ctx: Context) => Promise<unknown>]>([
+    ['/metrics', readNumbers],
+    ['/health', (ctx) => readHealth(ctx, { path: '/health', scheduler: async () => 'healthy' })],
+  ])('%s reads a few rows', async (_, read) => {
+    await using rows = countRows(cast, read);
+    for (let time = 0; time < 8; time += 1) expect((await rows.count()).rows).toBeLessThan(200);
+  });
+});
+
+it('/metrics counts a thousand approvals, and reads no more of those that wait, and says how long the oldest has waited', async () => {
+  await using cast = await openCast();
+  const { house, ada } = cast;
+  await house.database.sql.unsafe(waiting(await ask(house, ada, { workflow: 'automatic' }), 5_000));
+  await using rows = countRows(cast, readNumbers);
+  for (let time = 0; time < 8; time += 1) {
+    const found = await rows.count();
+    expect(found.result).toMatchObject({ waiting_approvals: 1_000, oldest_approval_seconds: 5_000 });
+    expect(found.rows).toBeLessThan(1_200);
+  }
 });

@@ -12,9 +12,11 @@ export interface Backlog {
 
 /** More work than this is counted as this much: the count shall stay cheap when it matters most. */
 const most = 10_000;
+/** The same for approvals, and how many of the oldest are read for one that can still be decided. */
+const mostApprovals = 1_000;
 
 /**
- * Returns what waits: approvals for people, due steps and entitlements for a worker, and the providers whose latest call
+ * Returns what waits: approvals for people (a thousand at most), due steps and entitlements for a worker, and the providers whose latest call
  * failed. Times are in seconds, of the oldest; 0 when nothing waits. What a worker has claimed does not wait for one.
  */
 export async function readBacklog(ctx: Store): Promise<Backlog> {
@@ -23,7 +25,13 @@ export async function readBacklog(ctx: Store): Promise<Backlog> {
       (select ${takeableAt} as since from ${steps} where status = 'open' and kind <> 'event' and ${isTakeable} limit ${most})
       union all
       (select ${takeableAt} as since from ${entitlements} where state <> 'absent' and ${isTakeable} limit ${most})),
-    waiting as (select created_at from ${approvals} where status = 'open' and expires_at > app_now()),
+    waiting as (
+      select created_at from ${approvals} where status = 'open' and expires_at > app_now() order by expires_at limit ${mostApprovals}),
+    -- Its first row, as a rule: those that have expired are closed within seconds while there is a worker.
+    oldest as (
+      select created_at from (
+        select created_at, expires_at from ${approvals} where status = 'open' order by created_at limit ${mostApprovals}) as first
+      where expires_at > app_now() order by created_at limit 1),
     -- One provider after the other along the index, so that the number of its failing calls does not matter.
     failing as (
       select min(provider) as provider from ${entitlements} where ${isFailing}
@@ -31,7 +39,7 @@ export async function readBacklog(ctx: Store): Promise<Backlog> {
       select (select min(provider) from ${entitlements} where ${isFailing} and provider > failing.provider)
       from failing where failing.provider is not null)
     select (select count(*) from waiting)::int as "waitingApprovals",
-      ${ageOf(sql`(select min(created_at) from waiting)`)} as "oldestApprovalSeconds",
+      ${ageOf(sql`coalesce((select created_at from oldest), (select min(created_at) from waiting))`)} as "oldestApprovalSeconds",
       (select least(count(*), ${most}) from due)::int as "dueWork",
       ${ageOf(sql`(select min(since) from due)`)} as "queueLagSeconds",
       (select count(provider) from failing)::int as "failingProviders"`);

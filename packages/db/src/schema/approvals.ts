@@ -50,6 +50,7 @@ export const approvals = pgTable(
     unique('approvals_are_renewed_once').on(table.renews),
     check('approval_is_renewed_for_a_reason', sql`(${table.renews} is null) = (${table.because} is null)`),
     index('approvals_open_idx').on(table.expiresAt).where(sql`${table.status} = 'open'`),
+    index('approvals_oldest_idx').on(table.createdAt, table.expiresAt).where(sql`${table.status} = 'open'`),
     check('approval_status_is_known', sql`${table.status} in ('open', 'approved', 'denied', 'expired', 'withdrawn')`),
   ],
 );

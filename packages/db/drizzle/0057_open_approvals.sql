@@ -1,0 +1,1 @@
+CREATE INDEX "approvals_oldest_idx" ON "approvals" USING btree ("created_at","expires_at") WHERE "approvals"."status" = 'open';
