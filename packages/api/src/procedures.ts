@@ -1,5 +1,5 @@
 import { AccessError, errorTable } from '@belay/contract/errors';
-import { isOutage, outageMessage } from '@belay/contract/outage';
+import { isOutage, isUnreachable, outageMessage } from '@belay/contract/outage';
 import { type Actor, type AgentActor, noteOutage, type UserActor, withActor } from '@belay/core';
 import { internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
@@ -58,8 +58,11 @@ function settle<Result extends { ok: true } | { ok: false; error: TRPCError }>(
 ): Result {
   if (result.ok) return result;
   const { error } = result;
-  if (isOutage(error)) {
-    noteOutage(ctx.core, error);
+  const isOurs = isOutage(error);
+  if (isOurs || isUnreachable(error)) {
+    const detail = { requestId: ctx.request.id, procedure: path, error: error.cause ?? error };
+    if (isOurs) noteOutage(ctx.core, error);
+    else ctx.core.log.warn(detail, 'request failed: another system cannot be reached');
     const cause = new AccessError('unavailable', outageMessage, { cause: error.cause });
     throw new TRPCError({ code: errorTable.unavailable.rpc, message: outageMessage, cause });
   }

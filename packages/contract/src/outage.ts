@@ -41,23 +41,38 @@ export function isBusyState(code: string): boolean {
   return serverStates.some((state) => state.test(code));
 }
 
+/** An error of another system, as its connector reports it. What caused it is that system's affair, and no outage of ours. */
+export abstract class SystemError extends Error {}
+
 /**
- * Returns whether an error, or one that it was caused by, says that the database could not be reached or could not
+ * Returns whether an error, or one that it was caused by, says that our own database could not be reached or could not
  * serve, or that expressions cannot be evaluated now. Such an error is waited out: it is never the caller's fault, and
- * never the workflow's. What a verb throws on purpose stands as it is: a provider that cannot be reached is no outage
- * of ours.
+ * never the workflow's. What a verb throws on purpose stands as it is, and a connection to another system that failed is
+ * no outage of ours.
  */
 export function isOutage(error: unknown): boolean {
-  return causesOf(error).some((one) => {
-    const code = codeOf(one);
-    return code === expressionOutage || isConnectionLoss(code) || isBusyState(code);
-  });
+  const errors = causesOf(error);
+  return errors.some((one) => codeOf(one) === expressionOutage) || (errors.some(isOfStatement) && isUnreachable(error));
 }
 
-/** Returns an error and its causes, up to an error that a verb threw on purpose. */
+/** Returns whether an error is of one of our own statements: the driver and the query builder attach it to each. */
+export function isOfStatement(error: Error): boolean {
+  return 'query' in error && ('parameters' in error || 'params' in error);
+}
+
+/**
+ * Returns whether an error, or one that it was caused by, says that a service could not be reached or could not serve,
+ * regardless of whose it is: for a start, which has one service for each step.
+ */
+export function isUnreachable(error: unknown): boolean {
+  return causesOf(error).some((one) => isConnectionLoss(codeOf(one)) || isBusyState(codeOf(one)));
+}
+
+/** Returns an error and its causes, up to an error that a verb threw on purpose or that is of another system. */
 export function causesOf(error: unknown): Error[] {
   const found: Error[] = [];
-  for (let one = error; one instanceof Error && !(one instanceof AccessError) && found.length < 8; one = one.cause) {
+  for (let one = error; one instanceof Error && found.length < 8; one = one.cause) {
+    if (one instanceof AccessError || one instanceof SystemError) break;
     found.push(one);
   }
   return found;

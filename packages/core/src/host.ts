@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { isOutage } from '@belay/contract/outage';
+import { isOutage, isUnreachable } from '@belay/contract/outage';
 import { approvals, sqlText } from '@belay/db';
 import { type CallFunction, type EngineContext, type Explained, type Host, registerFunctions } from '@belay/engine';
 import { Pending, Retryable, Terminal } from '@belay/providers';
@@ -69,5 +69,7 @@ function explain(error: unknown): Explained {
     const because = error instanceof Pending ? `the provider: ${publicMessage(error)}` : publicMessage(error);
     return { kind: 'again', after: error.options.afterMilliseconds, because };
   }
+  // A connector that reports the error of its connection as it is.
+  if (isUnreachable(error)) return { kind: 'again', because: publicMessage(error) };
   return { kind: 'fault', fault: faultOf(error), expected: error instanceof AccessError };
 }

@@ -1,4 +1,4 @@
-import { causesOf, codeOfCause, expressionOutage, isOutage } from '@belay/contract/outage';
+import { causesOf, codeOfCause, expressionOutage, isOfStatement, isOutage } from '@belay/contract/outage';
 import type { Store } from './context.js';
 
 /**
@@ -6,8 +6,7 @@ import type { Store } from './context.js';
  * fault. Check for an error of the port to providers first, because its cause may come from a database as well.
  */
 export function isOwnFailure(error: unknown): boolean {
-  // The driver and the query builder attach the statement to every error.
-  return isOutage(error) || causesOf(error).some((one) => 'query' in one && ('parameters' in one || 'params' in one));
+  return isOutage(error) || causesOf(error).some(isOfStatement);
 }
 
 /** An outage that no work met for this long is over, in milliseconds: the next one has a line of its own. */

@@ -59,15 +59,19 @@ it('waits out lost connections at every point of an elevation: no execution faul
 
 it('tells an outage of the database from other errors, by codes and through causes', () => {
   const coded = (name: string, code: string) => Object.assign(new Error('x'), { name, code });
+  const statement = { query: 'select', parameters: [] };
   for (const error of [
-    coded('Error', 'CONNECTION_CLOSED'),
-    coded('Error', 'ECONNRESET'),
-    coded('PostgresError', '57P01'),
-    coded('PostgresError', '53300'),
-    coded('PostgresError', '40P01'),
-    coded('PostgresError', '25P03'),
+    ...[
+      coded('Error', 'CONNECTION_CLOSED'),
+      coded('Error', 'ECONNRESET'),
+      coded('PostgresError', '57P01'),
+      coded('PostgresError', '53300'),
+      coded('PostgresError', '40P01'),
+      coded('PostgresError', '25P03'),
+    ].map((error) => Object.assign(error, statement)),
     new ExpressionOutage('too many expressions are waiting'),
-    new Error('Failed query', { cause: coded('PostgresError', '57P03') }),
+    // As the query builder wraps it.
+    Object.assign(new Error('Failed query', { cause: coded('PostgresError', '57P03') }), { query: 'x', params: [] }),
   ]) {
     expect(isOutage(error)).toBe(true);
   }
@@ -78,11 +82,64 @@ it('tells an outage of the database from other errors, by codes and through caus
     new Retryable('x'),
     new Error('x'),
     'CONNECTION_CLOSED',
+    // Of another system: the statement tells which errors are our database's.
+    coded('Error', 'ECONNRESET'),
+    new Error('fetch failed', { cause: coded('Error', 'ECONNREFUSED') }),
+    new Retryable('The target is away', { cause: Object.assign(coded('Error', 'ECONNREFUSED'), statement) }),
     // A verb has said already what it is: the provider's outage is not ours.
     new AccessError('unavailable', 'The provider cannot be reached', { cause: coded('Error', 'ECONNREFUSED') }),
   ]) {
     expect(isOutage(error)).toBe(false);
   }
+});
+
+it('has the error of a connection that is lost between two statements of a transaction for its own', async () => {
+  await using cast = await openCast();
+  const target = new URL(cast.house.database.url);
+  await using proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
+  target.hostname = '127.0.0.1';
+  target.port = String(proxy.port);
+  const client = openDatabase(target.href, { max: 1 });
+  for (const loss of losses) {
+    const work = client.db.transaction(async (tx) => {
+      await tx.execute(sql`select 1`);
+      proxy.lose(loss);
+      // The error ends the transaction, and not this wait.
+      await new Promise(() => {});
+    });
+    const error = await work.catch((thrown: unknown) => thrown);
+    expect([loss, isOutage(error)]).toEqual([loss, true]);
+  }
+  const thrown = Object.assign(new Error('of another system'), { code: 'ECONNREFUSED' });
+  const own = client.db.transaction(async (tx) => {
+    await tx.execute(sql`select 1`);
+    throw thrown;
+  });
+  expect(isOutage(await own.catch((error: unknown) => error))).toBe(false);
+  await client.close(0);
+});
+
+it('tells a connection of a provider that was refused from one of its own database', async () => {
+  await using cast = await openCast();
+  const { house, ada } = cast;
+  const lines: string[] = [];
+  const add = (_: object, message: string) => void lines.push(message);
+  const ctx = { ...house.ctx, log: { debug() {}, info() {}, warn: add, error: add } };
+  const id = await request(ada, { workflow: 'automatic' });
+  // What the workflow asks of it, and the grant.
+  for (const call of ['holds', 'ensurePresent'] as const) house.provider.inject(call, { kind: 'unreachable' }, 2);
+  await sweep(ctx);
+  const errors = new Set<unknown>();
+  for (let time = 0; time < 20; time += 1) {
+    await house.database.advance(minute / 4);
+    await sweep(ctx);
+    const [row] = await house.database.sql`select last_error from entitlements`;
+    errors.add(row?.last_error);
+  }
+  expect([...errors]).toContain('The provider failed unexpectedly');
+  expect([await statusOf(ada, id), house.provider.holds('ada@example.com', access)]).toEqual(['waiting', true]);
+  expect(lines).toContain('the grant call failed: The provider failed unexpectedly');
+  expect(lines.filter((line) => line.includes('the database cannot be reached'))).toEqual([]);
 });
 
 it('takes every error of its own database for its own, and no other', async () => {

@@ -133,6 +133,7 @@ function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>
           // Sent immediately: an `await` would send it one turn later, after statements that follow it (`commitWith`).
           const query = target.unsafe(text, parameters, { prepare: true }).execute();
           note(query);
+          query.then(undefined, (error: unknown) => attachStatement(error, text));
           return query;
         };
       }
@@ -140,12 +141,39 @@ function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>
         return (...given: unknown[]) => {
           const work = given.at(-1) as (inner: Sql) => unknown;
           const call = value as (...values: unknown[]) => PromiseLike<unknown>;
-          const done = call.call(target, ...given.slice(0, -1), (inner: Sql) => work(preparing(inner, note)));
+          let thrown: unknown;
+          const done = call.call(target, ...given.slice(0, -1), async (inner: Sql) => {
+            try {
+              return await work(preparing(inner, note));
+            } catch (error) {
+              thrown = error;
+              throw error;
+            }
+          });
           note(done);
+          // What the work throws is its own, and everything else is of the connection.
+          done.then(undefined, (error: unknown) => error === thrown || attachStatement(error, property));
+          return done;
+        };
+      }
+      if (property === 'commit') {
+        return () => {
+          const done = (value as () => Promise<unknown>).call(target);
+          done.catch((error: unknown) => attachStatement(error, property));
           return done;
         };
       }
       return value;
     },
   });
+}
+
+/**
+ * Attaches a statement to an error of it where the driver has not: the error of a connection that failed between two
+ * statements has none, and by the statement an error of our database is told from those of other systems.
+ */
+function attachStatement(error: unknown, query: string): void {
+  if (error instanceof Error && !('query' in error)) {
+    Object.defineProperties(error, { query: { value: query }, parameters: { value: [] } });
+  }
 }

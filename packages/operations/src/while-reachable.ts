@@ -1,5 +1,5 @@
 import { pauseAfter } from '@belay/contract/back-off';
-import { codeOfCause, isOutage } from '@belay/contract/outage';
+import { codeOfCause, isUnreachable } from '@belay/contract/outage';
 import { oneLine, StartError } from '@belay/program';
 
 /**
@@ -20,7 +20,7 @@ export async function whileReachable<T>(
     try {
       return await step();
     } catch (cause) {
-      if (!isOutage(cause)) throw cause;
+      if (!isUnreachable(cause)) throw cause;
       if (attempt === attempts) throw new StartError(explainOutage(place.url, cause), { cause });
       await place.delay(pauseAfter(pauses, attempt));
     }

@@ -1,5 +1,7 @@
+import { SystemError } from '@belay/contract/outage';
+
 /** The call may succeed later. `afterMilliseconds` is the pause that the provider requests, if any. */
-export class Retryable extends Error {
+export class Retryable extends SystemError {
   override readonly name: string = 'Retryable';
   constructor(
     message: string,
@@ -18,7 +20,7 @@ export class Pending extends Retryable {
 }
 
 /** The call will not succeed when repeated. Messages can be shown to the requester and contain no secret. */
-export class Terminal extends Error {
+export class Terminal extends SystemError {
   override readonly name: string = 'Terminal';
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, { cause: options.cause });

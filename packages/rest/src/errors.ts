@@ -7,7 +7,7 @@ import {
   pathText,
   transportTable,
 } from '@belay/contract/errors';
-import { isOutage, outageMessage } from '@belay/contract/outage';
+import { isOutage, isUnreachable, outageMessage } from '@belay/contract/outage';
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
 
@@ -41,7 +41,7 @@ export function isForeseen(error: unknown): boolean {
 export function publishError(thrown: unknown): PublishedError {
   const access = thrown instanceof AccessError ? thrown : causeOf(thrown);
   if (access instanceof AccessError) return publishAccessError(access);
-  if (isOutage(thrown)) return publishAccessError(new AccessError('unavailable', outageMessage));
+  if (isOutage(thrown) || isUnreachable(thrown)) return publishAccessError(new AccessError('unavailable', outageMessage));
   if (!(thrown instanceof TRPCError)) return internal();
   const entry = transport[thrown.code];
   if (entry === undefined) return internal();

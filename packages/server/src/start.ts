@@ -1,4 +1,4 @@
-import { isOutage } from '@belay/contract/outage';
+import { isUnreachable } from '@belay/contract/outage';
 import { explainOutage } from '@belay/operations';
 import { createClosing, StartError } from '@belay/program';
 import type { RunningServer, StartOptions } from './modes/server.js';
@@ -15,7 +15,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   } catch (error) {
     await closing.close();
     const { databaseUrl } = options.environment;
-    if (error instanceof StartError || databaseUrl === undefined || !isOutage(error)) throw error;
+    if (error instanceof StartError || databaseUrl === undefined || !isUnreachable(error)) throw error;
     throw new StartError(explainOutage(databaseUrl, error), { cause: error });
   }
 }

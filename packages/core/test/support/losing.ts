@@ -2,7 +2,9 @@ import type { Context } from '@belay/core';
 
 type Database = Context['db'];
 
-const reset = () => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+/** The driver attaches the statement to an error. */
+const reset = () =>
+  Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', query: 'select', parameters: [] });
 
 /**
  * Returns a database that loses the answer to the first statement or commit after which `isMeant` holds: it was done, and its process hears

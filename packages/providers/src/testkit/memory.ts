@@ -224,6 +224,10 @@ async function perform<T>(
     throw new Retryable('The provider asks for patience', wish);
   }
   if (fault?.kind === 'conflict') throw new Retryable('The provider was being changed by someone else');
+  if (fault?.kind === 'unreachable') {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 192.0.2.1:443'), { code: 'ECONNREFUSED' });
+    throw new Error('fetch failed', { cause });
+  }
   if (fault?.kind === 'refuse') throw new Terminal('The provider rejects the change');
   if (fault?.kind === 'unknown') return 'unknown' as T;
   if (fault?.kind === 'hang') return untilAborted(new Promise<never>(() => {}), signal);

@@ -23,6 +23,7 @@ export type MemoryOperation =
  * - `hang`: answers nothing until the signal says stop; nothing happened.
  * - `unknown`: `holds` always returns `unknown`.
  * - `lost-answer`: it happened, and the call failed all the same.
+ * - `unreachable`: nothing happened, and the connector reports the error of the connection as it is.
  * - `late`: the call fails now, and it happens `delayMilliseconds` later.
  * - `asynchronous`: the call succeeds now, and it happens `delayMilliseconds` later.
  * - `fails-later`: the call succeeds now, and it never happens.
@@ -30,7 +31,7 @@ export type MemoryOperation =
  */
 export type MemoryFault =
   | { kind: 'throttle'; afterMilliseconds?: number }
-  | { kind: 'conflict' | 'refuse' | 'hang' | 'unknown' | 'lost-answer' | 'fails-later' }
+  | { kind: 'conflict' | 'refuse' | 'hang' | 'unknown' | 'lost-answer' | 'fails-later' | 'unreachable' }
   | { kind: 'late' | 'asynchronous'; delayMilliseconds: number }
   | { kind: 'operation'; delayMilliseconds: number; fails?: true };
 

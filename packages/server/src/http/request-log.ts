@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { isOutage } from '@belay/contract/outage';
+import { isOutage, isUnreachable } from '@belay/contract/outage';
 import { type Context, type Logger, noteOutage } from '@belay/core';
 import { isForeseen, isStream, type RequestState, stateOf } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
@@ -43,6 +43,8 @@ export function logFailure(context: Context, request: IncomingMessage, error: un
   const { id, overdue } = stateOf(request);
   // The result of a request that was answered as overdue has no reader any more.
   if (overdue && inner instanceof Error && 'code' in inner && inner.code === 'ERR_HTTP_HEADERS_SENT') return;
+  const line = { requestId: id, ...detail, error: inner };
   if (isOutage(error)) noteOutage(context, error);
-  else if (!isForeseen(error)) context.log.error({ requestId: id, ...detail, error: inner }, 'request failed');
+  else if (isUnreachable(error)) context.log.warn(line, 'request failed: another system cannot be reached');
+  else if (!isForeseen(error)) context.log.error(line, 'request failed');
 }
