@@ -4,6 +4,15 @@ import postgres from 'postgres';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/index.js';
 import { makeMemoryFolder } from './memory-folder.js';
 
+/** Without what only servers that last need: vacuuming by itself, processes that read ahead, and a log for replicas. */
+const settings = {
+  max_connections: '300',
+  autovacuum: 'off',
+  io_method: 'sync',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+};
+
 /**
  * One real PostgreSQL for the whole run: the embedded one, in a folder that goes away, or the server that
  * BELAY_TEST_DATABASE_URL names. Test files make databases in it, named after the run. Temporary folders are in memory where
@@ -26,7 +35,7 @@ export default async function setup(): Promise<() => Promise<void>> {
       await removeFolder();
     };
   }
-  const server = await startTemporaryPostgres({ name: 'belay', settings: { max_connections: '300' } });
+  const server = await startTemporaryPostgres({ name: 'belay', settings });
   process.env.BELAY_TEST_DATABASE_URL = server.url('postgres');
   return async () => {
     await server.stop();
