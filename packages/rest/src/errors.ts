@@ -41,7 +41,8 @@ export function isForeseen(error: unknown): boolean {
 export function publishError(thrown: unknown): PublishedError {
   const access = thrown instanceof AccessError ? thrown : causeOf(thrown);
   if (access instanceof AccessError) return publishAccessError(access);
-  if (isOutage(thrown) || isUnreachable(thrown)) return publishAccessError(new AccessError('unavailable', outageMessage));
+  if (isOutage(thrown) || isUnreachable(thrown))
+    return publishAccessError(new AccessError('unavailable', outageMessage));
   if (!(thrown instanceof TRPCError)) return internal();
   const entry = transport[thrown.code];
   if (entry === undefined) return internal();

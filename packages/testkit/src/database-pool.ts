@@ -126,7 +126,12 @@ function findAdmin(): postgres.Sql {
  */
 function until<T extends object>(isOver: () => boolean, target: T, onKept?: () => void): T {
   const check = () => {
-    if (isOver()) throw Object.assign(new Error('write CONNECTION_ENDED test'), { code: 'CONNECTION_ENDED', query: '', parameters: [] });
+    if (isOver())
+      throw Object.assign(new Error('write CONNECTION_ENDED test'), {
+        code: 'CONNECTION_ENDED',
+        query: '',
+        parameters: [],
+      });
   };
   return new Proxy(target, {
     apply(inner, that, given) {

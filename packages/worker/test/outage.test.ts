@@ -28,7 +28,11 @@ it('warns twice a minute at most of a service that comes and goes, and within ha
 });
 
 it.each([
-  ['one line for an outage of the database', Object.assign(new Error('lost'), { code: 'ECONNRESET', query: 'select', parameters: [] }), 1],
+  [
+    'one line for an outage of the database',
+    Object.assign(new Error('lost'), { code: 'ECONNRESET', query: 'select', parameters: [] }),
+    1,
+  ],
   ['one line for an outage of the threads', Object.assign(new Error('busy'), { code: 'EXPRESSIONS_UNAVAILABLE' }), 1],
   ['a line for each step that fails otherwise', new Error('a fault'), 40],
 ])('writes %s, however many steps fail', async (_, error, lines) => {
