@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import { createWorld, type World } from '@belay/testkit/world';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
 /** Attacks with event streams: many of them, and ones that outlive the login they were opened with. */
@@ -20,6 +20,21 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
+/** Streams and calls that wait, of all tests. */
+let opened = 0;
+// The server hears of a stream that its client closed a moment later, and the next test counts those that are open.
+afterEach(() =>
+  vi.waitFor(
+    () => {
+      const ended = world.lines.filter(
+        ({ message, detail }) => message === 'request' && /\/executions?[./]/.test(String(detail.path)),
+      );
+      expect(ended).toHaveLength(opened);
+    },
+    { timeout: 30_000 },
+  ),
+);
+
 const call = (method: string, path: string, options: CallOptions) => callRest(world.url, method, path, options);
 
 interface Stream {
@@ -34,6 +49,7 @@ interface Stream {
 /** Opens a stream; resolves with its first bytes. */
 function watch(token: string, headers: Record<string, string> = { accept: 'text/event-stream' }): Promise<Stream> {
   const query = encodeURIComponent(JSON.stringify({ id }));
+  opened += 1;
   return new Promise((resolve, reject) => {
     const outgoing = get(
       `${world.url}/trpc/executions.watch?input=${query}`,
@@ -79,19 +95,14 @@ describe('event streams', () => {
     expect(approver.status).toBe(200);
     approver.close();
     open[0]?.close();
-    await expect
-      .poll(async () => {
-        const again = await watch(requester);
-        again.close();
-        return again.status;
-      })
-      .toBe(200);
+    await expect.poll(() => isRefused(requester), { timeout: 30_000 }).toBe(false);
     for (const stream of open) stream.close();
   });
 
   it('end when their login does, and no others', async () => {
     const leaving = await world.token('requester');
     const ending = await watch(leaving);
+    expect(ending.status).toBe(200);
     const staying = await watch(await world.token('approver'));
     let stays = true;
     void staying.ended.then(() => {
@@ -111,6 +122,7 @@ describe('event streams', () => {
     const base = where === '/trpc' ? world.url : `${world.url}/api/v1`;
     const leaving = new AbortController();
     const wait = async () => {
+      opened += 1;
       const { signal } = leaving;
       const answer = await fetch(`${base}${address}`, { headers: { authorization: `Bearer ${token}` }, signal });
       return answer.status;
@@ -131,6 +143,7 @@ describe('event streams', () => {
 
   it('end with their login when they are calls that wait', async () => {
     const leaving = await world.token('requester');
+    opened += 1;
     const waiting = fetch(`${world.url}/api/v1/execution/${id}?until=ended&wait=PT30S`, {
       headers: { authorization: `Bearer ${leaving}` },
     }).then(
