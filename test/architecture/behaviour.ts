@@ -91,6 +91,8 @@ const impureFiles: Record<string, string> = {
   'apps/demo/src/main.ts': 'hands the process over',
   'apps/cli/src/main.ts': 'hands the process over',
   'packages/server/src/modes/serve.ts': 'the uptime of this process, for the metrics',
+  'packages/db/src/client.ts': 'how long a statement has waited; another clock can be passed',
+  'packages/server/src/http/limit-waiting.ts': 'how long a request has taken; another clock can be passed',
   'packages/server/src/http/request-log.ts': 'how long a request took, for its line in the log',
   'packages/server/src/meters.ts': 'how late a timer fires, for the metrics',
   'packages/demo/src/identity-provider/start.ts': 'the demo’s identity provider is a program of its own',

@@ -119,7 +119,7 @@ it('has the error of a connection that is lost between two statements of a trans
   await client.close(0);
 });
 
-it('tells a connection of a provider that was not accepted from one of its own database', async () => {
+it('tells a connection of a provider that failed from one of its own database', async () => {
   await using cast = await openCast();
   const { house, ada } = cast;
   const lines: string[] = [];
