@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@belay/core';
+import type { Database } from '@belay/db';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { findConfiguration } from '../src/config/choose-configuration.js';
+import { chooseConfiguration, findConfiguration } from '../src/config/choose-configuration.js';
 import { ConfigurationError, describeFault, explainIssues } from '../src/config/configuration-error.js';
 import { parseText } from '../src/config/parse-text.js';
 import { type Configuration, readConfiguration } from '../src/config/read-configuration.js';
@@ -181,6 +182,19 @@ describe('reading a configuration', () => {
     await write('belay.yaml', '');
     expect(findConfiguration(undefined, folder)).toBe('belay.yaml');
     expect(findConfiguration('etc/x.yaml', folder)).toBe('etc/x.yaml');
+  });
+
+  it('is that of the folder that a start is given, and not one of the same name where the process works', async () => {
+    const choose = (asked: string | undefined, directory: string) =>
+      // With a file the database is not read.
+      chooseConfiguration({} as Database, { asked, directory, worker: 'inline' });
+    await write('belay.yaml', '');
+    const files = (path: string) => ({ kind: 'files', path });
+    expect(await choose(undefined, folder)).toEqual(files(join(folder, 'belay.yaml')));
+    expect(await choose('etc/x.yaml', folder)).toEqual(files(join(folder, 'etc/x.yaml')));
+    expect(await choose('/etc/x.yaml', folder)).toEqual(files('/etc/x.yaml'));
+    // Where the process works there, a path stays as it was written.
+    expect(await choose('etc/x.yaml', process.cwd())).toEqual(files('etc/x.yaml'));
   });
 });
 

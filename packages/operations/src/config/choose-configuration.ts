@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Database } from '@belay/db';
 import { rootPath, StartError } from '@belay/program';
 
@@ -22,7 +22,7 @@ export async function chooseConfiguration(
   options: { asked: string | undefined; directory: string; worker: 'inline' | 'off' | 'only' },
 ): Promise<ConfigurationChoice> {
   const path = findConfiguration(options.asked, options.directory);
-  if (path !== undefined) return { kind: 'files', path };
+  if (path !== undefined) return { kind: 'files', path: placeIn(options.directory, path) };
   const inForce = await db.query.catalogs.findFirst({
     columns: { source: true },
     orderBy: (catalogs, { desc }) => [desc(catalogs.version)],
@@ -36,9 +36,14 @@ export async function chooseConfiguration(
   );
 }
 
+/** Returns a path of the directory as this process reads it: as it was written where the process works there. */
+function placeIn(directory: string, path: string): string {
+  return resolve(directory) === resolve() ? path : resolve(directory, path);
+}
+
 /**
  * Returns where the configuration is: the path that is set, else `belay.yaml` or `config/` in the directory, else
- * undefined (the demo).
+ * undefined (the demo). A relative path is one of the directory.
  */
 export function findConfiguration(asked: string | undefined, directory: string): string | undefined {
   if (asked !== undefined) return asked;
