@@ -35,7 +35,7 @@ export function loadAgent(host: AgentProcess): AgentControl {
       return { dataDirectory, pid, url, server, name, enrolled };
     },
     join: async ({ server, credential, name, signal }) => {
-      const { enrolAgent, parseLocalEnvironment } = await load();
+      const { enrolAgent, parseLocalEnvironment, StartError } = await load();
       if (!/^belay-agent\.[\w-]{43}$/.test(credential)) {
         throw usage('not an agent credential; use the one that `belay agent enroll` printed');
       }
@@ -44,7 +44,7 @@ export function loadAgent(host: AgentProcess): AgentControl {
         const done = await enrolAgent({ dataDirectory, server, credential, name, signal });
         return { server: done.server, name: done.name, catalog_version: done.catalogVersion };
       } catch (error) {
-        if (!(error instanceof Error) || error.name !== 'StartError') throw error;
+        if (!(error instanceof StartError)) throw error;
         if (signal.aborted) throw new CliError('aborted', 'interrupted; the same credential can be used again');
         const { cause } = error;
         const isAway = cause instanceof Error && 'code' in cause && cause.code === 'unavailable';

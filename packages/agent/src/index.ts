@@ -1,3 +1,4 @@
+export { StartError } from '@belay/program';
 /** Agent and client mode: what `belay agent` and BELAY_MODE load. The heavy half of each is imported when it runs. */
 
 export { enrolAgent } from './enrol.js';
