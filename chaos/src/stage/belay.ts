@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../../../apps/server/bundle/main.js', import.meta.url));
-const stepClock = new URL('../step-clock.js', import.meta.url).href;
+const stepClock = new URL('../../dist/step-clock.js', import.meta.url).href;
 
 export interface BelayProcess {
   name: string;
@@ -32,9 +32,13 @@ interface Options {
   onDeath(how: string): void;
 }
 
+/** How much of the output of a process that does not start is quoted, in characters and in lines. */
+const longestQuote = 4_000;
+const linesQuoted = 10;
+
 /**
  * Returns a server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it
- * again.
+ * again. Throws with the name of the process and the last lines of its output when it does not start.
  */
 export async function startBelay(options: Options): Promise<BelayProcess> {
   const { name, folder, port } = options;
@@ -56,6 +60,11 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
     const log = createWriteStream(join(folder, `${name}.log`), { flags: 'a' });
     started.stderr.pipe(log, { end: false });
     started.stdout.pipe(log, { end: false });
+    let said = '';
+    for (const stream of [started.stdout, started.stderr])
+      stream.on('data', (data) => {
+        said = `${said}${String(data)}`.slice(-longestQuote);
+      });
     started.once('exit', (code, signal) => {
       log.end();
       if (!wanted || child !== started) return;
@@ -64,14 +73,12 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
       setTimeout(() => void (wanted && child === started && start().catch(() => {})), 500);
     });
     await new Promise<void>((resolve, reject) => {
-      let said = '';
-      started.stdout.on('data', (data) => {
-        said += String(data);
-        if (said.includes('  Worker  ')) resolve();
+      started.stdout.on('data', () => said.includes('  Worker  ') && resolve());
+      // When its output has been read to the end.
+      started.once('close', (code, signal) => {
+        const last = said.trimEnd().split('\n').slice(-linesQuoted).join('\n');
+        reject(new Error(`${name} ended with ${code ?? signal} while it was starting:\n${last}`));
       });
-      started.once('exit', (code) =>
-        reject(new Error(`${name} ended with ${code} while it was starting; see its log`)),
-      );
     });
   };
   const kill = async () => {
@@ -104,6 +111,12 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
       clearTimeout(timer);
     },
   };
-  await start();
+  try {
+    await start();
+  } catch (error) {
+    // The first start is not repeated: no fault lasts that it could wait for.
+    wanted = false;
+    throw error;
+  }
   return process_;
 }

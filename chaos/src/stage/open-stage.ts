@@ -45,14 +45,34 @@ export interface StageOptions {
   history: History;
 }
 
-/** Starts two databases, Redis when it is the queue, a proxy before each, two servers and two workers. */
-export async function openStage({ queue, people, history }: StageOptions): Promise<Stage> {
+/**
+ * Starts two databases, Redis when it is the queue, a proxy before each, two servers and two workers. When one of them does not
+ * start, it stops the others and throws its error.
+ */
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const opened: (() => PromiseLike<unknown>)[] = [];
+  const keep = <T>(one: T, stop: (one: T) => PromiseLike<unknown>): T => {
+    opened.unshift(() => stop(one));
+    return one;
+  };
+  return open(options, keep).catch(async (error: unknown) => {
+    for (const stop of opened) await stop();
+    throw error;
+  });
+}
+
+async function open(
+  { queue, people, history }: StageOptions,
+  keep: <T>(one: T, stop: (one: T) => PromiseLike<unknown>) => T,
+): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-chaos-'));
   await chmod(folder, 0o711);
   await writeFile(join(folder, 'belay.yaml'), makeConfiguration());
-  const [database, targetServer] = [await startPostgres('database'), await startPostgres('target')];
-  const redis = queue === 'redis' ? await startRedis() : undefined;
-  const proxyTo = (port: number) => startFaultyProxy({ host: '127.0.0.1', port });
+  const database = keep(await startPostgres('database'), (one) => one.stop());
+  const targetServer = keep(await startPostgres('target'), (one) => one.stop());
+  const redis = queue === 'redis' ? keep(await startRedis(), (one) => one.stop()) : undefined;
+  const proxyTo = async (port: number) =>
+    keep(await startFaultyProxy({ host: '127.0.0.1', port }), (one) => one[Symbol.asyncDispose]());
   const proxies = {
     database: await proxyTo(database.port),
     targets: { one: await proxyTo(targetServer.port), two: await proxyTo(targetServer.port) },
@@ -70,21 +90,22 @@ export async function openStage({ queue, people, history }: StageOptions): Promi
     TARGET_TWO: target.url('two', proxies.targets.two.port),
     ...(proxies.redis ? { REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}` } : {}),
   };
-  const start = (name: string, port?: number) =>
-    startBelay({
+  const start = async (name: string, port?: number) => {
+    const started = await startBelay({
       name,
       folder,
       environment,
       ...(port === undefined ? {} : { port }),
       onDeath: (how) => void history.deaths.push({ process: name, at: Date.now(), how }),
     });
+    return keep(started, (one) => one.stop());
+  };
   const first = await start('server1', await findFreePort('127.0.0.1'));
   await makeClock(direct);
-  const [second, ...workers] = await Promise.all([
-    start('server2', await findFreePort('127.0.0.1')),
-    start('worker1'),
-    start('worker2'),
-  ]);
+  const rest = [start('server2', await findFreePort('127.0.0.1')), start('worker1'), start('worker2')] as const;
+  // All have started or ended before one that has ended stops the others.
+  await Promise.allSettled(rest);
+  const [second, ...workers] = await Promise.all(rest);
   const servers = [first, second];
   return {
     database,

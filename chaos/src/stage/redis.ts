@@ -27,7 +27,14 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder, ...settings];
     const started = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     child = started;
-    for await (const chunk of started.stdout) if (String(chunk).includes('Ready to accept connections')) break;
+    let said = '';
+    let isReady = false;
+    for await (const chunk of started.stdout) {
+      said += String(chunk);
+      isReady = said.includes('Ready to accept connections');
+      if (isReady) break;
+    }
+    if (!isReady) throw new Error(`redis-server ended while it was starting:\n${said.trimEnd()}`);
     started.stdout.resume();
   };
   const kill = async () => {
