@@ -19,7 +19,7 @@ export const timing = {
   year: 366 * 24 * 60 * 60_000,
   /**
    * How long a request may take while the database keeps it waiting, and how long a call that waits for something else may
-   * take after its own time: its caller waits for a response, not for the database (decision 0156).
+   * take after its own time: its caller waits for a response, not for the database (decision 0155).
    */
   response: { limit: 9_000, afterWait: 4_000 },
   /** How long a request waits for its providers before it is accepted and waits for them later. */
