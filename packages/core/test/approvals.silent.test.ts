@@ -1,4 +1,5 @@
 import { openDatabase } from '@belay/db';
+import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { approve, ask, type Cast, deny, hour, openCast, statusOf } from './support/stories.js';
 
@@ -85,5 +86,37 @@ describe('a decision while the target is silent', () => {
     const other = await elsewhere();
     await expect(approve(other.person, id)).rejects.toMatchObject({ code: 'forbidden' });
     await other.close();
+  });
+
+  /** A request for a person whose address the target does not know yet, as it knows grace afterwards. */
+  const opaque = async () => {
+    const { house, ada } = cast;
+    const permissions = { groups: ['engineers'], delegates: { users: ['ada@example.com'] } };
+    const catalog = approvalCatalog({ role: { permissions } }) as { providers: { memory: object } };
+    await house.applyCatalog(catalog);
+    const known = house.provider.options.people?.find(({ email }) => email === 'grace@example.com');
+    if (!known) throw new Error('The target does not know grace');
+    Object.assign(known, { id: 'U-7', email: '' });
+    const id = await ask(house, ada, { identities: ['U-7'] });
+    known.email = 'grace@example.com';
+    return { id, catalog };
+  };
+
+  it('lets no person approve their own access while its provider is disabled', async () => {
+    const { house, grace, alan } = cast;
+    const { id, catalog } = await opaque();
+    const { memory } = catalog.providers;
+    await house.applyCatalog({ ...catalog, providers: { memory: { ...memory, enabled: false } } });
+    await expect(approve(grace, id)).rejects.toMatchObject({ code: 'forbidden' });
+    silence();
+    await expect(approve(alan, id)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('rejects every approval while its provider is removed, and no denial', async () => {
+    const { house, grace } = cast;
+    const { id, catalog } = await opaque();
+    await house.applyCatalog({ ...catalog, providers: {}, roles: {} });
+    await expect(approve(grace, id)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await deny(grace, id)).toMatchObject({ status: 'denied' });
   });
 });

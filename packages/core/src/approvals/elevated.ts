@@ -17,17 +17,18 @@ const mostTold = 10_000;
  * Returns whether an identity of a request is the approver's own at its provider, under any name. A provider is called
  * only for people that it was not called for recently; while it does not respond, its response within the last day
  * counts (decision 0071). Throws `unavailable` for a person about whom nothing is known: in doubt, no one decides on
- * their own request.
+ * their own request. With `lenient`, a provider that is disabled or removed may stay silent: it then knows no one.
  */
 export async function wouldBeElevated(
   ctx: Store,
   faces: readonly Person[],
   { grants }: { grants: readonly Pick<ApprovalSubject['grants'][number], 'provider' | 'identity'>[] },
+  { lenient = false } = {},
 ): Promise<boolean> {
   const providers = [...new Set(grants.map(({ provider }) => provider))];
   const found = await Promise.all(
     providers.map(async (provider) => {
-      const own = await ownIdentities(ctx, provider, faces);
+      const own = await ownIdentities(ctx, { provider, faces, lenient });
       return grants.some((grant) => grant.provider === provider && own.has(grant.identity));
     }),
   );
@@ -35,10 +36,11 @@ export async function wouldBeElevated(
 }
 
 /** Returns a person's name at a provider, by any of their identities. */
-async function ownIdentities(ctx: Store, provider: string, faces: readonly Person[]): Promise<Set<string | null>> {
+async function ownIdentities(
+  ctx: Store,
+  { provider, faces, lenient }: { provider: string; faces: readonly Person[]; lenient: boolean },
+): Promise<Set<string | null>> {
   const compiled = ctx.catalog.current().providers.get(provider);
-  // Nothing is granted at a provider that is removed or disabled, or that has no identities.
-  if (!compiled?.enabled) return new Set();
   const client = ctx.catalog.client(provider);
   if (client && !client.identities) return new Set();
   const address = addressOf(compiled);
@@ -52,7 +54,7 @@ async function ownIdentities(ctx: Store, provider: string, faces: readonly Perso
   const silent = results.filter(({ identity }) => identity === undefined);
   const known = silent.length === 0 ? new Map<string, string | null>() : await readKnown(ctx, silent);
   for (const { key, cause } of silent) {
-    if (known.has(key)) continue;
+    if (known.has(key) || (lenient && !compiled?.enabled)) continue;
     throw new AccessError(
       'unavailable',
       `The provider "${provider}" cannot return your identity at the moment; try again`,
