@@ -139,6 +139,31 @@ describe('whose word counts for a listen', () => {
     expect(await granted(id)).toBe(true);
   });
 
+  it.each(['by-approvers', 'by-group', 'unasked'])(
+    'takes no word of a person for access that only the system knows as theirs: %s',
+    async (workflow) => {
+      const { house, ada, grace, alan } = cast;
+      const own = { id: 'U-7', name: 'opaque', email: '' };
+      house.provider.options.people?.push(own);
+      const id = await ask(house, ada, { workflow, identities: ['U-7'] });
+      if (workflow !== 'unasked') await approve(grace, id);
+      await house.work();
+      const people = house.provider.options.people ?? [];
+      const speaker = workflow === 'by-approvers' ? alan : rita;
+      const { email } = speaker.actor;
+      for (const one of people) if (one.email === email) one.email = '';
+      own.email = email;
+      await expect(send(speaker, id)).rejects.toMatchObject({
+        code: workflow === 'by-approvers' ? 'forbidden' : 'not_found',
+      });
+      expect(await granted(id)).toBe(false);
+      // As approvers were shown it; what has changed since is put to them again.
+      own.email = '';
+      await send(workflow === 'by-approvers' ? grace : await house.person('rosa', ['release']), id);
+      expect(await granted(id)).toBe(true);
+    },
+  );
+
   it('keeps an event only for a task that takes its sender’s', async () => {
     const { ada, alan } = cast;
     const id = await listening('mixed');

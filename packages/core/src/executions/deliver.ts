@@ -22,7 +22,7 @@ import { findExecution, isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { listSelves } from '../people/selves.js';
 import { requireJson, requireText } from '../text.js';
-import { describeSender, isHeard, type Sender } from './senders.js';
+import { describeSender, isHeard, type Sender, withoutOwnAccess } from './senders.js';
 
 /** How often an event is tried on an execution that keeps moving; after that, its last result counts. */
 const tries = 5;
@@ -74,8 +74,9 @@ export async function findToSignal(ctx: ActorContext, user: UserActor, id: strin
   });
   const execution = seen?.execution ?? (await readExecution(ctx, id));
   if (execution === undefined) throw notFound('The execution');
-  const sender = await describeSender(ctx.db, user, execution);
   const workflow = await workflowOf(ctx.db, execution);
+  const named = await describeSender(ctx.db, user, execution);
+  const sender = await withoutOwnAccess(ctx, user, { sender: named, workflow, execution });
   const expressly = isHeard(workflow, sender, { expressly: true });
   // Seeing every request is no right to send events to one.
   const sight = seen === null || seen.sight === 'overseer' ? null : seen.sight;

@@ -3,9 +3,11 @@ import { approvals, type Database, type executions, type Transaction } from '@be
 import { type Admits, type JsonObject, listTasks, type Workflow } from '@belay/workflow';
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
+import { wouldBeElevated } from '../approvals/elevated.js';
 import { foldName, isExcluded, isRequester } from '../approvals/exclusion.js';
+import type { ApprovalSubject } from '../approvals/inbox.js';
 import { type From, fromOf, grants } from '../configuration/check-listens.js';
-import type { UserActor } from '../context.js';
+import type { Store, UserActor } from '../context.js';
 import { listSelves } from '../people/selves.js';
 import type { ElevationInput } from '../plans/input.js';
 
@@ -48,6 +50,33 @@ export async function describeSender(
     approver: !barred && asked.some(({ rule }) => isNamed(user, rule)),
     groups: barred ? [] : user.groups,
   };
+}
+
+/**
+ * Returns a sender without the right to speak for others when a system knows them by an identity that the request elevates, as for
+ * an approval: its name may say nothing about them. No system is asked about those whose events count in no case, or count even so.
+ * Throws `unavailable` when a system cannot say it.
+ */
+export async function withoutOwnAccess(
+  ctx: Store,
+  user: UserActor,
+  { sender, workflow, execution }: { sender: Sender; workflow: Workflow; execution: typeof executions.$inferSelect },
+): Promise<Sender> {
+  if (sender.kind === 'source' || !grants(workflow)) return sender;
+  const barred = { ...sender, approver: false, groups: [] };
+  if (!isHeard(workflow, sender) || isHeard(workflow, barred)) return sender;
+  const asked = await ctx.db
+    .select({ subject: approvals.subject })
+    .from(approvals)
+    .where(eq(approvals.executionId, execution.id));
+  // What approvers were shown, and what is requested by an id of a system before anyone is asked.
+  const { identities = [], providers = [] } = execution.input as Partial<ElevationInput>;
+  const elevated = [
+    ...asked.flatMap(({ subject }) => (subject as ApprovalSubject).grants),
+    ...providers.flatMap((provider) => identities.map((identity) => ({ provider, identity }))),
+  ];
+  const selves = [user, ...(await listSelves(ctx.db, user.id))];
+  return (await wouldBeElevated(ctx, selves, { grants: elevated })) ? barred : sender;
 }
 
 /**
