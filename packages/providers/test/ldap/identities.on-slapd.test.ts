@@ -31,6 +31,11 @@ it('finds the one entry of a person by e-mail address, by login, or by a table, 
   const byLogin = { identity: 'username', email_domains: ['example.test'] };
   expect((await find('rita@example.test', byLogin))?.id).toBe(rita.id);
   expect(await find('rita@other.test', byLogin)).toBeNull();
+  // Whose entry it is, also where the directory has another address, or none; not where it may be that of several people.
+  const sam = `uid=sam,${server.people}`;
+  expect((await (await open(byLogin)).get(sam, signal()))?.email).toBe('sam@example.test');
+  const several = { ...byLogin, email_domains: ['example.test', 'other.test'] };
+  expect((await (await open(several)).get(sam, signal()))?.email).toBe('shared@example.test');
   const byTable = { identity: { table: { 'r.ray@example.test': 'rita' } } };
   expect(await find('r.ray@example.test', byTable)).toEqual({ ...rita, email: 'r.ray@example.test' });
   expect(await find('rita@example.test', byTable)).toBeNull();
