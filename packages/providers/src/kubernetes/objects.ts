@@ -64,10 +64,11 @@ export function givesOnly(found: Binding, target: Target, user: string): boolean
   return gives(found, target, user) && found.subjects.length === 1;
 }
 
-const writes = ['create', 'update', 'patch', 'delete'];
+const writes = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 /** What lets a holder give themselves more, act as another, or keep access: by resource, the verbs that do. */
 const dangers: readonly { groups: readonly string[]; resources: readonly string[]; verbs: readonly string[] }[] = [
-  { groups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'] },
+  // The response to a patch, and to the deletion of a collection, has the secrets, also when it changes nothing (dryRun).
+  { groups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'patch', 'deletecollection'] },
   { groups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
   { groups: [''], resources: ['nodes/proxy'], verbs: ['get', ...writes] },
   { groups: [group], resources: ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'], verbs: writes },
@@ -90,10 +91,13 @@ const dangers: readonly { groups: readonly string[]; resources: readonly string[
   },
 ];
 
+/** Kubernetes has verbs for impersonation of some users, and for single actions as another one, beside the one for all of it. */
+const impersonates = /^impersonate(-on)?(:|$)/;
+
 /** Returns whether one of the rules lets a holder give themselves more, act as another, or keep access. */
 export function isPrivileged(rules: readonly Rule[]): boolean {
   return rules.some(({ verbs, apiGroups = [], resources = [], nonResourceURLs = [] }) => {
-    if (verbs.some((verb) => ['escalate', 'bind', 'impersonate', '*'].includes(verb))) return true;
+    if (verbs.some((verb) => ['escalate', 'bind', '*'].includes(verb) || impersonates.test(verb))) return true;
     if ([...apiGroups, ...resources].some((each) => each === '*' || each.startsWith('*/'))) return true;
     if (nonResourceURLs.some((url) => url.includes('*'))) return true;
     return dangers.some(

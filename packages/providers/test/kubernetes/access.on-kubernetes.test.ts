@@ -169,7 +169,18 @@ describe('standing access', () => {
 describe('roles that are not granted', () => {
   it.each([
     [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }],
+    [{ apiGroups: [''], resources: ['secrets'], verbs: ['patch'] }],
+    [{ apiGroups: [''], resources: ['secrets'], verbs: ['deletecollection'] }],
     [{ apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] }],
+    [{ apiGroups: ['authentication.k8s.io'], resources: ['users'], verbs: ['impersonate:user-info'] }],
+    [{ apiGroups: [''], resources: ['services'], verbs: ['impersonate-on:user-info:list'] }],
+    [
+      {
+        apiGroups: ['admissionregistration.k8s.io'],
+        resources: ['validatingadmissionpolicybindings'],
+        verbs: ['deletecollection'],
+      },
+    ],
     [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
     [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'] }],
     [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['escalate'] }],
@@ -185,6 +196,19 @@ describe('roles that are not granted', () => {
     await allowing.ensurePresent(it, until, calm());
     expect(await allowing.holds(it, calm())).toBe(true);
     await allowing.ensureAbsent(it, calm());
+  });
+
+  it('because they read secrets: the response to a patch or to the deletion of a collection has them', async () => {
+    const it = await one([{ apiGroups: [''], resources: ['secrets'], verbs: ['patch', 'deletecollection'] }]);
+    await bind(it.namespace, 'changing', it.role);
+    const at = `/api/v1/namespaces/${it.namespace}/secrets`;
+    const stringData = { key: 'a secret' };
+    await cluster.admin('POST', at, { metadata: { name: 'kept' }, stringData });
+    const data = { key: Buffer.from('a secret').toString('base64') };
+    expect((await cluster.target.call('rita', 'GET', `${at}/kept`)).status).toBe(403);
+    const patched = await cluster.target.call('rita', 'PATCH', `${at}/kept?dryRun=All`, {});
+    const deleted = await cluster.target.call('rita', 'DELETE', `${at}?dryRun=All`);
+    expect([patched.body, deleted.body]).toMatchObject([{ data }, { items: [{ data }] }]);
   });
 
   it('because another role has the name that was pinned', async () => {

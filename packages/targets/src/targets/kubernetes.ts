@@ -113,7 +113,8 @@ interface Call {
 
 function callJson(url: string, { method, ca, token, body }: Call): Promise<{ status: number; body: unknown }> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type };
     const asked = request(url, { method, ca, agent: false, headers }, (response) => {
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
