@@ -32,7 +32,7 @@ const pinned = z.strictObject({ user: z.string(), role: z.string(), project: z.s
 
 /** What lets a holder give themselves more, act as another account, or make credentials that outlast the access. */
 const dangers =
-  /\.setIamPolicy$|^iam\.serviceAccounts\.(actAs|getAccessToken|getOpenIdToken|implicitDelegation|signBlob|signJwt)$|^iam\.serviceAccountKeys\.(create|upload)$|^iam\.roles\.(create|update|undelete)$|^(storage\.hmacKeys|apikeys\.keys)\.create$/;
+  /\.setIamPolicy$|^iam\.serviceAccounts\.(actAs|getAccessToken|getOpenIdToken|implicitDelegation|signBlob|signJwt)$|^iam\.serviceAccountKeys\.(create|upload)$|^iam\.roles\.(create|update|undelete)$|^iam\.workloadIdentityPool(s|Providers|ProviderKeys)\.(create|update|undelete)$|^(storage\.hmacKeys|apikeys\.keys)\.create$/;
 /** How often a change is begun anew when the policy was changed meanwhile. */
 const tries = 5;
 

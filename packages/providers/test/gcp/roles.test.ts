@@ -245,6 +245,9 @@ describe('roles that are not granted', () => {
     'iam.serviceAccounts.getAccessToken',
     'iam.serviceAccountKeys.create',
     'iam.roles.update',
+    'iam.workloadIdentityPools.create',
+    'iam.workloadIdentityPoolProviders.update',
+    'iam.workloadIdentityPoolProviderKeys.create',
   ])('because they are privileged: %s, unless allow_privileged_roles is set', async (permission) => {
     const one = plain([permission]);
     await expect(present(one)).rejects.toThrow('The role is privileged');
