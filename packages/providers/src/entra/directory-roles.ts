@@ -20,9 +20,15 @@ const assignmentSchema = z.object({
   directoryScopeId: z.string().nullish(),
 });
 
-/** What lets a holder give themselves or others more, or sign in as another person. */
-const dangers =
-  /^microsoft\.directory\/(roleAssignments|roleDefinitions|groupsAssignableToRoles|privilegedIdentityManagement|conditionalAccessPolicies|federation)\b.*\/(allTasks|create|update|basic\/update)$|\/(credentials|password|authenticationMethods\/[^/]+|allProperties)\/(allTasks|create|update|basic\/update)$|\/(inviteUser|strongAuthentication)\/update$/i;
+/** What lets a holder give themselves or others more, or sign in as another person or an application. */
+const dangers = [
+  /^microsoft\.directory\/(roleAssignments|roleDefinitions|groupsAssignableToRoles|privilegedIdentityManagement|conditionalAccessPolicies|federation)\b.*\/(allTasks|create|update|basic\/update)$/i,
+  /\/(credentials|password|authenticationMethods(\/[^/]+)?|allProperties)\/(allTasks|create|update|basic\/update)$/i,
+  /\/(inviteUser|strongAuthentication)\/update$/i,
+  // An action of some groups or applications only has their kind after a dot.
+  /^microsoft\.directory\/(groups|administrativeUnits|applications|servicePrincipals)(\.[\w.]+)?\/(members|owners|dynamicMembershipRule|appRoleAssignedTo)\/update$/i,
+  /^microsoft\.directory\/(servicePrincipals\/managePermissionGrants|oAuth2PermissionGrants\/.*(create|update|allTasks)$)/i,
+];
 
 /** Creates what assigns roles of the directory, for the whole tenant. */
 export function createDirectoryRoles(config: EntraConfig, api: Api, now: () => number): Place {
@@ -65,7 +71,7 @@ export function createDirectoryRoles(config: EntraConfig, api: Api, now: () => n
       const role = await graph.find({ method: 'GET', path: at, schema: roleSchema }, signal);
       if (!role || role.isEnabled === false) throw new Terminal('The role does not exist at Entra, or is disabled');
       const actions = role.rolePermissions.flatMap(({ allowedResourceActions }) => allowedResourceActions);
-      if (actions.some((action) => dangers.test(action)) && !config.allow_privileged_roles) {
+      if (actions.some((action) => dangers.some((danger) => danger.test(action))) && !config.allow_privileged_roles) {
         throw new Terminal('The role is privileged, and allow_privileged_roles is not set for this provider');
       }
     },

@@ -250,6 +250,16 @@ describe('roles', () => {
     ['resets passwords', ['microsoft.directory/users/password/update']],
     ['makes credentials', ['microsoft.directory/applications/credentials/update']],
     ['changes sign-in methods', ['microsoft.directory/users/authenticationMethods/basic/update']],
+    ['adds sign-in methods', ['microsoft.directory/users/authenticationMethods/create']],
+    ['adds members to groups', ['microsoft.directory/groups/members/update']],
+    ['adds members to some groups', ['microsoft.directory/groups.security.assignedMembership/members/update']],
+    ['changes whom a group takes by a rule', ['microsoft.directory/groups/dynamicMembershipRule/update']],
+    ['makes themselves an owner of applications', ['microsoft.directory/applications.myOrganization/owners/update']],
+    ['gives permissions to applications', ['microsoft.directory/servicePrincipals/appRoleAssignedTo/update']],
+    [
+      'consents to permissions of applications',
+      ['microsoft.directory/servicePrincipals/managePermissionGrantsForAll.microsoft-company-admin'],
+    ],
   ])('of the directory whose holder %s are privileged', async (_name, actions) => {
     const name = tenant.directoryRole(undefined, actions);
     const one = { id: 'e', identity: tenant.user().userPrincipalName, access: { directory_role: name } };
