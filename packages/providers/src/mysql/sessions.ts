@@ -32,11 +32,17 @@ export async function readHolders(
   return { users: [...own, ...proxies], withUnknown: isRenamed || proxies.includes(''), newest };
 }
 
-/** Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself; '' stands for all users. */
+/**
+ * Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself; '' stands for all users. The
+ * server reads both names of a proxy as patterns: an account called r_ta can let another one act as rita.
+ */
 export async function readProxies(sql: Statements, users: string[]): Promise<string[]> {
+  const covered = users.map(() => 'or ? like p.Proxied_user').join(' ');
   const rows = await sql.rows<{ user: string }>(
-    'select distinct User as user from mysql.proxies_priv where Proxied_user in (?)',
-    [users],
+    `select distinct coalesce(a.user, p.User) as user from mysql.proxies_priv p
+     left join accounts a on a.user like p.User and not a.is_role
+     where p.Proxied_user in (?) ${covered}`,
+    [users, ...users],
   );
   return rows.map(({ user }) => user);
 }

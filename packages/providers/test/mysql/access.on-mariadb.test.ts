@@ -184,6 +184,27 @@ describe('access to MariaDB', () => {
     }
   });
 
+  it('is stopped by a proxy whose names are patterns for the server', async () => {
+    const person = await server.login('r1ta');
+    const alike = await server.login('r_ta');
+    const helper = await server.login('helper');
+    await server.login('h%');
+    const { one } = await open('', person);
+    await present(one);
+    const [connection, helping] = [await alike.connect(), await helper.connect()];
+    await connection.query("grant proxy on 'r_ta'@'%' to 'h%'@'%'");
+    await expect(absent(one)).rejects.toThrow('GRANT PROXY');
+    expect([await holds(one), await tryTo(helping, 'select 1'), await tryTo(connection, 'select 1')]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(await rejection(present(one))).toContain('GRANT PROXY');
+    await connection.query("revoke proxy on 'r_ta'@'%' from 'h%'@'%'");
+    await absent(one);
+    for (const { user } of [person, alike, helper, { user: 'h%' }]) await sql(`drop user '${user}'@'%'`);
+  });
+
   it('rejects every account while all accounts can create tables in a schema', async () => {
     const { one } = await open();
     await sql('grant create on scratch.* to public');
