@@ -147,7 +147,8 @@ const workLosing = async (table) => {
       const result = await send(...given);
       if (lost || !(await isLeased())) return result;
       lost = true;
-      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+      // The driver attaches the statement to an error.
+      throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', query: 'select', parameters: [] });
     };
   const get = (target, name) => {
     const value = Reflect.get(target, name);
