@@ -111,8 +111,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // More than two cores' worth: many tests wait for a server, a browser or a lease.
-    maxWorkers: 3,
+    // More than two cores' worth: many tests wait for a server, a browser or a lease. With the long ones there is less waiting.
+    maxWorkers: short ? 4 : 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       { ...sources, test: { ...options, name: 'alone', include: alone, exclude: leftElsewhere } },
