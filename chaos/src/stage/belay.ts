@@ -114,7 +114,7 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
   try {
     await start();
   } catch (error) {
-    // The first start is not repeated: no fault lasts that it could wait for.
+    // The first start is not repeated: no fault has begun that could be the reason.
     wanted = false;
     throw error;
   }

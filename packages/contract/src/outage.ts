@@ -41,14 +41,14 @@ export function isBusyState(code: string): boolean {
   return serverStates.some((state) => state.test(code));
 }
 
-/** An error of another system, as its connector reports it. What caused it is that system's affair, and no outage of ours. */
+/** An error of another system, as its connector reports it. Its cause is an error of that system, and not of our database. */
 export abstract class SystemError extends Error {}
 
 /**
  * Returns whether an error, or one that it was caused by, says that our own database could not be reached or could not
  * serve, or that expressions cannot be evaluated now. Such an error is waited out: it is never the caller's fault, and
- * never the workflow's. What a verb throws on purpose stands as it is, and a connection to another system that failed is
- * no outage of ours.
+ * never the workflow's. What a verb throws on purpose stands as it is, and a connection to another system that failed
+ * does not count.
  */
 export function isOutage(error: unknown): boolean {
   const errors = causesOf(error);
