@@ -2,7 +2,7 @@ import { type Context, getExecution, type Job, type Place, reconcileEntitlement,
 import { openDatabase } from '@belay/db';
 import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approve, type Cast, catalogWith, openCast, type Person, request } from './support/stories.js';
+import { approve, type Cast, catalogWith, openCast, type Person, request, together } from './support/stories.js';
 
 /** A worker in this process that always has a free place, and what it is at. */
 function placesOf() {
@@ -46,7 +46,7 @@ function counting() {
 /** A server of its own on the database of a cast, whose statements are counted. */
 function openServer({ house }: Cast) {
   const counted = counting();
-  const client = openDatabase(house.database.url, { max: 5, onStatement: counted.hear });
+  const client = openDatabase(house.database.url, { max: 20, onStatement: counted.hear });
   const { start, reserve, rest } = placesOf();
   const ctx: Context = { ...house.ctx, db: client.db, waker: { reserve, wake } };
   function wake(jobs: readonly Job[]): void {
@@ -140,5 +140,78 @@ describe('an approval that settles a request', () => {
     const { statements, commits } = await elevate();
     expect(statements).toBeLessThanOrEqual(36);
     expect(commits).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('elevations of many people at once', () => {
+  const names = Array.from({ length: 12 }, (_, index) => `person${index}`);
+  let cast: Cast;
+  let people: Person[];
+  beforeEach(async () => {
+    const catalog = catalogWith({ fleeting: [{ grant: { call: 'access.grant' } }] });
+    cast = await openCast({ catalog, people: ['ada', ...names] });
+    people = await Promise.all(names.map((name) => cast.house.person(name, ['engineers'])));
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  const wanted = { workflow: 'fleeting' };
+  const stateOf = async (person: Person, id: string) => (await getExecution(person, { id })).grants[0]?.state;
+  /** Returns what the ledger says of a request, whoever it is of. */
+  const told = async (id: string) =>
+    (await cast.house.database.sql`select type, message from ledger where execution_id = ${id} order by seq`).map(
+      ({ type, message }) => [type, String(message).replaceAll(/person\d+|ada/g, 'someone')],
+    );
+
+  it('share their commits, and each leaves what it would leave alone', async () => {
+    await using server = openServer(cast);
+    const { counted, rest } = server;
+    const elevate = async (all: readonly Person[]) => {
+      const ids = await Promise.all(all.map((person) => request(person, wanted)));
+      await rest();
+      expect(cast.house.provider.held()).toHaveLength(all.length);
+      await Promise.all(all.map((person, index) => returnAccess(person, { execution_id: ids[index] ?? '' })));
+      await rest();
+      expect(cast.house.provider.held()).toEqual([]);
+      return ids;
+    };
+    const [alone = ''] = await elevate([server.as(cast.ada)]);
+    const before = counted.commits();
+    const ids = await elevate(people.map(server.as));
+    // Each alone takes five.
+    expect(counted.commits() - before).toBeLessThanOrEqual(2 * people.length);
+    const expected = await told(alone);
+    expect(expected.map(([type]) => type)).toContain('entitlement.revoked');
+    for (const id of ids) expect(await told(id)).toEqual(expected);
+  });
+
+  it('are given back while one of them is locked, which is given back when it is not', async () => {
+    await using server = openServer(cast);
+    const all = people.map(server.as);
+    const ids = await Promise.all(all.map((person) => request(person, wanted)));
+    await server.rest();
+    const returning = () => all.map((person, index) => returnAccess(person, { execution_id: ids[index] ?? '' }));
+    let returned: Promise<unknown>[] = [];
+    await cast.house.database.sql.begin(async (holder) => {
+      await holder`select from executions where id = ${ids[5] ?? ''} for update`;
+      returned = returning();
+      await Promise.all(returned.filter((_, index) => index !== 5));
+      expect(await stateOf(people[5] as Person, ids[5] ?? '')).toBe('active');
+    });
+    await Promise.all(returned);
+    await server.rest();
+    expect(cast.house.provider.held()).toEqual([]);
+  });
+
+  it('are stored although the login of one of them has just ended, and another has too many open', async () => {
+    await using server = openServer(cast);
+    const [first, second, ...others] = people.map(server.as) as [Person, Person, ...Person[]];
+    await cast.house.database.sql`update logins set expires_at = '2020-01-01' where user_id = ${first.actor.id}`;
+    const limit = cast.house.catalog.current().limits.openRequests;
+    for (let made = 0; made < limit; made += 1) await request(second, { workflow: 'approved' });
+    const all = [first, second, second, ...others];
+    const came = await together(all.map((person) => request(person, wanted)));
+    expect(came).toEqual(['unauthenticated', 'too_many_requests', 'too_many_requests', ...others.map(() => 'ok')]);
+    await server.rest();
+    expect(cast.house.provider.held()).toHaveLength(others.length);
   });
 });

@@ -2,6 +2,8 @@ export { type Database, type DatabaseClient, findIgnoredSettings, openDatabase, 
 export { isClosed } from './close-database.js';
 export { commitWith } from './commit-with.js';
 export { createClient } from './connect.js';
+export { executeBeside, executeFor } from './execute-beside.js';
+export { inGroups } from './in-groups.js';
 export { inOrder, type Statement } from './in-order.js';
 export { listenTo } from './listen.js';
 export { migrateDatabase } from './migrate.js';

@@ -5,6 +5,7 @@ export { communicationFault } from './faults.js';
 export { isFinal } from './final.js';
 export type {
   Actor as EngineActor,
+  Appending,
   Bulkhead,
   CallFunction,
   ClaimedCall,
@@ -34,7 +35,7 @@ export { claiming, freeLostStep } from './steps/lost-claims.js';
 export { storeOutcome } from './steps/outcome.js';
 export { done, parkCall, parked, settleParked, waitOn } from './steps/park.js';
 export { readSnapshot } from './steps/snapshot.js';
-export { type Started, type Starting, startedSnapshot, startingExecution } from './steps/start.js';
+export { type Started, type Starting, startedSnapshot, startingExecutions } from './steps/start.js';
 export { makingTurnDue, notingCancellation, TURN, turnJob } from './steps/turn-row.js';
 export { wakeSteps } from './steps/wake-steps.js';
 export { engineTiming } from './timing.js';

@@ -117,6 +117,16 @@ export interface EngineContext extends EngineStore {
   fetch(request: Request): Promise<Response>;
 }
 
+/** How entries are appended in the statement of what they tell. */
+export interface Appending {
+  /** One of its own expressions, which has a row when they are to be appended. */
+  when?: SqlText;
+  /** The condition under which a row of that expression, where it has several, is the one of an `entry`. */
+  on?: SqlText;
+  /** The entitlement of an `entry`, when it is not the entry's own. */
+  entitlement?: SqlText | undefined;
+}
+
 /**
  * What the engine needs from the program that runs it. An execution has an owner, an input and things that it holds;
  * the engine does not know what those are. SQL that is returned here becomes part of the engine's own statements, so
@@ -125,11 +135,8 @@ export interface EngineContext extends EngineStore {
 export interface Host {
   /** Every function that a workflow can call, by its name. */
   functions: ReadonlyMap<string, CallFunction>;
-  /**
-   * Returns the common table expressions that append entries where `when` has a row, and end in `notified`, which the
-   * statement must read. `entitlement`: of the row that `entry` is, when it is not the entry's own.
-   */
-  appending(entries: readonly (LedgerEntry | TaskEntry)[], when?: SqlText, entitlement?: SqlText): SqlText;
+  /** Returns the common table expressions that append entries and end in `notified`, which the statement must read. */
+  appending(entries: readonly (LedgerEntry | TaskEntry)[], how: Appending): SqlText;
   /** Returns an expression for what is read about an execution's owner together with it: a text of JSON, or null. */
   beside(execution: { id: SqlText; ownerId: SqlText; input: SqlText }): SqlText;
   /** Returns an execution's input as a call gets it now, from what was read about its owner. */

@@ -1,18 +1,21 @@
 import { AccessError } from '@belay/contract/errors';
 import { isOutage } from '@belay/contract/outage';
 import {
+  type Database,
   type EndedReason,
   entitlements,
   execute,
+  executeFor,
   executions,
   grants,
+  inGroups,
   inOrder,
   sqlText,
   statementOf,
   type Transaction,
 } from '@belay/db';
 import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from '@belay/engine';
-import type { ActorContext, ActorStore, Job } from '../context.js';
+import type { ActorContext, ActorStore, Job, Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { claimOf } from './claim.js';
 import { endingGrants, jobsOf } from './end.js';
@@ -91,11 +94,11 @@ export async function endHeldHere(
 ): Promise<boolean> {
   const places = openPlaces(ctx);
   try {
-    const seen = await readHolding(ctx, execution.id, how.owner);
+    const seen = await readHolding(ctx.db, { db: ctx.db, executionId: execution.id, owner: how.owner });
     if (!seen) return false;
     const placed = { ids: places.reserve(seen.held, 'revoke'), claimId: places.claimId };
-    const ending = { executionId: execution.id, reason: how.reason, ownerId: how.owner, placed };
-    const ended = await endingHere(ctx, ending, { alone: how.alone ?? false, over: seen.over }).catch(
+    const ending = { executionId: execution.id, ownerId: how.owner, reason: how.reason, actor: ctx.actor, placed };
+    const ended = await endingHere(ctx, { ...ending, held: seen.held }, { alone: how.alone, over: seen.over }).catch(
       (error: unknown) => {
         // The claim may have been committed, and only this process knows its id.
         if (placed.ids.size > 0 && isOutage(error)) freeLostClaim(ctx, places.claimId);
@@ -117,41 +120,56 @@ export async function endHeldHere(
   }
 }
 
-/** Returns where the places have to be, and whether the execution has ended; null for the execution of another owner. */
-async function readHolding(
-  ctx: ActorContext,
-  executionId: string,
-  owner: string,
-): Promise<{ over: boolean; held: { id: string; provider: string }[] } | null> {
-  const rows = await execute<{ over: boolean; id: string | null; provider: string | null }>(
-    ctx.db,
+interface Holding {
+  over: boolean;
+  held: { id: string; provider: string }[];
+}
+
+type Owned = { db: Database; executionId: string; owner: string };
+
+/**
+ * Returns where the places have to be, and whether the execution has ended; null for the execution of another owner.
+ * Callers of this process share the statement.
+ */
+const readHolding = inGroups(readHoldings);
+
+async function readHoldings(group: readonly [Owned, ...Owned[]]): Promise<(Holding | null)[]> {
+  const list = (texts: readonly string[]) => sqlText`${`{${texts.join(',')}}`}::text::uuid[]`;
+  const rows = await execute<{ nth: string; over: boolean; id: string | null; provider: string | null }>(
+    group[0].db,
     sqlText`
-    select ${executions.endedAt} is not null as over, e.id, e.provider from ${executions}
+    select asked.nth, ${executions.endedAt} is not null as over, e.id, e.provider
+    from unnest(${list(group.map(({ executionId }) => executionId))}, ${list(group.map(({ owner }) => owner))})
+      with ordinality as asked (id, owner, nth)
+      join ${executions} on ${executions.id} = asked.id and ${executions.ownerId} = asked.owner
       left join ${grants} on ${grants.executionId} = ${executions.id} and ${grants.endedAt} is null
-      left join ${entitlements} e on e.id = ${grants.entitlementId}
-    where ${executions.id} = ${executionId} and ${executions.ownerId} = ${owner}`,
+      left join ${entitlements} e on e.id = ${grants.entitlementId}`,
   );
-  const [first] = rows;
-  const held = rows.flatMap(({ id, provider }) => (id === null || provider === null ? [] : [{ id, provider }]));
-  return first ? { over: first.over, held } : null;
+  const found = group.map((): Holding | null => null);
+  for (const { nth, over, id, provider } of rows) {
+    const place = Number(nth) - 1;
+    const holding = found[place] ?? { over, held: [] };
+    found[place] = holding;
+    if (id !== null && provider !== null) holding.held.push({ id, provider });
+  }
+  return found;
 }
 
 /** Ends access in one statement when its execution has ended and has no family, and under the execution's lock otherwise. */
 async function endingHere(
   ctx: ActorContext,
-  ending: EndWithClaim,
-  { alone, over }: { alone: boolean; over: boolean },
-): Promise<{ rows: EndedRow[]; jobs: Job[] }> {
+  ending: Ended,
+  { alone = false, over }: { alone: boolean | undefined; over: boolean },
+): Promise<{ rows: readonly EndedRow[]; jobs: Job[] }> {
   if (alone && over) {
-    const statement = endingWithClaim(ctx, ending, { alone });
-    const rows = await retryDeadlock(() => execute<EndedRow>(ctx.db, statement));
+    const rows = await endAlone(ctx.db, { ctx, ending });
     if (rows.length > 0) return { rows, jobs: [] };
   }
   return retryDeadlock(() =>
     ctx.db.transaction(async (tx) => {
       const [found, rows, settled] = await inOrder([
         lockingAny(tx, ending.executionId),
-        statementOf<EndedRow>(tx, endingWithClaim(ctx, ending, { alone: false })),
+        statementOf<EndedRow>(tx, endingWithClaim(ctx, [ending], { alone: false })),
         { execute: () => settleHolds(tx, ending.executionId) },
       ]);
       if (alone && rows.some(({ related }) => related)) throw new Related();
@@ -161,3 +179,21 @@ async function endingHere(
     }),
   );
 }
+
+/** An end, and what was held before it. */
+type Ended = EndWithClaim & Pick<Holding, 'held'>;
+
+type EndAlone = { ctx: Store; ending: Ended };
+
+/** Ends access whose execution has ended; callers of this process share the statement. */
+const endAlone = inGroups(
+  async (group: readonly [EndAlone, ...EndAlone[]], hurried): Promise<readonly EndedRow[][]> => {
+    const [{ ctx }] = group;
+    const endings = group.map(({ ending }) => ending);
+    const rows = await retryDeadlock(() =>
+      executeFor<EndedRow>(ctx.db, endingWithClaim(ctx, endings, { alone: true }), hurried),
+    );
+    return endings.map(({ executionId }) => rows.filter(({ execution }) => execution === executionId));
+  },
+  ({ ending: { executionId, held } }) => [executionId, ...held.map(({ id }) => id)],
+);

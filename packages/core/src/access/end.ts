@@ -42,6 +42,11 @@ export function jobsOf(due: readonly Due[]): EntitlementJob[] {
 /** Returns the same as a statement, to be sent together with the one that takes the lock. */
 export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]> {
   const { executionId, reason, stepKeys, entitlementIds } = input;
+  const telling = tellingEnds({
+    message: sqlText`${endedEarly(reason)}`,
+    actor: sqlText`${JSON.stringify(describeActor(input.actor))}::text::jsonb`,
+    execution: sqlText`${executionId}::uuid`,
+  });
   // Grants and entitlements are locked in the order of their ids, as `recordTogether` does.
   return statementOf<Due>(
     tx,
@@ -58,20 +63,24 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
       select id from ${entitlements} where id in (select entitlement_id from ended) order by id for update),
     due as (
       update ${entitlements} e set due_at = app_now() from locked where e.id = locked.id returning e.id, e.provider),
-    told as (${tellingEnds(input)}),
+    told as (${telling}),
     notified as (${notifying()})
     select id, provider, (select count(*) from notified) from due order by id`,
   );
 }
 
-/** Returns the ledger entries of the expression `ended`. */
+/** Returns the ledger entries of the expression `ended`, which tell this of it. */
 export function tellingEnds({
-  executionId,
-  reason,
+  message,
   actor,
-}: Pick<EndGrants, 'executionId' | 'reason' | 'actor'>): SqlText {
+  execution,
+}: Record<'message' | 'actor' | 'execution', SqlText>): SqlText {
   return writingLedger(sqlText`
-    select 'grant.ended', 'info', ${`A grant ended early: ${reason}`}, ${JSON.stringify(describeActor(actor))}::text::jsonb,
-      user_id, null::text, ${executionId}::uuid, entitlement_id, null::jsonb
+    select 'grant.ended', 'info', ${message}, ${actor}, user_id, null::text, ${execution}, entitlement_id, null::jsonb
     from ended`);
+}
+
+/** Returns the message of the ledger for a grant that ended early. */
+export function endedEarly(reason: EndedReason): string {
+  return `A grant ended early: ${reason}`;
 }

@@ -1,5 +1,5 @@
 import { isOutage } from '@belay/contract/outage';
-import { catalogs, entitlements, execute, executions, grants, type SqlText, sqlText } from '@belay/db';
+import { catalogs, entitlements, executeBeside, executions, grants, type SqlText, sqlText } from '@belay/db';
 import { isWhole, type PreparedMove, retryDeadlock, writing } from '@belay/engine';
 import type { Store } from '../context.js';
 import { type ClaimRow, claimOf } from './claim.js';
@@ -33,8 +33,9 @@ export async function intendWithMove(
   const rows = planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) }));
   if (new Set(rows.map(({ key }) => key)).size < rows.length) return null;
   const placed = places.reserve(rows, 'grant');
+  const keys = [intention.executionId, ...rows.map(({ key }) => key)];
   const statement = intending(ctx, intention, pending, rows, { ids: placed, claimId: places.claimId });
-  const written = await retryDeadlock(() => execute<Row>(ctx.db, statement)).catch((error: unknown) => {
+  const written = await retryDeadlock(() => executeBeside<Row>(ctx.db, statement, keys)).catch((error: unknown) => {
     if (placed.size > 0 && isOutage(error)) freeLostClaim(ctx, places.claimId);
     throw error;
   });

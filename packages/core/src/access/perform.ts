@@ -1,5 +1,5 @@
 import { isOutage } from '@belay/contract/outage';
-import { entitlements } from '@belay/db';
+import { entitlements, inGroups } from '@belay/db';
 import { traced } from '@belay/engine';
 import { type Authorizer, Pending } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
@@ -14,7 +14,7 @@ import { recordFailure } from './record-failure.js';
 import { recordGranted } from './record-granted.js';
 import { recordLate } from './record-late.js';
 import { recordRevoked } from './record-revoked.js';
-import { type Called, type Recorded, recordTogether } from './record-together.js';
+import { type Called, recordTogether } from './record-together.js';
 import { recordWithMove } from './record-with-move.js';
 import { pinResting, referTo } from './refer.js';
 
@@ -26,8 +26,8 @@ const patience = { tries: 60, pause: 1_000 };
 
 /**
  * Makes the provider match the rows for entitlements that this process has claimed: calls, reads back, records. The
- * calls run in parallel and none waits for another: a result is recorded as soon as it exists, together with those
- * that arrived during the previous record. An error of a call is recorded and retried later; a revoke never gives up.
+ * calls run in parallel and none waits for another: a result is recorded as soon as it exists, together with other
+ * results of this process. An error of a call is recorded and retried later; a revoke never gives up.
  * `called` is called for each claim when its system is no longer needed, and `settled` when nothing is left to do for
  * it. An error of one of them is not thrown: the lease ends.
  */
@@ -36,13 +36,12 @@ export async function performClaims(
   claims: readonly Claim[],
   { called = () => {}, settled = () => {} }: { called?: (claim: Claim) => void; settled?: (claim: Claim) => void } = {},
 ): Promise<void> {
-  const together = inGroups((group: readonly Called[]) => recordTogether(ctx, group));
   const follow = async (claim: Claim): Promise<void> => {
     if (claim.task === 'rest') return claim.pin === null ? pinResting(ctx, claim) : undefined;
     const outcome = await callProvider(ctx, claim);
     called(claim);
     if (outcome === 'too late') return release(ctx, claim);
-    await recordPatiently(ctx, outcome, together);
+    await recordPatiently(ctx, outcome);
   };
   const following = claims.map((claim) =>
     follow(claim)
@@ -112,15 +111,11 @@ async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Pr
  * result of a call that finished after its lease (decision 0032). Each attempt is safe, because the fence is compared
  * under the lock.
  */
-async function recordPatiently(
-  ctx: Context,
-  outcome: Outcome,
-  together: (called: Called) => Promise<Recorded>,
-): Promise<void> {
+async function recordPatiently(ctx: Context, outcome: Outcome): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       // An earlier attempt may have been committed although its response was lost.
-      if (tries === 1 || !(await isRecorded(ctx, outcome.claim))) await record(ctx, outcome, together);
+      if (tries === 1 || !(await isRecorded(ctx, outcome.claim))) await record(ctx, outcome);
       return;
     } catch (error) {
       if (tries >= patience.tries || !isOutage(error)) throw error;
@@ -130,37 +125,31 @@ async function recordPatiently(
 }
 
 /** Records expected results in groups, and every other result separately. */
-async function record(ctx: Context, outcome: Outcome, together: (called: Called) => Promise<Recorded>): Promise<void> {
+async function record(ctx: Context, outcome: Outcome): Promise<void> {
   const { claim } = outcome;
   if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome);
   if (await recordWithMove(ctx, outcome)) return;
-  const { ids, woken } = await together(outcome);
+  const { ids, woken } = await recordBeside[claim.task](ctx.waker, { ctx, called: outcome });
   if (ids.has(claim.id)) return woken;
   if (claim.task === 'grant') await recordGranted(ctx, claim, outcome.held);
   else await recordRevoked(ctx, claim, outcome.held);
 }
 
-/**
- * Returns a function that passes items to `write` in groups: the first item immediately, and items that arrive during
- * a write together after it. Each caller gets the result of its group, or its error.
- */
-function inGroups<T, R>(write: (group: readonly T[]) => Promise<R>): (item: T) => Promise<R> {
-  let waiting: T[] = [];
-  let next: Promise<R> | null = null;
-  let writing: Promise<unknown> = Promise.resolve();
-  const begin = () => {
-    const group = waiting;
-    waiting = [];
-    next = null;
-    const written = write(group);
-    writing = written.catch(() => undefined);
-    return written;
-  };
-  return (item) => {
-    waiting.push(item);
-    next ??= writing.then(begin);
-    return next;
-  };
+interface Recording {
+  ctx: Context;
+  called: Called;
+}
+
+/** Record an expected result together with those of other calls of this process: each kind commits itself. */
+const recordBeside = { revoke: recordingOf('revoke'), grant: recordingOf('grant') };
+
+function recordingOf(task: Claimed['task']) {
+  return inGroups(async (group: readonly [Recording, ...Recording[]], hurried) => {
+    const [{ ctx }] = group;
+    const calls = group.map(({ called }) => called);
+    const recorded = await recordTogether(ctx, task, calls, hurried);
+    return group.map(() => recorded);
+  });
 }
 
 /** Returns whether the result of a claim is already recorded: its fence is the latest, and its lease was released. */

@@ -1,4 +1,4 @@
-import { entitlements, execute, executions, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
+import { entitlements, executeFor, executions, grants, joinTexts, rawText, type SqlText, sqlText } from '@belay/db';
 import { retryDeadlock, wakeSteps } from '@belay/engine';
 import type { Job, Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
@@ -19,24 +19,23 @@ export interface Recorded {
 }
 
 /**
- * Records calls with the expected result, each kind in one statement that commits itself: the provider holds what was
+ * Records calls of one kind with the expected result, in one statement that commits itself: the provider holds what was
  * granted, or no longer holds what was revoked. The decision relies on the rows being as the claim left them: every
  * change of an entitlement changes its fence, state or due time, and only a clock that is set back makes wanted what was
- * over. Other rows are left out, and so are calls with
- * another result: they are recorded one by one, under their locks.
+ * over. Other rows are left out, and so are calls with another result: they are recorded one by one, under their locks.
+ * `hurried`: see `executeFor`.
  */
-export async function recordTogether(ctx: Store, group: readonly Called[]): Promise<Recorded> {
+export async function recordTogether(
+  ctx: Store,
+  task: Claimed['task'],
+  group: readonly Called[],
+  hurried: boolean,
+): Promise<Recorded> {
   const expected = group.filter(({ claim, held }) => isAsClaimed(claim.task, held));
-  const rows: RecordedRow[] = [];
-  // Revocations come first. Each kind commits itself.
-  for (const task of ['revoke', 'grant'] as const) {
-    const calls = expected.filter(({ claim }) => claim.task === task);
-    if (calls.length === 0) continue;
-    const recorded = await retryDeadlock(() => recordCalls(ctx, task, calls));
-    tellMeter(ctx, task, recorded);
-    rows.push(...recorded);
-    ctx.crashpoint(task === 'grant' ? 'grant recorded' : 'revoke recorded');
-  }
+  if (expected.length === 0) return { ids: new Set(), woken: Promise.resolve() };
+  const rows = await retryDeadlock(() => recordCalls(ctx, task, expected, hurried));
+  tellMeter(ctx, task, rows);
+  ctx.crashpoint(task === 'grant' ? 'grant recorded' : 'revoke recorded');
   const providers = new Map(group.map(({ claim }) => [claim.id, claim.provider]));
   const due = new Map(rows.map((row) => [row.id, new Date(row.due)]));
   ctx.waker.wake(
@@ -78,13 +77,19 @@ export interface Recording {
 }
 
 /** Writes calls with the expected result, in one statement that commits itself. */
-function recordCalls(ctx: Store, task: Claimed['task'], calls: readonly Called[]): Promise<RecordedRow[]> {
+function recordCalls(
+  ctx: Store,
+  task: Claimed['task'],
+  calls: readonly Called[],
+  hurried: boolean,
+): Promise<RecordedRow[]> {
   const { locks, writes, columns, from } = recording(ctx, task, calls);
-  return execute<RecordedRow>(
+  return executeFor<RecordedRow>(
     ctx.db,
     sqlText`
     with ${joinTexts([...locks, ...writes], ', ')}, notified as (${notifying()})
     select ${columns}, (select count(*) from notified) ${from}`,
+    hurried,
   );
 }
 

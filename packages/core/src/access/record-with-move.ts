@@ -1,4 +1,4 @@
-import { execute, executions, type SqlText, sqlText } from '@belay/db';
+import { executeBeside, executions, type SqlText, sqlText } from '@belay/db';
 import {
   isFinal,
   type PreparedMove,
@@ -30,8 +30,9 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   const { move, at } = prepared;
   // These end grants under the execution's lock, and after it.
   if (releases(move)) return false;
+  const keys = [move.execution.id, called.claim.id];
   const statement = recordingWith(ctx, called, move, at);
-  const rows = await retryDeadlock(() => execute<RecordedRow>(ctx.db, statement));
+  const rows = await retryDeadlock(() => executeBeside<RecordedRow>(ctx.db, statement, keys));
   if (rows.length === 0) return false;
   ctx.crashpoint('recorded with its move');
   tellMeter(ctx, called.claim.task, rows);

@@ -3,7 +3,7 @@ import type { Elevation, ElevationRequest } from '@belay/contract/elevation';
 import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { causesOf } from '@belay/contract/outage';
-import { execute, idempotencyKeys, sqlText, type Transaction, users } from '@belay/db';
+import { execute, executeFor, idempotencyKeys, inGroups, sqlText, type Transaction, users } from '@belay/db';
 import {
   claiming,
   forgetDefinition,
@@ -13,7 +13,7 @@ import {
   type Started as StartedExecution,
   type Starting,
   startedSnapshot,
-  startingExecution,
+  startingExecutions,
   storeDefinition,
   TURN,
   turnJob,
@@ -22,7 +22,7 @@ import { Retryable, Terminal } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
 import { comparableEmail } from '../access/rows.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
-import type { ActorContext, UserActor } from '../context.js';
+import type { ActorContext, Store, UserActor } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type PlannedGrant, planElevation } from '../plans/plan.js';
 import type { PresentedSession } from '../sessions/verify.js';
@@ -155,9 +155,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     workflow,
     catalogVersion: catalog.version,
     ownerId: user.id,
-    // Locks the owner's row before it counts, so that simultaneous requests are counted one after the other.
-    asked: sqlText`select live, open from admit_request(${user.id}::uuid, ${user.loginId}::uuid)`,
-    when: sqlText`live and open < ${catalog.limits.openRequests}::int`,
+    asking: { login: user.loginId, limit: catalog.limits.openRequests },
     input,
     extendsId: plan.extendsId,
     lease: place ? ctx.timing.turnLease : 0,
@@ -212,20 +210,41 @@ async function store(
   const limit = plan.catalog.limits.openRequests;
   const { alongside } = plan.request;
   if (plan.request.idempotencyKey === undefined && alongside === undefined) {
-    const [started] = await execute<Started>(ctx.db, startingExecution(ctx, starting));
-    return { started: requireStarted(started, limit) };
+    return { started: requireStarted(await startBeside(ctx.db, { ctx, starting }), limit) };
   }
   return ctx.db.transaction(async (tx) => {
     // The same lock as that of `stopUser`: it excludes both, but no lock of a foreign key.
     await tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
     const earlier = await claimIdempotencyKey(ctx, tx, user, starting.id, plan.request);
     if (earlier) return { earlier };
-    const [started] = await execute<Started>(tx, startingExecution(ctx, starting));
+    const [started] = await execute<Started>(tx, startingExecutions(ctx, [starting], admission));
     const required = requireStarted(started, limit);
     await alongside?.(tx, starting.id);
     return { started: required };
   });
 }
+
+// Locks the owner's row before it counts, so that simultaneous requests are counted one after the other.
+const admission = {
+  asked: sqlText`admit_request(given.owner_id, (given.asking ->> 'login')::uuid)`,
+  when: sqlText`asked.live and asked.open < (given.asking ->> 'limit')::int`,
+};
+
+interface One {
+  ctx: Store;
+  starting: Starting;
+}
+
+/** Stores a request together with those of other people. */
+const startBeside = inGroups(
+  async (group: readonly [One, ...One[]], hurried): Promise<readonly (Started | undefined)[]> => {
+    const [{ ctx }] = group;
+    const startings = group.map(({ starting }) => starting);
+    const rows = await executeFor<Started>(ctx.db, startingExecutions(ctx, startings, admission), hurried);
+    return startings.map(({ id }) => rows.find((row) => row.id === id));
+  },
+  ({ starting }) => [starting.ownerId],
+);
 
 /** Throws the reason why a request was not started; nothing was written then. */
 function requireStarted(started: Started | undefined, limit: number): Started {

@@ -10,7 +10,7 @@ import {
   taskEvents,
   watches,
 } from '@belay/db';
-import type { EngineActor, LedgerEntry as EntryOfEngine, TaskEntry } from '@belay/engine';
+import type { Appending, EngineActor, LedgerEntry as EntryOfEngine, TaskEntry } from '@belay/engine';
 import type { Actor } from '../context.js';
 
 export interface LedgerEntry extends Omit<EntryOfEngine, 'actor' | 'type'> {
@@ -38,20 +38,19 @@ export function appendLedger(
 
 /**
  * Returns the common table expressions by which a statement appends together with its changes; it must read
- * `notified`. `when`: one of its own expressions that has a row exactly when they are to be appended. `entitlement`:
- * of the row that `entry` is, when it is not the entry's own.
+ * `notified`.
  */
 export function appending(
   entries: readonly (EntryOfEngine | TaskEntry)[],
-  when?: SqlText,
-  entitlement?: SqlText,
+  { when, on, entitlement }: Appending = {},
 ): SqlText {
   return sqlText`
     entry as materialized (
     select nextval('ledger_seq_seq') as seq, entry.*
     from ${when ? sqlText`${when}, ` : sqlText``}jsonb_to_recordset(${JSON.stringify(entries.map(toRow))}::text::jsonb) as entry (
       type text, level text, message text, actor jsonb, user_id uuid, provider text, execution_id uuid,
-      entitlement_id uuid, data jsonb, nth int, events jsonb)),
+      entitlement_id uuid, data jsonb, nth int, events jsonb)
+    ${on ? sqlText`where ${on}` : sqlText``}),
     written as (
     insert into ${ledger} (seq, type, level, message, actor, user_id, provider, execution_id, entitlement_id, data)
     select seq, type, level, message, actor, user_id, provider, execution_id, ${entitlement ?? sqlText`entitlement_id`}, data

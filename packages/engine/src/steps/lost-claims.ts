@@ -23,7 +23,7 @@ export async function claiming<T>(ctx: EngineStore, claimIds: readonly string[],
  * Returns the content of `steps.claim`: the id, and the attempt of the claim, which tells it from a later claim of an older
  * version.
  */
-export function claimText(claimId: string, attempt: SqlText | number): SqlText {
+export function claimText(claimId: SqlText | string, attempt: SqlText | number): SqlText {
   return sqlText`${claimId}::text || ' ' || ${attempt}::int`;
 }
 

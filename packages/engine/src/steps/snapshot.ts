@@ -2,6 +2,7 @@ import {
   type ExecutionStatus,
   execute,
   executions,
+  inGroups,
   rawText,
   type SqlText,
   type StepKind,
@@ -72,25 +73,21 @@ export interface WaitingSignal {
   receivedAt: Date;
 }
 
+/** What is read: an execution, and a call of it to read as well. */
+interface Asked {
+  ctx: EngineStore;
+  executionId: string;
+  key: string;
+}
+
 /**
- * Reads what a turn needs in one statement; returns null for an execution that has ended. `key`: a call to read as
- * well.
+ * Reads what a turn needs in one statement, which turns of this process share; returns null for an execution that has ended. `key`: a call
+ * to read as well.
  */
-export async function readSnapshot(ctx: EngineStore, executionId: string, key?: string): Promise<Snapshot | null> {
-  const [row] = await execute<SnapshotRow>(
-    ctx.db,
-    sqlText`
-    select executions.id, workflow, executions.status, definition_digest as "definitionDigest", owner_id as "ownerId", input, state,
-      version, task_events as "taskEvents", started_at as "startedAt", cancel_requested_at as "cancelRequestedAt",
-      app_now() as now, ${besideExecution(ctx)} as beside, (
-        select json_agg(json_build_object('key', ready.key, 'kind', ready.kind, 'attempt', ready.attempt,
-          'dueAt', ready.due_at, 'outcome', ready.outcome, 'outcomeAt', ready.outcome_at))::text
-        from ${steps} as ready where ready.execution_id = executions.id and ready.status = 'open'
-          and (ready.kind in ('timer', 'turn') or ready.outcome_at is not null or ready.key = ${key ?? TURN})) as steps
-    from ${executions} where executions.id = ${executionId} and ended_at is null`,
-  );
+export async function readSnapshot(ctx: EngineStore, executionId: string, key = TURN): Promise<Snapshot | null> {
+  const row = await readRow(ctx.db, { ctx, executionId, key });
   if (!row) return null;
-  const { definitionDigest, ...execution } = row;
+  const { nth: _, definitionDigest, ...execution } = row;
   const read = (JSON.parse(row.steps ?? '[]') as Record<string, unknown>[]).map(readStep);
   return {
     ...execution,
@@ -105,8 +102,30 @@ export async function readSnapshot(ctx: EngineStore, executionId: string, key?: 
   };
 }
 
+const readRow = inGroups(async (group: readonly [Asked, ...Asked[]]): Promise<(SnapshotRow | null)[]> => {
+  const [{ ctx }] = group;
+  const ids = `{${group.map(({ executionId }) => executionId).join(',')}}`;
+  const keys = JSON.stringify(group.map(({ key }) => key));
+  const rows = await execute<SnapshotRow>(
+    ctx.db,
+    sqlText`
+    select asked.nth, executions.id, workflow, executions.status, definition_digest as "definitionDigest", owner_id as "ownerId", input, state,
+      version, task_events as "taskEvents", started_at as "startedAt", cancel_requested_at as "cancelRequestedAt",
+      app_now() as now, ${besideExecution(ctx)} as beside, (
+        select json_agg(json_build_object('key', ready.key, 'kind', ready.kind, 'attempt', ready.attempt,
+          'dueAt', ready.due_at, 'outcome', ready.outcome, 'outcomeAt', ready.outcome_at))::text
+        from ${steps} as ready where ready.execution_id = executions.id and ready.status = 'open'
+          and (ready.kind in ('timer', 'turn') or ready.outcome_at is not null or ready.key = ${keys}::text::jsonb ->> (asked.nth - 1)::int)) as steps
+    from unnest(${ids}::text::uuid[]) with ordinality as asked (id, nth)
+      join ${executions} on executions.id = asked.id and executions.ended_at is null`,
+  );
+  const found = new Map(rows.map((row) => [Number(row.nth) - 1, row]));
+  return group.map((_, place) => found.get(place) ?? null);
+});
+
 /** The row as the driver returns it: times are texts. */
 interface SnapshotRow {
+  nth: string;
   id: string;
   workflow: string;
   status: ExecutionStatus;

@@ -1,4 +1,4 @@
-import { definitions, executions, type SqlText, sqlText, steps } from '@belay/db';
+import { definitions, executions, rawText, type SqlText, sqlText, steps } from '@belay/db';
 import type { Json, Workflow } from '@belay/workflow';
 import type { EngineStore, LedgerEntry } from '../ports.js';
 import { claimText } from './lost-claims.js';
@@ -10,10 +10,8 @@ export interface Starting {
   workflow: { name: string; digest: string; workflow: Workflow };
   catalogVersion: number;
   ownerId: string;
-  /** A query with one row, which is returned: what the start must know, under its locks. */
-  asked: SqlText;
-  /** The condition on that row under which the execution is started. */
-  when: SqlText;
+  /** What the host's query and condition read of this start, as columns of `given.asking`. */
+  asking: Json;
   /** The input without the time of the request, which is the database's. */
   input: object;
   /** The execution whose access this one extends. */
@@ -24,39 +22,71 @@ export interface Starting {
   claimId: string;
 }
 
-/** What a start returns besides the row of `asked`. */
+/** What the host asks in the statement of a start, about each row of `given`. */
+export interface Admission {
+  /** A function with one row, whose columns are returned: what the start must know, under its locks. */
+  asked: SqlText;
+  /** The condition on that row, `asked`, under which the execution is started. */
+  when: SqlText;
+}
+
+/** What a start returns besides the columns of `asked`. */
 export interface Started {
+  id: string;
   /** The time of the start, as in the input. */
   requested: string;
   /** What the host reads about the owner. */
   beside: string | null;
 }
 
-/** Starts an execution in one statement; it has no state before its first turn, which a worker takes. */
-export function startingExecution(ctx: EngineStore, starting: Starting): SqlText {
-  const { id, workflow, catalogVersion, ownerId, asked, when, entry, lease, claimId } = starting;
+/**
+ * Starts executions of different owners in one statement, which locks in the order of the owners; they have no state before their first
+ * turn, which a worker takes.
+ */
+export function startingExecutions(
+  ctx: EngineStore,
+  startings: readonly Starting[],
+  { asked, when }: Admission,
+): SqlText {
   const requested = sqlText`to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-  const input = sqlText`${JSON.stringify(starting.input)}::text::jsonb`;
+  const given = startings.map((one) => ({
+    id: one.id,
+    workflow: one.workflow.name,
+    digest: one.workflow.digest,
+    catalog_version: one.catalogVersion,
+    owner_id: one.ownerId,
+    extends_id: one.extendsId,
+    lease: one.lease > 0 ? `${one.lease} milliseconds` : null,
+    claim: one.claimId,
+    asking: one.asking,
+    input: one.input,
+  }));
+  const column = (name: string) => rawText(`given.${name}`);
   return sqlText`
-    with asked as materialized (${asked}),
+    with given as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(given)}::text::jsonb) as given (id uuid, workflow text, digest text,
+        catalog_version int, owner_id uuid, extends_id uuid, lease interval, claim text, asking jsonb, input jsonb)
+      order by owner_id limit 50),
+    asked as materialized (select given.id as given, asked.* from given cross join lateral ${asked} as asked),
     started as (
       insert into ${executions} (id, workflow, definition_digest, catalog_version, owner_id, input, extends_id, status, state, started_at)
-      select ${id}::uuid, ${workflow.name}::text,
+      select given.id, given.workflow,
         -- Null, and so rejected, where a database that was restored does not have it.
-        (select ${definitions.digest} from ${definitions} where ${definitions.digest} = ${workflow.digest}),
-        ${catalogVersion}::int, ${ownerId}::uuid, ${input} || jsonb_build_object('requested_at', ${requested}), ${starting.extendsId ?? null}::uuid,
-        'pending', '{}'::jsonb, app_now()
-      from asked where ${when}
+        (select ${definitions.digest} from ${definitions} where ${definitions.digest} = given.digest),
+        catalog_version, owner_id, input || jsonb_build_object('requested_at', ${requested}), extends_id, 'pending', '{}'::jsonb, app_now()
+      from given join asked on asked.given = given.id where ${when}
       returning id),
     turn as (
       insert into ${steps} (execution_id, key, kind, status, request, attempt, due_at, lease_until, claim)
-      select id, ${TURN}::text, 'turn', 'open', '{}'::jsonb, 1, app_now(),
-        case when ${lease}::int > 0 then app_now() + ${`${lease} milliseconds`}::interval end, ${claimText(claimId, 1)}
-      from started),
-    ${ctx.host.appending([entry], sqlText`started`)}
-    select asked.*, ${requested} as requested,
-      ${ctx.host.beside({ id: sqlText`${id}::uuid`, ownerId: sqlText`${ownerId}::uuid`, input })} as beside,
-      (select count(*) from notified) from asked`;
+      select id, ${TURN}::text, 'turn', 'open', '{}'::jsonb, 1, app_now(), app_now() + given.lease, ${claimText(rawText('given.claim'), 1)}
+      from started join given using (id)),
+    ${ctx.host.appending(
+      startings.map(({ entry }) => entry),
+      { when: sqlText`started`, on: sqlText`entry.execution_id = started.id` },
+    )}
+    select given.id, asked.*, ${requested} as requested,
+      ${ctx.host.beside({ id: column('id'), ownerId: column('owner_id'), input: column('input') })} as beside,
+      (select count(*) from notified) from given join asked on asked.given = given.id`;
 }
 
 /** Returns what the first turn would read of an execution that has just been started. */

@@ -210,7 +210,9 @@ export function writing(ctx: EngineStore, move: PreparedMove, joined: Joined = {
   const after = joined.told
     ? sqlText`(select id from moved where (select count(*) from ${joined.told}) >= 0) as moved`
     : sqlText`moved`;
-  parts.push(ctx.host.appending([...move.entries, ...(joined.entries ?? [])], after, joined.entitlement));
+  parts.push(
+    ctx.host.appending([...move.entries, ...(joined.entries ?? [])], { when: after, entitlement: joined.entitlement }),
+  );
   return sqlText`with ${joinTexts(parts, ', ')} ${joined.returning ?? sqlText`select id, (select count(*) from notified) from moved`}`;
 }
 

@@ -1,4 +1,4 @@
-import { execute } from '@belay/db';
+import { executeBeside } from '@belay/db';
 import { retryDeadlock } from '../deadlock.js';
 import type { EngineStore, PreparedMove } from '../ports.js';
 import { claiming } from '../steps/lost-claims.js';
@@ -12,7 +12,7 @@ export async function writeAlone(ctx: EngineStore, move: PreparedMove): Promise<
   const before = move.jobs.length;
   const write = async () => {
     move.jobs.length = before;
-    if (isWhole(move)) return (await execute(ctx.db, writing(ctx, move))).length > 0;
+    if (isWhole(move)) return (await executeBeside(ctx.db, writing(ctx, move), [move.execution.id])).length > 0;
     return ctx.db.transaction((tx) => writePrepared(ctx, tx, move));
   };
   const written = await claiming(ctx, claimedIn(move), () => retryDeadlock(write));

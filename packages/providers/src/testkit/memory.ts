@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { isSameAddress } from '@belay/contract/address';
+import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { OtherTarget, Pending, Retryable, Terminal } from '../errors.js';
@@ -310,7 +310,8 @@ function findPerson(
     return people ? (people.find(({ id }) => id === login.subject) ?? null) : { id: login.subject, name, email };
   }
   if (!people) return { id: email, name, email };
-  const found = people.filter((one) => isSameAddress(one.email, email));
+  const address = foldAddress(email);
+  const found = people.filter((one) => address !== undefined && foldAddress(one.email) === address);
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
