@@ -4,6 +4,7 @@ import {
   claimDue,
   createLogin,
   expireLogins,
+  exportLogs,
   getExecution,
   getPerson,
   listAccess,
@@ -24,6 +25,8 @@ import {
 import { openDatabase } from '@belay/db';
 import { sweep } from '@belay/testkit/sweep';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { glancesOf } from '../src/executions/glance.js';
+import { readHappenings } from '../src/executions/history.js';
 import { access, approve, ask, type Cast, catalogWith, minute, openCast, type Person } from './support/stories.js';
 
 const big = [
@@ -157,9 +160,9 @@ describe('with years of history, everything is found by an index', () => {
     times = 7,
   ): Promise<Record<string, number>> {
     const ctx = withActor({ ...cast.house.ctx, db: pool() }, person.actor);
-    const before = await counters();
+    const before = await counters('seq_scan');
     for (let time = 0; time < times; time += 1) await work(ctx, time);
-    const after = await counters();
+    const after = await counters('seq_scan');
     return Object.fromEntries(
       big
         .map((table) => [table, (after.get(table) ?? 0) - (before.get(table) ?? 0)])
@@ -167,11 +170,12 @@ describe('with years of history, everything is found by an index', () => {
     );
   }
 
-  async function counters(): Promise<Map<string, number>> {
+  async function counters(name: 'seq_scan' | 'idx_tup_fetch'): Promise<Map<string, number>> {
     // One connection does all the work, so its own flush makes the counters true.
     await pool().execute('select pg_stat_force_next_flush()');
-    const rows = await cast.house.database.sql`select relname, seq_scan::int as scans from pg_stat_user_tables`;
-    return new Map(rows.map((row) => [row.relname as string, row.scans as number]));
+    const { sql } = cast.house.database;
+    const rows = await sql`select relname, ${sql(name)}::int as count from pg_stat_user_tables`;
+    return new Map(rows.map((row) => [row.relname as string, row.count as number]));
   }
 
   it('sees a sequential scan when there is one', async () => {
@@ -258,6 +262,40 @@ describe('with years of history, everything is found by an index', () => {
         await house.database.advance(minute);
       }),
     ).toEqual({});
+  });
+
+  it('logs, histories and watchers read a part of the entries of one request that has many', async () => {
+    const { house, ada } = cast;
+    const many = 20_000;
+    await house.database.sql`
+      insert into ledger (type, level, message, actor, user_id, execution_id)
+      select 'filler', 'info', 'something happened', '{}', ${ada.actor.id}, ${ids.active} from generate_series(1, ${many}::int)`;
+    await house.database.sql`analyze ledger`;
+    const [row] = await house.database
+      .sql`select max(seq)::float8 as last from ledger where execution_id = ${ids.active}`;
+    const last = row?.last as number;
+    // The sequence counts in hundreds.
+    const middle = last - 50 * many;
+    const ctx = withActor({ ...house.ctx, db: pool(), delay: async () => {} }, ada.actor);
+    const part = { limit: 20 } as const;
+    const reads: Record<string, () => Promise<unknown>> = {
+      logs: () => listLogs(ctx, part),
+      'a page of the logs': () => exportLogs(ctx, { ...part, cursor: String(middle) }),
+      'one execution': () => getExecution(ctx, { id: ids.active, ...part }),
+      'a page of its history': () => getExecution(ctx, { id: ids.active, ...part, cursor: String(middle) }),
+      'its first events': () => readHappenings(ctx.db, ids.active, { ...part, from: 'oldest' }),
+      'events from the middle': () => readHappenings(ctx.db, ids.active, { ...part, from: 'oldest', after: middle }),
+      'what is new to a watcher': () => glancesOf(ctx).at({ id: ids.active, after: last - 100 * part.limit }),
+    };
+    for (const [name, read] of Object.entries(reads)) {
+      const before = (await counters('idx_tup_fetch')).get('ledger') ?? 0;
+      // Past the fifth time a statement may be planned for any parameters.
+      for (let time = 0; time < 10; time += 1) await read();
+      const fetched = ((await counters('idx_tup_fetch')).get('ledger') ?? 0) - before;
+      expect(fetched, name).toBeGreaterThanOrEqual(10 * part.limit);
+      // One range of numbers has 1,310 entries.
+      expect(fetched, name).toBeLessThan(10 * 1_500);
+    }
   });
 
   it('the last one out, with everyone before it still to be told', async () => {

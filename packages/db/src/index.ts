@@ -32,7 +32,15 @@ export {
   steps,
   watches,
 } from './schema/executions.js';
-export { actorOf, isAboutOthers, type LedgerLevel, ledger, type TaskEvent, taskEvents } from './schema/ledger.js';
+export {
+  actorOf,
+  isAboutOthers,
+  type LedgerLevel,
+  ledger,
+  rangeOf,
+  type TaskEvent,
+  taskEvents,
+} from './schema/ledger.js';
 export {
   disabledChannels,
   messages,

@@ -1,5 +1,5 @@
 import { isOutage } from '@belay/contract/outage';
-import { type Database, executions, grants, ledger, taskEvents, watches } from '@belay/db';
+import { type Database, executions, grants, ledger, rangeOf, taskEvents, watches } from '@belay/db';
 import { taskEventsPerRow } from '@belay/engine';
 import { sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
@@ -61,7 +61,7 @@ async function glance({ db }: Store, asked: readonly Glance[]): Promise<string[]
       ' ', e.status, e.ended_at is not null,
       exists (select 1 from ${grants} g where g.execution_id = asked.id and g.gone_at is null),
       (select concat_ws(' ', count(*), max(l.seq)) from ${ledger} l
-       where l.execution_id = asked.id and l.seq > asked.after),
+       where l.execution_id = asked.id and ${rangeOf(sql`l.seq`)} >= ${rangeOf(sql`asked.after`)} and l.seq > asked.after),
       (select concat_ws(' ', count(*), max(t.seq)) from ${taskEvents} t
        where t.execution_id = asked.id and t.seq > asked.after - ${taskEventsPerRow}::int)
     ) as state

@@ -1,6 +1,15 @@
-import { archivedBlocks, type Database, execute, ledger, ledgerArchives, sqlText, taskEvents } from '@belay/db';
+import {
+  archivedBlocks,
+  type Database,
+  execute,
+  ledger,
+  ledgerArchives,
+  rangeOf,
+  sqlText,
+  taskEvents,
+} from '@belay/db';
 import { describeTaskEvent, keptTaskEvents, taskEventsPerRow } from '@belay/engine';
-import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, lt, lte, sql } from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/pg-core';
 
 /** Something that happened to an execution, as its history shows it. */
@@ -37,8 +46,16 @@ export async function readHappenings(db: Database, id: string, part: HistoryPart
         events: sql`null::jsonb`.mapWith(taskEvents.events),
       })
       .from(ledger)
-      .where(and(eq(ledger.executionId, id), gt(ledger.seq, after), lt(ledger.seq, before)))
-      .orderBy(order(ledger.seq))
+      .where(
+        and(
+          eq(ledger.executionId, id),
+          gte(rangeOf(ledger.seq), rangeOf(after)),
+          lte(rangeOf(ledger.seq), rangeOf(before)),
+          gt(ledger.seq, after),
+          lt(ledger.seq, before),
+        ),
+      )
+      .orderBy(order(rangeOf(ledger.seq)), order(ledger.seq))
       .limit(limit),
     db
       .select({

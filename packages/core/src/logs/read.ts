@@ -2,9 +2,9 @@ import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { LogEntry, LogFilter, LogList, LogPage } from '@belay/contract/logs';
 import { endOfMoment, startOfMoment } from '@belay/contract/moments';
-import { actorOf, isAboutOthers, type LedgerLevel, ledger, taskEvents, users } from '@belay/db';
+import { actorOf, isAboutOthers, type LedgerLevel, ledger, rangeOf, taskEvents, users } from '@belay/db';
 import { describeTaskEvent, kindOf } from '@belay/engine';
-import { and, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { Actor, ActorStore, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
@@ -55,41 +55,50 @@ async function readLedger(
   if (filter.workflow_id !== undefined && !isId(filter.workflow_id)) return [];
   const since = readTime(filter.since, 'since', startOfMoment);
   const until = readTime(filter.until, 'until', endOfMoment);
+  const notable = filter.level !== undefined && filter.level !== 'info';
   const shared: (SQL | undefined)[] = [
     page.before === undefined ? undefined : lt(ledger.seq, page.before),
     filter.level === undefined ? undefined : eq(ledger.level, filter.level),
     // Repeated in the form that an index has as its condition.
-    filter.level === undefined || filter.level === 'info' ? undefined : sql`${ledger.level} <> 'info'`,
+    notable ? sql`${ledger.level} <> 'info'` : undefined,
     filter.provider === undefined ? undefined : eq(ledger.provider, filter.provider),
     filter.type === undefined ? undefined : eq(ledger.type, filter.type),
     since === undefined ? undefined : gte(ledger.at, since),
     until === undefined ? undefined : lte(ledger.at, until),
     filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
   ];
-  const walk = (...where: (SQL | undefined)[]) =>
+  // As the indexes have it: another place for nulls, even if there are none, would sort all rows.
+  const bySeq = [sql`${ledger.seq} desc nulls last`];
+  const walk = (where: readonly (SQL | undefined)[], order: readonly SQL[] = bySeq) =>
     ctx.db
       .select({ entry: ledger, email: users.email })
       .from(ledger)
       .leftJoin(users, eq(users.id, ledger.userId))
       .where(and(...shared, ...where))
-      // As the indexes have it: another place for nulls, even if there are none, would sort all rows.
-      .orderBy(sql`${ledger.seq} desc nulls last`)
+      .orderBy(...order)
       .limit(page.limit);
+  const own = () => {
+    const mine = eq(ledger.userId, user.id);
+    // Notable entries have an index of their numbers, all entries together one of the ranges.
+    if (notable) return walk([mine]);
+    const before = page.before === undefined ? undefined : lte(rangeOf(ledger.seq), rangeOf(page.before));
+    return walk([mine, before], [desc(rangeOf(ledger.seq)), desc(ledger.seq)]);
+  };
   const acted = (who: string, about?: string) =>
-    walk(
+    walk([
       eq(actorOf(ledger), who),
       isAboutOthers(ledger),
       about === undefined ? undefined : eq(ledger.userId, about),
       // The steps that a workflow takes after a decision are not acts of the person who decided.
       who === user.id ? notLike(ledger.type, `${steps}%`) : undefined,
-    );
+    ]);
   const wanted = filter.user === undefined ? [user.id] : await idsKnownAs(ctx.db, filter.user);
   const all = wanted.includes(user.id);
   const walks = all
-    ? [walk(eq(ledger.userId, user.id)), acted(user.id)]
+    ? [own(), acted(user.id)]
     : wanted.flatMap((other) => [acted(other, user.id), acted(user.id, other)]);
   if (filter.user === undefined && filter.workflow_id === undefined) {
-    walks.push(walk(isNull(ledger.userId), inArray(ledger.type, everybodys)));
+    walks.push(walk([isNull(ledger.userId), inArray(ledger.type, everybodys)]));
   }
   const by = all ? undefined : wanted;
   const tasks = readTaskEvents(ctx, user, filter, { ...page, since, until, by });

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import {
   type AnyPgColumn,
   bigint,
@@ -30,6 +30,13 @@ export const actorOf = ({ actor }: Acted): SQL => sql`(${actor} ->> 'id')`;
 export const isAboutOthers = (table: Acted): SQL => sql`${actorOf(table)} <> coalesce(${table.userId}::text, '')`;
 
 /**
+ * Returns the range that a number of the ledger is in: 1,310 numbers of its sequence. Entries of one range have equal keys in an
+ * index, and PostgreSQL stores equal keys once. A query that reads in order sorts by the range and then by the number: the index
+ * has the ranges in order, and no more than one range is sorted. Queries must use this expression to use the indexes.
+ */
+export const rangeOf = (seq: SQLWrapper | number): SQL => sql`(${seq}::bigint >> 17)`;
+
+/**
  * What happened, permanently: history, logs and audit log are three filters on it. Append only. The sequence counts in
  * hundreds, because a row of `task_events` uses up to a hundred numbers of it.
  */
@@ -53,8 +60,8 @@ export const ledger = pgTable(
     index('ledger_seq_idx').using('brin', table.seq).with({ autosummarize: true }),
     // The whole audit log, newest first and by time, for administrators and auditors.
     index('ledger_time_idx').on(table.at, table.seq),
-    index('ledger_execution_idx').on(table.executionId, table.seq),
-    index('ledger_user_idx').on(table.userId, table.seq.desc()),
+    index('ledger_execution_idx').on(table.executionId, rangeOf(table.seq)),
+    index('ledger_user_idx').on(table.userId, rangeOf(table.seq)),
     // Few entries have a level above information, so this index finds those without reading the others.
     index('ledger_user_notable_idx').on(table.userId, table.seq.desc()).where(sql`${table.level} <> 'info'`),
     // What a person did that is about other people; entries about themselves are found by another index. One index for
