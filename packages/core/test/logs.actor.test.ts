@@ -1,7 +1,7 @@
 import type { LogEntry } from '@belay/contract/logs';
-import { exportLogs, listLogs, revokeAccess } from '@belay/core';
+import { exportLogs, listAudit, listLogs, returnAccess, revokeAccess } from '@belay/core';
 import { expect, it } from 'vitest';
-import { approve, ask, openCast } from './support/stories.js';
+import { approve, ask, catalogWith, openCast } from './support/stories.js';
 
 const of = (logs: readonly LogEntry[], type: string) =>
   logs.filter((entry) => entry.type === type).map(({ user, owner }) => ({ user, owner }));
@@ -34,4 +34,29 @@ it('the log says who acted and whom it concerns, and has what a person did about
   // Neither a person who could have decided nor a bystander learns more.
   for (const person of [alan, mallory]) expect((await listLogs(person, { workflow_id: id })).logs).toEqual([]);
   expect(new Set(owners.map((entry) => JSON.stringify(entry))).size).toBe(owners.length);
+});
+
+it('an entry has the id of a person once when they acted for themselves, and is found by that person', async () => {
+  const access = { auditors: { users: ['mallory@example.com'] } };
+  await using cast = await openCast({ catalog: { ...catalogWith({}), access } });
+  const { house, ada, grace, mallory } = cast;
+  const id = await ask(house, ada);
+  await approve(grace, id);
+  await house.work();
+  await returnAccess(ada, { execution_id: id });
+
+  const rows = await house.database.sql`
+    select type, actor, user_id from ledger where execution_id = ${id} and actor ->> 'kind' = 'user' order by seq`;
+  const { email, provider } = ada.actor;
+  const herself = { actor: { kind: 'user', email, provider }, user_id: ada.actor.id };
+  const another = { actor: { ...herself.actor, id: grace.actor.id, email: grace.actor.email }, user_id: ada.actor.id };
+  expect([...rows].filter(({ type }) => !type.startsWith('io.'))).toEqual([
+    { type: 'elevation.requested', ...herself },
+    { type: 'approval.decided', ...another },
+    { type: 'grant.ended', ...herself },
+  ]);
+  const found = await listAudit(mallory, { user: email, type: 'grant.ended' });
+  expect(found.logs).toMatchObject([{ actor: email, user: email, execution_id: id }]);
+  const { logs } = await listLogs(ada, { user: email, type: 'grant.ended' });
+  expect(logs).toMatchObject([{ user: email, owner: email }]);
 });

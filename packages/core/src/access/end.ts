@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from '@belay/db';
 import type { Actor } from '../context.js';
-import { describeActor, notifying, writingLedger } from '../ledger/append.js';
+import { actorOfRow, describeActor, notifying, writingLedger } from '../ledger/append.js';
 import type { EntitlementJob } from './places.js';
 import { isLiveOf } from './wanted.js';
 
@@ -76,7 +76,7 @@ export function tellingEnds({
   execution,
 }: Record<'message' | 'actor' | 'execution', SqlText>): SqlText {
   return writingLedger(sqlText`
-    select 'grant.ended', 'info', ${message}, ${actor}, user_id, null::text, ${execution}, entitlement_id, null::jsonb
+    select 'grant.ended', 'info', ${message}, ${actorOfRow(actor)}, user_id, null::text, ${execution}, entitlement_id, null::jsonb
     from ended`);
 }
 

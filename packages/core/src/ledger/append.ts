@@ -72,10 +72,12 @@ function notifyingOf(entries: readonly (EntryOfEngine | TaskEntry)[], when?: Sql
 
 /** Returns an entry in the form of the parameter; missing values are null. */
 function toRow(entry: EntryOfEngine | TaskEntry): object {
-  const common = { actor: describeActor(entry.actor), user_id: entry.userId, execution_id: entry.executionId };
-  if ('events' in entry) return { ...common, nth: entry.nth, events: entry.events };
+  const { actor, userId } = entry;
+  const common = { user_id: userId, execution_id: entry.executionId };
+  if ('events' in entry) return { ...common, actor: describeActor(actor), nth: entry.nth, events: entry.events };
   return {
     ...common,
+    actor: describeActor(actor, userId),
     type: entry.type,
     level: entry.level ?? 'info',
     message: entry.message,
@@ -106,12 +108,19 @@ export function notifying(): SqlText {
 
 /**
  * Returns the actor as the ledger stores it: enough for an auditor, without any credential. Most entries are of the
- * service itself, so its part is one word; older entries have `kind` and `name`.
+ * service itself, so its part is one word; older entries have `kind` and `name`. `about` is the person whom the entry is
+ * about: when they acted themselves, their id is the entry's `user_id`, and is not stored twice; older entries have both.
  */
-export function describeActor(acting: EngineActor): object {
+export function describeActor(acting: EngineActor, about?: string | null): object {
   // Every actor in this repository is one of core's; the engine only passes them on.
   const actor = acting as Actor;
   if (actor.kind === 'system') return { system: actor.name };
   if (actor.kind !== 'user') return actor;
-  return { kind: 'user', id: actor.id, email: actor.email, provider: actor.provider };
+  const { kind, id, email, provider } = actor;
+  return id === about ? { kind, email, provider } : { kind, id, email, provider };
+}
+
+/** Returns an actor, which an expression describes whole, as it is stored in a row that has a person as `user_id`. */
+export function actorOfRow(actor: SqlText): SqlText {
+  return sqlText`${actor} - case when user_id::text = ${actor} ->> 'id' then 'id' else '' end`;
 }
