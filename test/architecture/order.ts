@@ -98,7 +98,6 @@ const apart: Record<string, string> = {
   'packages/api/src/roots.ts': 'a file for each router',
   'packages/console/src/texts.ts': 'a file for the texts of each page or area',
   'packages/core/src/host.ts': 'a file for each function that workflows call',
-  'packages/providers/src/gcp/open.ts': 'each system has its `identities.ts` (docs/guides/connector-authors.md)',
   'packages/sdk/src/types.ts':
     'the package writes out what is of contract, and leaves what is in files of its own (pack/src/expand-types.mjs)',
 };

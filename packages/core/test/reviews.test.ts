@@ -173,6 +173,24 @@ describe('the review of an emergency', () => {
     expect(told().map(([to]) => to)).toEqual(['sue@example.com']);
   });
 
+  it.each([
+    ['another address of the account', { email: 'shared@example.org', addresses: ['grace@example.com'] }],
+    ['a sign-in', { email: '', logins: [{ provider: 'login', subject: 'grace' }] }],
+  ])('is not offered to that person, known by %s, nor closed by them', async (_, account) => {
+    const { house, ada } = await open(
+      emergencyCatalog({ role: { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } } }),
+    );
+    const grace = await house.person('grace', ['security']);
+    const known = house.provider.options.people?.find(({ email }) => email === 'grace@example.com');
+    if (known) Object.assign(known, { id: 'U-9', ...account });
+    await ask(house, ada, { workflow: 'automatic', duration: 'PT1H', identities: ['U-9'] });
+    await house.pass(2 * hour);
+    const { id, may_close } = await only(grace);
+    expect(may_close).toBe(false);
+    await expect(closeReview(grace, { id, ...justified })).rejects.toMatchObject({ code: 'forbidden' });
+    expect(told().map(([to]) => to)).toEqual(['sue@example.com']);
+  });
+
   it('is not closed by that person either when the system did not know their address as the access was given', async () => {
     const { house, ada, sue } = await open(
       emergencyCatalog({ role: { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } } }),

@@ -50,6 +50,7 @@ export {
 } from './schema/messages.js';
 export {
   deviceLogins,
+  type FormerAddress,
   loginCodes,
   logins,
   logoutTokens,

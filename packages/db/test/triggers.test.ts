@@ -97,6 +97,18 @@ const triggers: Record<string, (Fired | Rejected)[]> = {
   ],
   grants_of_emergencies_are_reviewed: [{ after: emergency, statement: activating, then: isReviewed }],
   grants_of_emergencies_are_told: [{ after: emergency, statement: activating, then: isTold('break_glass.used') }],
+  provisioned_users_keep_former_addresses: [
+    {
+      after: [`update provisioned_users set addresses = '["a@b", "c@d"]'`],
+      statement: `update provisioned_users set addresses = '["c@d", "e@f"]'`,
+      then: `select jsonb_path_query_array(former, '$[*].address') = '["a@b"]' from provisioned_users`,
+    },
+    {
+      after: [`update provisioned_users set addresses = '["a@b"]'`, `update provisioned_users set addresses = '[]'`],
+      statement: `update provisioned_users set addresses = '["a@b"]'`,
+      then: `select jsonb_path_query_array(former, '$[*].address') = '["a@b"]' from provisioned_users`,
+    },
+  ],
   reviews_are_kept: [
     { after: [closing], statement: `update reviews set note = 'other'`, error: kept },
     {
@@ -106,6 +118,22 @@ const triggers: Record<string, (Fired | Rejected)[]> = {
     },
     { after: [closing], statement: 'delete from reviews', error: kept },
     { statement: 'delete from reviews', error: kept },
+  ],
+  user_identities_keep_former_address: [
+    {
+      after: [`update user_identities set email_folded = 'a@b'`],
+      statement: `update user_identities set email_folded = 'c@d'`,
+      then: `select former = jsonb_build_array(jsonb_build_object('address', 'a@b', 'until', app_now())) from user_identities`,
+    },
+    {
+      after: [
+        `update user_identities set email_folded = 'a@b'`,
+        `update user_identities set email_folded = 'c@d'`,
+        `update user_identities set email_folded = 'a@b'`,
+      ],
+      statement: 'update user_identities set email_folded = null',
+      then: `select jsonb_path_query_array(former, '$[*].address') = '["c@d", "a@b"]' from user_identities`,
+    },
   ],
 };
 

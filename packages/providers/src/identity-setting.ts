@@ -1,5 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
+import type { ProviderIdentity } from './port.js';
 
 /**
  * How a person becomes an account of a directory: by e-mail address, by a sign-in that they have linked at one of these providers,
@@ -32,15 +33,36 @@ export function addressTable<T extends z.ZodType>(account: T) {
   });
 }
 
-/**
- * Returns the one address that the table of an `identity` setting has for an account; undefined for an account that has none or
- * several (no guess), and for a setting without a table.
- */
-export function addressInTable(setting: unknown, isAccount: (listed: string) => boolean): string | undefined {
+/** Returns the addresses that the table of an `identity` setting has for an account; none for a setting without a table. */
+export function addressesInTable<T>(setting: unknown, isAccount: (listed: T) => boolean): string[] {
   const isTable = typeof setting === 'object' && setting !== null && 'table' in setting;
-  const { table } = isTable ? (setting as { table: Readonly<Record<string, string>> }) : { table: {} };
-  const found = Object.entries(table).flatMap(([address, account]) => (isAccount(account) ? [address] : []));
-  return found.length === 1 ? found[0] : undefined;
+  const { table } = isTable ? (setting as { table: Readonly<Record<string, T>> }) : { table: {} };
+  return Object.entries(table).flatMap(([address, account]) => (isAccount(account) ? [address] : []));
+}
+
+/** Returns the sign-ins of which an `identity` setting says that an account with this subject is theirs. */
+function loginsIn(setting: unknown, subject: string): ProviderIdentity['logins'] {
+  const isLogin = typeof setting === 'object' && setting !== null && 'login' in setting;
+  return isLogin ? (setting as { login: string[] }).login.map((provider) => ({ provider, subject })) : undefined;
+}
+
+/**
+ * Returns an account with every address and sign-in whose account it is. `configured` are the addresses that the configuration has for
+ * it: the only one takes the place of the provider's own, and of several none does (no guess). `told` are all that the provider has.
+ * `subject` is the account's identifier in sign-ins, for a setting with `login`.
+ */
+export function describeAccount(
+  account: ProviderIdentity,
+  known: { configured: readonly string[]; told?: readonly string[]; identity?: unknown; subject?: string },
+): ProviderIdentity {
+  const { configured, told = [], identity, subject } = known;
+  const [only] = configured;
+  const email = configured.length === 1 && only !== undefined ? only : account.email;
+  const others = [...new Set([...configured, ...told])].filter(
+    (one) => one !== email && foldAddress(one) !== undefined,
+  );
+  const logins = subject === undefined ? undefined : loginsIn(identity, subject);
+  return { ...account, email, ...(others.length === 0 ? {} : { addresses: others }), ...(logins ? { logins } : {}) };
 }
 
 /**

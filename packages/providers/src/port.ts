@@ -120,6 +120,13 @@ export interface ProviderIdentity {
   id: string;
   name: string;
   email: string;
+  /**
+   * Every other address whose account this is: those that the provider has of it, and those that the `identity` setting gives it.
+   * It may be more than one person's; access for it is found by each of them.
+   */
+  addresses?: readonly string[];
+  /** The sign-ins whose account this is by the `identity` setting. */
+  logins?: readonly Login[];
 }
 
 /** The most identities that `list` returns: `search` finds the others. */

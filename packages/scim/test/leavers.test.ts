@@ -131,6 +131,31 @@ describe('a person who leaves', () => {
     expect([await holds('mallory'), await holds('grace')]).toEqual([false, true]);
   });
 
+  it('loses what a colleague requested for an address that the directory has changed since', async () => {
+    const { add, call, house } = directory;
+    const id = await add({ userName: 'mallory@example.com', active: true });
+    await request(ada, { identities: ['mallory@example.com'] });
+    await house.database.advance(60_000);
+    const renamed = patchOf({ op: 'Replace', path: 'userName', value: 'married@example.com' });
+    expect((await call('PATCH', `/Users/${id}`, renamed)).status).toBe(200);
+    await house.work();
+    expect(await holds('mallory')).toBe(true);
+    await call('PATCH', `/Users/${id}`, off);
+    await house.work();
+    expect(await holds('mallory')).toBe(false);
+  });
+
+  it('takes nothing from who was given the former address afterwards', async () => {
+    const { add, call, house } = directory;
+    const id = await add({ userName: 'mallory@example.com', active: true });
+    await call('PATCH', `/Users/${id}`, patchOf({ op: 'Replace', path: 'userName', value: 'married@example.com' }));
+    await house.database.advance(60_000);
+    await request(ada, { identities: ['mallory@example.com'] });
+    await call('PATCH', `/Users/${id}`, off);
+    await house.work();
+    expect(await holds('mallory')).toBe(true);
+  });
+
   it('comes back with nothing when the directory activates them again', async () => {
     const { call, house } = directory;
     const id = await addAda();
@@ -162,12 +187,17 @@ describe('a person who leaves', () => {
     const signedIn = await isSignedIn(ada);
     const neighbour = await isSignedIn(grace);
     await request(grace);
+    // What she has herself, and what a colleague requested for her.
+    await request(ada);
+    await request(grace, { identities: ['ada@example.com'] });
     await call('PATCH', `/Users/${admin}`, off);
     await signedIn(true);
     await call('DELETE', `/Users/${admin}`);
     await signedIn(true);
     await neighbour(true);
     await house.work();
-    expect(await holds('grace')).toBe(true);
+    expect([await holds('grace'), await holds()]).toEqual([true, true]);
+    const ended = await house.database.sql`select from grants where ended_at is not null`;
+    expect(ended).toHaveLength(0);
   });
 });

@@ -75,6 +75,7 @@ function intending(
     provider: one.provider,
     identity: one.identity,
     identity_email: comparableEmail(one),
+    known_as: one.knownAs,
     access: one.access,
     target: one.pin.target,
     subject: one.pin.subject,
@@ -96,7 +97,7 @@ function intending(
       sqlText`configured as (update ${catalogs} set source = source where false)`,
       sqlText`planned as (
         select * from jsonb_to_recordset(${JSON.stringify(texts)}::text::jsonb) as one (id uuid, grant_id uuid, key text,
-          provider text, identity text, identity_email text, access jsonb, target text, subject jsonb, address text, placed boolean, named text) ${only})`,
+          provider text, identity text, identity_email text, known_as jsonb, access jsonb, target text, subject jsonb, address text, placed boolean, named text) ${only})`,
       // While grants wait after a restore, the intent is written and nothing is claimed.
       sqlText`permitted as materialized (select not ${grantsWait} as granting)`,
       sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
@@ -127,8 +128,8 @@ function intending(
               and coalesce(e.xmin = (select known.version from known where known.id = e.id), false) as claims offset 0) as judged)
         returning e.*)`,
       sqlText`intended as (
-        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, duration, activate_by)
-        select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, ${plan.duration}::bigint,
+        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, known_as, duration, activate_by)
+        select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, planned.known_as, ${plan.duration}::bigint,
           app_now() + ${interval(plan.duration + ctx.timing.activation)}
         from moved, planned join held using (key))`,
     ],

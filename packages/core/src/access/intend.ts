@@ -38,8 +38,9 @@ export type Intended =
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
   const catalog = ctx.catalog.current();
   if (catalog.version !== intention.catalogVersion) throw new Retryable('The configuration has just changed');
-  const planned = intention.plan.grants.map((grant) => ({
+  const planned = intention.plan.grants.map((grant, index) => ({
     ...grant,
+    knownAs: intention.plan.knownAs[index] ?? [],
     address: addressOf(catalog.providers.get(grant.provider)),
     id: ctx.newId(),
     grantId: ctx.newId(),
@@ -181,6 +182,7 @@ async function writeIntent(
           stepKey: intention.stepKey,
           entitlementId: idOf(index),
           userId: intention.userId,
+          knownAs: grant.knownAs,
           duration: plan.duration,
           // Its own clock starts when it is active. Until then it waits for the provider, and never longer than its
           // approval lasts.

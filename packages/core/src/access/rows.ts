@@ -14,6 +14,8 @@ export interface Wanted {
   identityEmail: string;
   access: Access;
   pin: Pin;
+  /** The names by which the account is that of a person (`namesOfAccount`). */
+  knownAs: string[];
   /** Digest of the address in the configuration that the pin was read with; null when the connector returns none. */
   address: string | null;
 }

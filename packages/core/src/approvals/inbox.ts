@@ -10,10 +10,10 @@ import { and, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorStore, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
+import { namesOf } from '../people/names.js';
 import { isKnownAs } from '../people/people.js';
 import { listSelves } from '../people/selves.js';
 import type { PlannedGrant } from '../plans/plan.js';
-import { namesOf } from './exclusion.js';
 import { mustDecideOnPage } from './on-page.js';
 import { stageOf } from './subject.js';
 

@@ -59,7 +59,7 @@ function covers(approval: Pick<CurrentApproval, 'requestDigest' | 'subject'>, pl
 }
 
 function samePlan(subject: object, plan: Plan): boolean {
-  const { digest: _digest, duration: _duration, ...rest } = plan;
+  const { digest: _digest, duration: _duration, knownAs: _names, ...rest } = plan;
   const { duration: _asked, ...approved } = subject as Record<string, unknown>;
   return digestOf(rest) === digestOf(approved);
 }

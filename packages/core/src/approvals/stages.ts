@@ -39,6 +39,7 @@ interface Opening {
   /** Counted from 0. */
   index: number;
   excluded: string[];
+  knownAs: string[] | null;
   subject: Json;
   digest: string;
   now: Date;
@@ -51,7 +52,7 @@ interface Opening {
 export async function openStage(
   ctx: Store,
   tx: Transaction,
-  { executionId, key, ownerId, request, index, excluded, subject, digest, now }: Opening,
+  { executionId, key, ownerId, request, index, excluded, knownAs, subject, digest, now }: Opening,
 ): Promise<{ id: string; rule: ApprovalRule; expiresAt: Date }> {
   const settings = readStages(callWith(request));
   const rule = ruleOf(settings, index);
@@ -70,6 +71,7 @@ export async function openStage(
         stage: index,
         rule,
         excluded,
+        knownAs,
         subject,
         requestDigest: digest,
         status: 'open',

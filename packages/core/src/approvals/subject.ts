@@ -1,7 +1,7 @@
 import type { ApprovalRule } from '@belay/db';
 import type { Json } from '@belay/workflow';
+import { foldName } from '../people/names.js';
 import type { Plan } from '../plans/plan.js';
-import { foldName } from './exclusion.js';
 
 /**
  * Returns what the approver is shown; the digest covers exactly this, and nothing in it comes from the requester's own
@@ -15,7 +15,7 @@ export function subjectOf(plan: Plan): Json {
 /** Returns the names that may never decide: those of the requester and of the person to be elevated. No configuration changes that (docs/architecture.md, section 9). */
 export function excludedFrom(plan: Plan, requester: string): string[] {
   const names = [requester, ...plan.grants.flatMap((grant) => [grant.identity, grant.identityEmail])];
-  return [...new Set(names.filter(Boolean).map(foldName))];
+  return [...new Set([...names.filter(Boolean).map(foldName), ...plan.knownAs.flat()])];
 }
 
 /** Returns a rule in words, with its stage when there are several. */

@@ -89,7 +89,9 @@ export async function listProviderIdentities(ctx: ActorStore, input: ProviderSea
       ? await ask(ctx, id, (client, signal) => client.identities?.search(q, mostListed, signal))
       : listed;
   const { page, next } = await pick(ctx, 'identities', identities, input, ({ name, email, id }) => [name, email, id]);
-  return { ...heading(ctx, input.provider), identities: page, next };
+  // Whose else an account may be is for decisions, not for lists.
+  const shown = page.map(({ id, name, email }) => ({ id, name, email }));
+  return { ...heading(ctx, input.provider), identities: shown, next };
 }
 
 /** Returns whether the caller may request a role at this provider, or permissions and groups directly. */

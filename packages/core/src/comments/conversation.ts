@@ -63,6 +63,7 @@ async function sideOf(
     })
     .from(approvals)
     .where(eq(approvals.executionId, execution.id));
+  // A part in the conversation is a right, so it goes by the one address that approvers were shown. What bars a person goes by all names.
   const elevated = asked.flatMap(({ subject }) => (subject as ApprovalSubject).grants);
   if (elevated.some(({ identityEmail }) => isSameAddress(identityEmail, user.email))) return 'requester';
   if (!asked.some((approval) => approval.decided || (approval.open && isNamed(user, approval.rule)))) return null;

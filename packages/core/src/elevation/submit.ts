@@ -20,11 +20,10 @@ import {
 } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
 import { and, eq, sql } from 'drizzle-orm';
-import { comparableEmail } from '../access/rows.js';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, Store, UserActor } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
-import { type PlannedGrant, planElevation } from '../plans/plan.js';
+import { type Plan, type PlannedGrant, planElevation } from '../plans/plan.js';
 import type { PresentedSession } from '../sessions/verify.js';
 import { endAfter } from '../share-patience.js';
 import { requireText } from '../text.js';
@@ -77,9 +76,8 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id });
 }
 
-function namesOfElevated(planned: readonly PlannedGrant[]): string[] {
-  const names = planned.flatMap((grant) => [grant.identity.toLowerCase(), comparableEmail(grant) ?? '']);
-  return [...new Set(names.filter(Boolean))];
+function namesOfElevated({ grants, knownAs }: Pick<Plan, 'grants' | 'knownAs'>): string[] {
+  return [...new Set([...grants.map(({ identity }) => identity.toLowerCase()), ...knownAs.flat()])];
 }
 
 /**
@@ -90,13 +88,13 @@ async function refuseEarly(
   ctx: ActorContext,
   request: { input: ElevationInput; workflow: string },
   check?: (planned: readonly PlannedGrant[]) => void,
-): Promise<readonly PlannedGrant[]> {
+): Promise<Pick<Plan, 'grants' | 'knownAs'>> {
   try {
     const signal = endAfter(ctx.timing.earlyCheck);
-    const { grants } = await untilStopped(planElevation(ctx, request, signal), signal);
-    check?.(grants);
-    await untilStopped(refuseObstacles(ctx, grants, signal), signal);
-    return grants;
+    const plan = await untilStopped(planElevation(ctx, request, signal), signal);
+    check?.(plan.grants);
+    await untilStopped(refuseObstacles(ctx, plan.grants, signal), signal);
+    return plan;
   } catch (error) {
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
@@ -106,7 +104,7 @@ async function refuseEarly(
       { error, providers: request.input.providers },
       'a provider did not respond to a new request; the request waits for it',
     );
-    return [];
+    return { grants: [], knownAs: [] };
   }
 }
 

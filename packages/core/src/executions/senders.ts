@@ -4,10 +4,11 @@ import { type Admits, type JsonObject, listTasks, type Workflow } from '@belay/w
 import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { wouldBeElevated } from '../approvals/elevated.js';
-import { foldName, isExcluded, isRequester } from '../approvals/exclusion.js';
+import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import { type From, fromOf, grants } from '../configuration/check-listens.js';
 import type { Store, UserActor } from '../context.js';
+import { foldName } from '../people/names.js';
 import { listSelves } from '../people/selves.js';
 import type { ElevationInput } from '../plans/input.js';
 

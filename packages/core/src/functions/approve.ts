@@ -37,6 +37,7 @@ export const approve = {
               request,
               index: 0,
               excluded: excludedFrom(plan, call.input.user.email),
+              knownAs: plan.knownAs.flat(),
               subject: subjectOf(plan),
               digest: plan.digest,
               now: locked.now,

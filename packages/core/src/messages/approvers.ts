@@ -1,7 +1,8 @@
 import { foldAddress } from '@belay/contract/address';
 import { type approvals, type Transaction, userIdentities, users } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
-import type { Store } from '../context.js';
+import { isExcluded } from '../approvals/exclusion.js';
+import type { Person, Store } from '../context.js';
 import { namesOfGroups } from '../people/admission.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 
@@ -13,6 +14,7 @@ export interface Addressee {
 
 interface Known extends Addressee {
   folded: string;
+  person: Person;
   groups: readonly string[];
   recent: boolean;
   /** Known all the same: a workflow that still names their address names no unknown person. */
@@ -38,8 +40,9 @@ export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly
     );
   const known = rows.flatMap(({ identity, recent, leftAt }): Known[] => {
     const { emailFolded: folded, email: address, userId } = identity;
-    const { groups } = asPerson(ctx, toPerson(identity));
-    return folded === null ? [] : [{ userId, address, folded, groups, recent, left: leftAt !== null }];
+    const person = asPerson(ctx, toPerson(identity));
+    const { groups } = person;
+    return folded === null ? [] : [{ userId, address, folded, person, groups, recent, left: leftAt !== null }];
   });
   return ({ rule, excluded }) => {
     const never = new Set(excluded);
@@ -50,7 +53,7 @@ export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly
       ({ folded, groups, recent, left }) =>
         !left && (rule.users.includes(folded) || (recent && rule.groups.some((group) => groups.includes(group)))),
     );
-    const own = new Set(known.filter(({ folded }) => never.has(folded)).map(({ userId }) => userId));
+    const own = new Set(known.filter(({ person }) => isExcluded([person], { excluded })).map(({ userId }) => userId));
     const permitted = [...named, ...found].filter(({ folded, userId }) => !never.has(folded) && !own.has(userId));
     return [
       ...new Map(permitted.map(({ userId, address, folded }) => [userId ?? folded, { userId, address }])).values(),

@@ -12,13 +12,13 @@ import {
   users,
 } from '@belay/db';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
-import { foldName, namesOf } from '../approvals/exclusion.js';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import { hasMore } from '../approvals/subject.js';
 import type { MessagesDefinition } from '../configuration/schema.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { readNow } from '../now.js';
+import { foldName, namesOf } from '../people/names.js';
 import { listSelves } from '../people/selves.js';
 import { elevationInputSchema } from '../plans/input.js';
 import { readReviews } from '../reviews/read.js';

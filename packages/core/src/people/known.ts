@@ -1,24 +1,27 @@
-import { foldAddress } from '@belay/contract/address';
 import {
   approvals,
   type Database,
   entitlements,
   executions,
+  type FormerAddress,
   grants,
   type Transaction,
   userIdentities,
   users,
 } from '@belay/db';
-import { asc, inArray, or, type SQL, sql } from 'drizzle-orm';
-import { isKnownAs } from './people.js';
+import { asc, type Column, inArray, or, type SQL, sql } from 'drizzle-orm';
+import { foldName, namesOf } from './names.js';
+import { isKnownAs, toPerson } from './people.js';
 
-/** The people with an address, and every name that a provider may know them by, in lower case. */
+/** The people with an address, and every name that a provider may know them by. */
 export interface Known {
   /** The person's name here, for messages. */
   email: string;
   /** None for a person who never signed in: colleagues may still have requested access for them. */
   ids: string[];
   names: string[];
+  /** The addresses that they had before: for what was requested until then. */
+  former: FormerAddress[];
 }
 
 /** Returns the people that one of their providers knows by an address; with `lock`, their rows are locked first. */
@@ -30,50 +33,58 @@ export async function findKnown(db: Database | Transaction, address: string, loc
     .orderBy(asc(users.id));
   const found = await (lock ? people.for('no key update') : people);
   const ids = found.map(({ id }) => id);
-  return { email: found[0]?.email ?? address, ids, names: await listNames(db, ids, [address]) };
+  return describeKnown(db, { email: found[0]?.email ?? address, ids, addresses: [address], former: [] });
 }
 
-/** Returns the names of people, beside addresses that are known to be theirs. */
-export async function listNames(
+/** Returns people with all their names, beside addresses that are known to be theirs or to have been. */
+export async function describeKnown(
   db: Database | Transaction,
-  ids: string[],
-  addresses: readonly string[],
-): Promise<string[]> {
+  { email, ids, addresses, former }: Omit<Known, 'names'> & { addresses: readonly string[] },
+): Promise<Known> {
   const identities =
     ids.length === 0 ? [] : await db.select().from(userIdentities).where(inArray(userIdentities.userId, ids));
-  const names = [
-    ...addresses.flatMap((address) => [address, foldAddress(address) ?? address]),
-    ...identities.flatMap(({ email, subject }) => [email, subject]),
-  ];
-  return [...new Set(names.map((name) => name.toLowerCase()))];
+  const given = addresses.flatMap((address) => [address.toLowerCase(), foldName(address)]);
+  return {
+    email,
+    ids,
+    names: [...new Set([...given, ...namesOf(identities.map(toPerson))])],
+    former: [...former, ...identities.flatMap((identity) => identity.former)],
+  };
 }
 
 /**
- * Matches grants, beside their entitlements, that people requested or that give access to one of their names: an identity of
- * such a name, or one that has such an address at its provider.
+ * Matches grants, beside their entitlements, that people requested or that give access to an account which is one of theirs, by a
+ * name that they have now, or had when it was intended.
  */
-export function isAccessOf({ ids, names }: Known): SQL | undefined {
-  return or(
-    inArray(grants.userId, ids),
-    sql`lower(${entitlements.identity}) in ${listed(names)}`,
-    sql`${entitlements.identityEmail} in ${listed(names)}`,
-  );
+export function isAccessOf(known: Known): SQL | undefined {
+  // A grant of an older version has the one address that its entitlement has.
+  const account = sql`coalesce(${grants.knownAs}, jsonb_build_array(${entitlements.identityEmail}))
+    || jsonb_build_array(lower(${entitlements.identity}))`;
+  return or(inArray(grants.userId, known.ids), isNamed(account, grants.createdAt, known));
 }
 
 /**
  * Matches executions that people requested, or that request access for one of their names. A request for an identity by
- * its id at the provider is found by what the provider said when it was made, or by what its approvers were shown.
+ * its id at the provider is found by what the provider said when it was made, or when its approvers were asked.
  */
-export function isRequestOf({ ids, names }: Known): SQL | undefined {
-  const named = sql`exists (select from jsonb_array_elements_text(${executions.input} -> 'identities') as asked
-    where lower(asked) in ${listed(names)})`;
-  const shown = sql`exists (select from ${approvals}, jsonb_array_elements(${approvals.subject} -> 'grants') as one
-    where ${approvals.executionId} = ${executions.id} and lower(one ->> 'identityEmail') in ${listed(names)})`;
-  const elevated = sql`exists (select from jsonb_array_elements_text(${executions.input} -> 'elevated') as one
-    where one in ${listed(names)})`;
-  return or(inArray(executions.ownerId, ids), named, elevated, shown);
+export function isRequestOf(known: Known): SQL | undefined {
+  const made = executions.createdAt;
+  const asked = sql`(select coalesce(jsonb_agg(lower(one)), '[]') from jsonb_array_elements_text(${executions.input} -> 'identities') one)
+    || coalesce(${executions.input} -> 'elevated', '[]')`;
+  const { knownAs, subject, executionId } = approvals;
+  // An approval of an older version has one address of each identity.
+  const shown = sql`coalesce(${knownAs}, (select jsonb_agg(lower(one ->> 'identityEmail'))
+    from jsonb_array_elements(${subject} -> 'grants') one))`;
+  const shownTo = sql`exists (select from ${approvals} where ${executionId} = ${executions.id} and ${isNamed(shown, made, known)})`;
+  return or(inArray(executions.ownerId, known.ids), isNamed(asked, made, known), shownTo);
 }
 
-function listed(names: readonly string[]): SQL {
-  return sql`(select jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb))`;
+/** Matches a JSON array of names that has one of these people's, or one that was theirs at a moment. */
+function isNamed(account: SQL, moment: Column, { names, former }: Known): SQL {
+  const list = sql`array(select jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb))`;
+  const now = sql`coalesce(jsonb_exists_any(${account}, ${list}), false)`;
+  if (former.length === 0) return now;
+  return sql`(${now} or exists (
+    select from jsonb_to_recordset(${JSON.stringify(former)}::text::jsonb) as former (address text, until timestamptz)
+    where ${moment} <= former.until and jsonb_exists(${account}, former.address)))`;
 }

@@ -17,6 +17,7 @@ import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/c
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { soughtBy } from '../people/admission.js';
+import { namesOfAccount } from '../people/names.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { accessEnded } from './owner.js';
@@ -47,6 +48,11 @@ export interface Plan {
   /** Milliseconds. */
   duration: number;
   grants: PlannedGrant[];
+  /**
+   * For each grant, the names by which its account is that of a person (`namesOfAccount`). Not approved and not in the digest: the
+   * account is the same under any name.
+   */
+  knownAs: string[][];
   requester: { email: string; name: string };
   /** Binds a decision to this content; the following grant must have the same digest. */
   digest: string;
@@ -66,14 +72,17 @@ export async function planElevation(
 ): Promise<Plan> {
   const { role, duration, places } = admitRequest(ctx.catalog.current(), { input, workflow });
   const grants: PlannedGrant[] = [];
+  const knownAs: string[][] = [];
   for (const place of places) {
-    grants.push(...(await planProvider(ctx, role, place, input, signal)));
+    const planned = await planProvider(ctx, role, place, input, signal);
+    grants.push(...planned.map(({ grant }) => grant));
+    knownAs.push(...planned.map(({ names }) => names));
     if (grants.length > mostGrants) throw tooMany(input);
   }
   if (grants.length === 0) throw invalid('providers', 'the request grants no access');
   const requester = { email: input.user.email, name: input.user.name };
   const content = { role: role.name, reason: input.reason, duration, grants, requester };
-  return { ...content, digest: digestOf(content) };
+  return { ...content, knownAs, digest: digestOf(content) };
 }
 
 /** A provider of a request, and the role's access there. */
@@ -132,7 +141,7 @@ async function planProvider(
   { provider, accesses }: Place,
   input: ElevationInput,
   signal: AbortSignal,
-): Promise<PlannedGrant[]> {
+): Promise<{ grant: PlannedGrant; names: string[] }[]> {
   const { id } = provider;
   const client = ctx.catalog.client(id);
   if (!client?.authorizer || !client.identities) throw new Retryable(`The provider "${id}" has no client yet`);
@@ -145,14 +154,17 @@ async function planProvider(
   if (named.length > mostGrants) throw tooMany(input);
   return Promise.all(
     named.map(async ({ identity, access }) => ({
-      provider: id,
-      identity: identity.id,
-      identityEmail: identity.email,
-      access,
-      pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal),
-      residual: residualOf(authorizer, access),
-      ...(leavesBehind === undefined ? {} : { leavesBehind }),
-      ...expiryOf(provider, access),
+      grant: {
+        provider: id,
+        identity: identity.id,
+        identityEmail: identity.email,
+        access,
+        pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal),
+        residual: residualOf(authorizer, access),
+        ...(leavesBehind === undefined ? {} : { leavesBehind }),
+        ...expiryOf(provider, access),
+      },
+      names: namesOfAccount(identity, { own: identity === own }),
     })),
   );
 }

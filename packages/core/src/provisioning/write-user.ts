@@ -1,14 +1,21 @@
 import { foldAddress } from '@belay/contract/address';
 import { AccessError, notFound } from '@belay/contract/errors';
-import { type ProvisionedDetails, provisionedUsers, type Transaction, userIdentities, users } from '@belay/db';
+import {
+  type FormerAddress,
+  type ProvisionedDetails,
+  provisionedUsers,
+  type Transaction,
+  userIdentities,
+  users,
+} from '@belay/db';
 import { retryDeadlock } from '@belay/engine';
-import { and, eq, inArray, isNull, ne, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, ne, notInArray, or, sql } from 'drizzle-orm';
 import { withActor } from '../actor.js';
 import type { Job, Store } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/admission.js';
-import { listNames } from '../people/known.js';
+import { describeKnown } from '../people/known.js';
 import { settleProvisioned } from '../people/provisioned.js';
 import { endPeople } from '../users/end-people.js';
 import { describeUser, type ProvisionedUser } from './read-users.js';
@@ -187,7 +194,7 @@ async function follow(ctx: Store, tx: Transaction, provider: string, rows: reado
   const ids = await settleProvisioned(ctx, tx, await findUsers(tx, rows));
   const gone = !after.active;
   // Colleagues may have requested access for an address whose person never signed in.
-  const addresses = gone ? after.addresses.filter((address) => isTrusted(ctx, provider, address)) : [];
+  const [addresses, former] = gone ? await findTheirs(ctx, tx, provider, { after, left: ids }) : [[], []];
   const actor = { kind: 'system' as const, name: 'provisioning' };
   const wasActive = rows[0]?.active ?? !gone;
   await appendLedger(tx, [
@@ -201,15 +208,40 @@ async function follow(ctx: Store, tx: Transaction, provider: string, rows: reado
       data: { provisioned_id: after.id, user_name: after.userName, active: after.active, users: ids },
     },
   ]);
-  if (ids.length === 0 && addresses.length === 0) return [];
+  if (ids.length === 0 && addresses.length === 0 && former.length === 0) return [];
   const [user] =
     ids.length === 0 ? [] : await tx.select({ email: users.email }).from(users).where(inArray(users.id, ids));
-  const known = { email: user?.email ?? after.userName, ids, names: await listNames(tx, ids, addresses) };
+  const known = await describeKnown(tx, { email: user?.email ?? after.userName, ids, addresses, former });
   const { jobs } = await endPeople(withActor(ctx, actor), tx, known, {
     name: `"${provider}"`,
     reason: 'deprovisioned',
   });
   return jobs;
+}
+
+/**
+ * Returns the addresses of a person who has left, now and before, for which the directory is trusted: without those of people who stay,
+ * who may have a second account with their address.
+ */
+async function findTheirs(
+  ctx: Store,
+  tx: Transaction,
+  provider: string,
+  { after, left }: { after: Row; left: readonly string[] },
+): Promise<[string[], FormerAddress[]]> {
+  const { userId, emailFolded } = userIdentities;
+  const staying = await tx
+    .select({ provider: userIdentities.provider, address: emailFolded })
+    .from(userIdentities)
+    .innerJoin(users, and(eq(users.id, userId), isNull(users.deprovisionedAt)))
+    .where(and(inArray(emailFolded, after.addresses), notInArray(userId, [...left])));
+  const isAnothers = (address: string) =>
+    staying.some((one) => one.address === address && isTrusted(ctx, one.provider, address));
+  const isToldOf = (address: string) => isTrusted(ctx, provider, address);
+  return [
+    after.addresses.filter((address) => isToldOf(address) && !isAnothers(address)),
+    after.former.filter(({ address }) => isToldOf(address)),
+  ];
 }
 
 /**

@@ -4,8 +4,9 @@ import type { Review, ReviewVerdict } from '@belay/contract/reviews';
 import { type Database, entitlements, executions, grants, reviews, sqlText, type Transaction, users } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { isLiveIn, overAtIn } from '../access/wanted.js';
-import { foldName, isExcluded, isRequester } from '../approvals/exclusion.js';
+import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import type { Person, Store, UserActor } from '../context.js';
+import { foldName } from '../people/names.js';
 import { oversightOf, seesEveryRequest } from '../people/oversight.js';
 import { listSelves } from '../people/selves.js';
 import { familyOf } from '../request-family.js';
@@ -40,7 +41,7 @@ export interface FoundReview {
   /** Whether access is held, or about to be. */
   live: boolean;
   extensions: number;
-  /** The names of the people to whom access was given, at its systems. */
+  /** The names of the accounts to which access was given, and of the people whose accounts they are (`namesOfAccount`). */
   elevated: string[];
   /** The identities to which it was given on behalf of others; empty where the requester requested for themselves. */
   given: { provider: string; identity: string }[];
@@ -83,7 +84,8 @@ export async function readReviews(
           filter (where held.id is not null and jsonb_array_length(e.input -> 'identities') > 0), '[]') as given
       from ${grants} g
       left join ${entitlements} held on held.id = g.entitlement_id
-      left join lateral unnest(array[held.identity, held.identity_email]) as given (name) on true
+      left join lateral (select held.identity as name union select jsonb_array_elements_text(
+        coalesce(g.known_as, jsonb_build_array(held.identity_email)))) as given on true
       where g.execution_id in ${familyOf(sqlText`r.execution_id`)}) used
     order by ${order}`)),
   ];

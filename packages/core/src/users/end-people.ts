@@ -12,8 +12,8 @@ import { and, asc, eq, exists, inArray, isNull, type SQL, sql } from 'drizzle-or
 import { endGrants } from '../access/end.js';
 import { terminating } from '../access/revoke.js';
 import { isLive } from '../access/wanted.js';
-import type { ActorStore, Job } from '../context.js';
-import { appendLedger } from '../ledger/append.js';
+import type { Actor, ActorStore, Job } from '../context.js';
+import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { isAccessOf, isRequestOf, type Known } from '../people/known.js';
 
 /** What ended. */
@@ -45,8 +45,8 @@ export async function endPeople(
     .where(inArray(userIdentities.userId, known.ids));
   const jobs: Job[] = [];
   const requests = await lockOpen(tx, known);
-  const access = (await lockHeld(tx, known)).filter(({ id }) => !requests.includes(id));
-  for (const id of requests) {
+  const access = (await lockHeld(tx, known)).filter(({ id }) => !requests.some((request) => request.id === id));
+  for (const { id } of requests) {
     // Terminating ends what is left, with its own reason.
     if (by.reason === 'deprovisioned')
       jobs.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor })));
@@ -55,18 +55,35 @@ export async function endPeople(
   for (const { id, entitlementIds } of access) {
     jobs.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor, entitlementIds })));
   }
-  await appendLedger(
-    tx,
-    ended.map((login) => ({
-      type: login.kind === 'token' ? 'token.revoked' : 'login.ended',
-      message: `${by.name} ended a ${login.kind === 'token' ? 'token' : 'login'} of ${known.email}`,
+  await appendLedger(tx, [
+    ...explain(known, by.name, actor, [...requests, ...access]),
+    ...ended.map(
+      (login): LedgerEntry => ({
+        type: login.kind === 'token' ? 'token.revoked' : 'login.ended',
+        message: `${by.name} ended a ${login.kind === 'token' ? 'token' : 'login'} of ${known.email}`,
+        actor,
+        userId: login.userId,
+        provider: login.provider,
+        data: { login_id: login.id, kind: login.kind, label: login.label },
+      }),
+    ),
+  ]);
+  return { ended, requests: requests.map(({ id }) => id), access: access.map(({ id }) => id), jobs };
+}
+
+/** Returns the entries that tell the requesters of what has ended why it did. */
+function explain(known: Known, name: string, actor: Actor, all: readonly Found[]): LedgerEntry[] {
+  return all
+    .filter(({ ownerId }) => !known.ids.includes(ownerId))
+    .map(({ id, ownerId, accounts }) => ({
+      type: 'access.revoked',
+      level: 'warning',
+      message: `${name} ended the access of ${known.email}, which includes this: ${whose(accounts)}, by its addresses and sign-ins at the system or by the configuration`,
       actor,
-      userId: login.userId,
-      provider: login.provider,
-      data: { login_id: login.id, kind: login.kind, label: login.label },
-    })),
-  );
-  return { ended, requests, access: access.map(({ id }) => id), jobs };
+      userId: ownerId,
+      executionId: id,
+      data: { accounts },
+    }));
 }
 
 /**
@@ -86,35 +103,54 @@ async function endLogins(tx: Transaction, ids: readonly string[]): Promise<(type
   }
 }
 
+function whose(accounts: readonly string[]): string {
+  const [account, ...others] = accounts;
+  return others.length === 0
+    ? `the account ${account} is theirs`
+    : `one of the accounts ${accounts.join(', ')} is theirs`;
+}
+
+/** An execution, and the accounts for which it was found. */
+interface Found {
+  id: string;
+  ownerId: string;
+  accounts: string[];
+}
+
 /** Returns the running executions of these people, or for one of their names, locked. */
-async function lockOpen(tx: Transaction, known: Known): Promise<string[]> {
-  const rows = await tx
-    .select({ id: executions.id })
+async function lockOpen(tx: Transaction, known: Known): Promise<Found[]> {
+  return tx
+    .select({
+      id: executions.id,
+      ownerId: executions.ownerId,
+      accounts: sql<string[]>`coalesce(${executions.input} -> 'identities', '[]')`,
+    })
     .from(executions)
     .where(and(isNull(executions.endedAt), isRequestOf(known)))
     .orderBy(asc(executions.id))
     .for('update');
-  return rows.map(({ id }) => id);
 }
 
 /** Returns the executions that have ended, or belong to others, and hold access for these people, locked. */
-async function lockHeld(tx: Transaction, known: Known): Promise<{ id: string; entitlementIds: string[] }[]> {
+async function lockHeld(tx: Transaction, known: Known): Promise<(Found & { entitlementIds: string[] })[]> {
   const held = (id: SQL | typeof executions.id) =>
     tx
-      .select({ entitlementId: grants.entitlementId })
+      .select({ entitlementId: grants.entitlementId, account: entitlements.identity })
       .from(grants)
       .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
       .where(and(eq(grants.executionId, id), isLive, isAccessOf(known)));
   const rows = await tx
-    .select({ id: executions.id })
+    .select({ id: executions.id, ownerId: executions.ownerId })
     .from(executions)
     .where(exists(held(executions.id)))
     .orderBy(asc(executions.id))
     .for('update');
-  const found: { id: string; entitlementIds: string[] }[] = [];
-  for (const { id } of rows) {
-    const entitlementIds = (await held(sql`${id}`)).map(({ entitlementId }) => entitlementId);
-    if (entitlementIds.length > 0) found.push({ id, entitlementIds });
+  const found: (Found & { entitlementIds: string[] })[] = [];
+  for (const row of rows) {
+    const theirs = await held(sql`${row.id}`);
+    const entitlementIds = theirs.map(({ entitlementId }) => entitlementId);
+    const accounts = [...new Set(theirs.map(({ account }) => account))];
+    if (entitlementIds.length > 0) found.push({ ...row, accounts, entitlementIds });
   }
   return found;
 }

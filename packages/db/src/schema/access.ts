@@ -111,6 +111,11 @@ export const grants = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id),
+    /**
+     * The names by which the account is that of a person, when it was intended: addresses, folded, and sign-ins
+     * (`namesOfAccount`). Null in rows of older versions, whose entitlement has one address.
+     */
+    knownAs: json<string[]>('known_as'),
     /** Its duration once active, in milliseconds. */
     duration: bigint('duration', { mode: 'number' }).notNull(),
     /** When it was verified that the provider holds it (R6); the clock of the grant starts here. */

@@ -32,6 +32,8 @@ export const approvals = pgTable(
     rule: json<ApprovalRule>('rule').notNull(),
     /** Addresses (folded) and names of identities that may never decide: the requester and the person to be elevated. */
     excluded: json<string[]>('excluded').notNull(),
+    /** The names by which the accounts are those of people (`namesOfAccount`); null in rows of older versions. */
+    knownAs: json<string[]>('known_as'),
     /** What is requested, as the approver sees it. */
     subject: json<unknown>('subject').notNull(),
     /** Digest of the subject; a decision carries it, and so does the grant that follows. */

@@ -37,6 +37,13 @@ export const starredRoles = pgTable(
   ],
 );
 
+/** An address that a person had until they had another one, folded. */
+export interface FormerAddress {
+  address: string;
+  /** ISO 8601. */
+  until: string;
+}
+
 /** The identity of a person at a provider. A person may have several identities; an identity has one person. */
 export const userIdentities = pgTable(
   'user_identities',
@@ -49,6 +56,8 @@ export const userIdentities = pgTable(
     email: text('email').notNull(),
     /** The folded address (`foldAddress`); null for an address that cannot be compared, which counts as no address. */
     emailFolded: text('email_folded'),
+    /** A trigger writes them when the address changes. */
+    former: json<FormerAddress[]>('former').notNull().default([]),
     name: text('name').notNull(),
     /**
      * As the provider returns them. The configuration in force decides at each reading which of them are accepted, and

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { boolean, foreignKey, index, pgTable, primaryKey, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
+import type { FormerAddress } from './people.js';
 
 /** What a directory said about a person, apart from what Belay reads: returned to it unchanged. */
 export interface ProvisionedDetails {
@@ -38,6 +39,8 @@ export const provisionedUsers = pgTable(
     active: boolean('active').notNull(),
     /** The folded e-mail addresses by which its identity is found. */
     addresses: json<string[]>('addresses').notNull(),
+    /** A trigger writes them when the addresses change. */
+    former: json<FormerAddress[]>('former').notNull().default([]),
     details: json<ProvisionedDetails>('details').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),

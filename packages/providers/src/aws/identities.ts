@@ -1,4 +1,5 @@
 import { isSameAddress } from '@belay/contract/address';
+import { describeAccount } from '../identity-setting.js';
 import { type Identities, mostListed, type ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import type { AwsConfig } from './config.js';
@@ -6,11 +7,11 @@ import type { Directory, User } from './directory.js';
 
 /** Lists the users of the identity store by their user names. */
 export function createIdentities(config: AwsConfig, directory: Directory): Identities {
-  const toIdentity = ({ name, displayName, emails }: User): ProviderIdentity => ({
-    id: name,
-    name: displayName,
-    email: emails[0] ?? name,
-  });
+  const toIdentity = ({ name, displayName, emails }: User): ProviderIdentity =>
+    describeAccount(
+      { id: name, name: displayName, email: emails[0] ?? name },
+      { configured: [], told: [...emails, name] },
+    );
 
   async function findBy(attribute: 'userName' | 'emails.value', value: string, signal: AbortSignal) {
     const id = await directory.findUser(attribute, value, signal);

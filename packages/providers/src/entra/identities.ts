@@ -1,5 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
-import { addressInTable } from '../identity-setting.js';
+import { addressesInTable, describeAccount } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import type { Api, User } from './api.js';
 import type { EntraConfig } from './config.js';
@@ -9,7 +9,17 @@ import { equal, isGuid, isName } from './names.js';
 export function createIdentities(config: EntraConfig, api: Api): Identities {
   const { identity, email_domains: domains } = config;
   const isListed = (user: User) => (name: string) => name.toLowerCase() === user.userPrincipalName.toLowerCase();
-  const present = (user: User) => describe(user, addressInTable(identity, isListed(user)));
+  /** Where the configuration has a table, the address in it is the person's: Entra may know another one, or none. */
+  const present = (user: User): ProviderIdentity => {
+    const { id: subject, userPrincipalName: id, displayName, mail } = user;
+    const account = { id, name: displayName || id, email: mail || id };
+    return describeAccount(account, {
+      configured: addressesInTable(identity, isListed(user)),
+      told: [mail ?? '', id],
+      identity,
+      subject,
+    });
+  };
   const isUsable = (user: User) => faultOfUser(user, config.allow_guests) === undefined;
 
   /** Two accounts with one address are no guess, even where only one of them can be used. */
@@ -71,11 +81,6 @@ export function createIdentities(config: EntraConfig, api: Api): Identities {
       return user && isUsable(user) ? present(user) : null;
     },
   };
-}
-
-/** Where the configuration has a table, the address in it is the person's: Entra may know another one, or none. */
-function describe({ userPrincipalName: id, displayName, mail }: User, listed: string | undefined): ProviderIdentity {
-  return { id, name: displayName || id, email: listed ?? (mail || id) };
 }
 
 /** Returns the account with this user principal name, or null. */

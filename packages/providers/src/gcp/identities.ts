@@ -1,4 +1,5 @@
 import { foldAddress, isInDomains, isSameAddress } from '@belay/contract/address';
+import { addressesInTable, describeAccount } from '../identity-setting.js';
 import type { Identities, ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import type { GcpConfig } from './config.js';
@@ -9,13 +10,23 @@ export function createIdentities({ users, email_domains: domains }: GcpConfig): 
 
   function accountOf(email: string): ProviderIdentity | null {
     const listed = known.find((one) => isSameAddress(one.email, email));
-    if (listed) return listed;
+    if (listed) return describe(listed);
     const id = foldAddress(email);
     if (id === undefined || (domains && !isInDomains(email, domains))) return null;
-    return { id, name: id, email };
+    return describe({ id, name: id, email });
   }
 
-  const get = async (id: string) => known.find((one) => isSameAddress(one.id, id)) ?? accountOf(id);
+  /** Accounts are called by their address. */
+  function describe(account: ProviderIdentity): ProviderIdentity {
+    const listed = addressesInTable<string>({ table: users }, (user) => isSameAddress(user, account.id));
+    return describeAccount(account, { configured: [], told: [account.id, ...listed] });
+  }
+
+  async function get(id: string): Promise<ProviderIdentity | null> {
+    const listed = known.find((one) => isSameAddress(one.id, id));
+    return listed ? describe(listed) : accountOf(id);
+  }
+
   return {
     list: async () => known,
     get,

@@ -1,5 +1,6 @@
 import { isSameAddress } from '@belay/contract/address';
 import { path } from '../http/client.js';
+import { addressesInTable, describeAccount } from '../identity-setting.js';
 import { type Identities, mostListed, type ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import type { Api } from './api.js';
@@ -13,11 +14,11 @@ const loginPattern = /^[a-z0-9][a-z0-9_-]{0,80}$/i;
 export function createIdentities({ identity }: GithubConfig, api: Api, people: People): Identities {
   const table = 'table' in identity ? Object.entries(identity.table) : [];
 
-  const present = ({ id, login }: Account): ProviderIdentity => ({
-    id: String(id),
-    name: login,
-    email: table.find(([, user]) => user === id)?.[0] ?? '',
-  });
+  const present = ({ id, login }: Account): ProviderIdentity => {
+    const configured = addressesInTable<number>(identity, (user) => user === id);
+    const account = { id: String(id), name: login, email: configured[0] ?? '' };
+    return describeAccount(account, { configured, identity, subject: account.id });
+  };
 
   async function read(user: number | undefined, signal: AbortSignal): Promise<ProviderIdentity | null> {
     const account = user === undefined ? null : await people.read(user, signal);

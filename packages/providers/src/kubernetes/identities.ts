@@ -1,5 +1,5 @@
 import { foldAddress, isInDomains, isSameAddress } from '@belay/contract/address';
-import { addressesBehind } from '../identity-setting.js';
+import { addressesBehind, addressesInTable, describeAccount } from '../identity-setting.js';
 import type { Identities, ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import type { KubernetesConfig } from './config.js';
@@ -22,22 +22,38 @@ export function createIdentities(config: KubernetesConfig): Identities {
     return { id, name: id, email };
   }
 
-  /** Returns the identity that the template makes, from the user that it made. */
-  function made(id: string): ProviderIdentity | null {
+  /** Returns the addresses of which the template makes this user. */
+  function madeOf(id: string): string[] {
     const addresses = addressesBehind(id, config.username_template, config.email_domains);
-    const found = addresses.map(userOf).filter((one) => one?.id === id);
-    return found.length === 1 ? (found[0] ?? null) : null;
+    return addresses.filter((address) => userOf(address)?.id === id);
   }
 
-  const get = async (id: string) => known.find((one) => one.id === id) ?? made(id);
+  function describe(user: ProviderIdentity, made: readonly string[]): ProviderIdentity {
+    const listed = addressesInTable<string>({ table: config.users }, (one) => one === user.id);
+    return describeAccount(user, { configured: [], told: [...listed, ...made] });
+  }
+
+  async function get(id: string): Promise<ProviderIdentity | null> {
+    const made = madeOf(id);
+    const [only = ''] = made;
+    const user = known.find((one) => one.id === id) ?? (made.length === 1 ? userOf(only) : null);
+    return user && describe(user, made);
+  }
+
+  /** Of several people whose user it may be, an address names one. */
+  function find(email: string): ProviderIdentity | null {
+    const user = userOf(email);
+    return user && describe(user, []);
+  }
+
   return {
     list: async () => known,
     get,
     async search(text, limit) {
       const listed = searchIdentities(known, text, limit);
-      const exact = userOf(text) ?? (await get(text));
+      const exact = find(text) ?? (await get(text));
       return exact && limit > 0 ? [exact, ...listed.filter((one) => one.id !== exact.id)].slice(0, limit) : listed;
     },
-    find: async (person) => userOf(person.email),
+    find: async (person) => find(person.email),
   };
 }

@@ -1,5 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
-import { addressesBehind, addressInTable } from '../identity-setting.js';
+import { addressesBehind, addressesInTable, describeAccount } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import { dialectOf, type LdapConfig } from './config.js';
 import type { Condition, Directory, Entry, Session } from './session.js';
@@ -11,18 +11,16 @@ export function createIdentities(config: LdapConfig, directory: Directory): Iden
   const attributes = [login, config.email_attribute, 'displayName', 'cn'];
   const isListed = (entry: Entry) => (name: string) =>
     entry.texts(login).some((one) => one.toLowerCase() === name.toLowerCase());
-  /** Returns the address that the configuration has for an entry; undefined where it has none, or several. */
-  const addressOf = (entry: Entry): string | undefined => {
-    if (config.identity !== 'username') return addressInTable(config.identity, isListed(entry));
-    const addresses = entry.texts(login).flatMap((name) => addressesBehind(name, '{username}', config.email_domains));
-    return addresses.length === 1 ? addresses[0] : undefined;
+  /** Returns the addresses that the configuration has for an entry: the directory may know others, or none. */
+  const configuredFor = (entry: Entry): string[] =>
+    config.identity === 'username'
+      ? entry.texts(login).flatMap((name) => addressesBehind(name, '{username}', config.email_domains))
+      : addressesInTable(config.identity, isListed(entry));
+  const toIdentity = (entry: Entry): ProviderIdentity => {
+    const told = entry.texts(config.email_attribute);
+    const name = entry.texts('displayName')[0] ?? entry.texts('cn')[0] ?? entry.dn;
+    return describeAccount({ id: entry.dn, name, email: told[0] ?? '' }, { configured: configuredFor(entry), told });
   };
-  const toIdentity = (entry: Entry): ProviderIdentity => ({
-    id: entry.dn,
-    name: entry.texts('displayName')[0] ?? entry.texts('cn')[0] ?? entry.dn,
-    // What the configuration says is the person's address: the directory may know another one, or none.
-    email: addressOf(entry) ?? entry.texts(config.email_attribute)[0] ?? '',
-  });
   const read = (session: Session, condition: Condition, most: number) =>
     session.find(config.people_base, { all: [{ filter: people }, condition] }, attributes, most);
   /** Returns null when two entries have the value: no guess. */

@@ -1,5 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
-import { addressesBehind, addressInTable } from '../identity-setting.js';
+import { addressesBehind, addressesInTable, describeAccount } from '../identity-setting.js';
 import { type Identities, mostListed, type ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import { type Account, accountOf, identityOf } from './accounts.js';
@@ -10,7 +10,8 @@ import type { Database, Statements } from './database.js';
 export function createIdentities(config: MysqlConfig, database: Database): Identities {
   const toIdentity = (account: Account): ProviderIdentity => {
     const id = identityOf(account);
-    return { id, name: account.user, email: addressOf(config, account) ?? id };
+    const [configured, told] = addressesOf(config, account);
+    return describeAccount({ id, name: account.user, email: id }, { configured, told });
   };
   const readAll = async (signal: AbortSignal) =>
     (await database.use(signal, readAccounts)).filter((one) => accountOf(identityOf(one))).map(toIdentity);
@@ -33,14 +34,13 @@ export function createIdentities(config: MysqlConfig, database: Database): Ident
   };
 }
 
-/** Returns the address of the person whose account it is by the configuration; undefined for none or several. */
-function addressOf(config: MysqlConfig, account: Account): string | undefined {
+/** Returns the addresses of the people whose account it is by the table, else by the template; then those by both. */
+function addressesOf(config: MysqlConfig, account: Account): [string[], string[]] {
   const isTheirs = (name: string | undefined) => name === account.user || name === identityOf(account);
-  const listed = addressInTable({ table: config.users }, isTheirs);
-  if (listed !== undefined) return listed;
+  const listed = addressesInTable({ table: config.users }, isTheirs);
   const made = addressesBehind(account.user, config.username_template, config.email_domains);
-  const [address, ...others] = made.filter((one) => isTheirs(nameOf(config, one)));
-  return others.length === 0 ? address : undefined;
+  const theirs = made.filter((one) => isTheirs(nameOf(config, one)));
+  return [listed.length === 1 ? listed : theirs, [...listed, ...theirs]];
 }
 
 /** Returns the name of a person's account by the configuration; undefined for an address that does not count. */

@@ -1,5 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
-import { addressInTable } from '../identity-setting.js';
+import { addressesInTable, describeAccount } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import { type Api, condition, type User } from './api.js';
 import type { OktaConfig } from './config.js';
@@ -9,7 +9,14 @@ import { findOne, findUser } from './subject.js';
 /** Maps people to users of Okta, who are called by their login. */
 export function createIdentities({ identity, email_domains: domains }: OktaConfig, api: Api): Identities {
   const isListed = (user: User) => (login: string) => login.toLowerCase() === user.profile.login.toLowerCase();
-  const present = (user: User) => describe(user, addressInTable(identity, isListed(user)));
+  /** Where the configuration has a table, the address in it is the person's: Okta may know another one. */
+  const present = (user: User): ProviderIdentity => {
+    const { login: id, email, firstName, lastName } = user.profile;
+    const name = [firstName, lastName].filter(Boolean).join(' ') || id;
+    const configured = addressesInTable(identity, isListed(user));
+    const account = { id, name, email: email ?? '' };
+    return describeAccount(account, { configured, told: [account.email, id], identity, subject: user.id });
+  };
   const byEmail = (email: string, signal: AbortSignal) =>
     findOne(api, 'profile.email', email, (user) => isSameAddress(user.profile.email ?? '', email), signal);
 
@@ -62,11 +69,4 @@ export function createIdentities({ identity, email_domains: domains }: OktaConfi
       return user && present(user);
     },
   };
-}
-
-/** Where the configuration has a table, the address in it is the person's: Okta may know another one. */
-function describe({ profile }: User, listed: string | undefined): ProviderIdentity {
-  const { login, email, firstName, lastName } = profile;
-  const name = [firstName, lastName].filter(Boolean).join(' ');
-  return { id: login, name: name === '' ? login : name, email: listed ?? email ?? '' };
 }

@@ -1,5 +1,5 @@
 import { isInDomains, isSameAddress } from '@belay/contract/address';
-import { addressesBehind, addressInTable } from '../identity-setting.js';
+import { addressesBehind, addressesInTable, describeAccount } from '../identity-setting.js';
 import { type Identities, mostListed, type Person, type ProviderIdentity } from '../port.js';
 import { searchIdentities } from '../search-identities.js';
 import { isPossibleName, type PostgresConfig } from './config.js';
@@ -7,8 +7,8 @@ import type { Database } from './database.js';
 
 /** Lists the login roles of the server as identities, without the connector's own user. */
 export function createIdentities(config: PostgresConfig, database: Database): Identities {
-  const addressOf = addressesOf(config);
-  const toIdentity = (role: string): ProviderIdentity => ({ id: role, name: role, email: addressOf(role) ?? role });
+  const toIdentity = (role: string): ProviderIdentity =>
+    describeAccount({ id: role, name: role, email: role }, { configured: addressesOf(config, role) });
   const readAll = (signal: AbortSignal) =>
     database.transaction(signal, async (sql) => {
       const rows = await sql<{ name: string }[]>`
@@ -49,14 +49,8 @@ function roleOf(config: PostgresConfig, person: Person): string | undefined {
   return isInDomains(email, config.email_domains ?? []) ? email.split('@')[0] : undefined;
 }
 
-/** Returns what tells the address of a login role by the `identity` setting: undefined for a role of no person, or of several. */
-function addressesOf({ identity, email_domains: domains }: PostgresConfig): (role: string) => string | undefined {
-  if (typeof identity !== 'object') {
-    const template = identity === 'email' ? '{email}' : '{username}';
-    return (role) => {
-      const [address, ...others] = addressesBehind(role, template, domains);
-      return others.length === 0 ? address : undefined;
-    };
-  }
-  return (role) => addressInTable(identity, (listed) => listed === role);
+/** Returns the addresses of the people whose login role it is by the `identity` setting. */
+function addressesOf({ identity, email_domains: domains }: PostgresConfig, role: string): string[] {
+  if (typeof identity === 'object') return addressesInTable(identity, (listed) => listed === role);
+  return addressesBehind(role, identity === 'email' ? '{email}' : '{username}', domains);
 }

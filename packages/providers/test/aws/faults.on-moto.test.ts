@@ -219,6 +219,11 @@ describe('people', () => {
       id: 'olga@example.com',
     });
     expect(await identities.find({ email: 'other@example.com', name: '', subject: '' }, calm())).toBeNull();
+    await center.user('many@example.com', 'one@example.com', 'two@example.com');
+    expect(await identities.get('many@example.com', calm())).toMatchObject({
+      email: 'one@example.com',
+      addresses: ['two@example.com', 'many@example.com'],
+    });
   });
 
   it('are searched for, those that match exactly first', async () => {

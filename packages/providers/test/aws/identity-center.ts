@@ -303,10 +303,10 @@ export async function openIdentityCenter() {
       const answer = await call<{ PermissionSet: { PermissionSetArn: string } }>('CreatePermissionSet', input);
       return { name, arn: answer.PermissionSet.PermissionSetArn };
     },
-    async user(name = `user-${++made}`, email = `${name}@example.com`) {
+    async user(name = `user-${++made}`, email = `${name}@example.com`, ...others: string[]) {
       const { UserId } = await call<{ UserId: string }>('CreateUser', {
         ...{ IdentityStoreId: store, UserName: name, DisplayName: name, Name: { GivenName: 'x', FamilyName: 'y' } },
-        Emails: [{ Value: email, Primary: true }],
+        Emails: [{ Value: email, Primary: true }, ...others.map((Value) => ({ Value, Primary: false }))],
       });
       return { name, id: UserId };
     },

@@ -136,7 +136,13 @@ describe('a tenant of Entra', () => {
     expect(await find(byLogin, login(user.id, 'other'))).toBeUndefined();
     const table = { identity: { table: { 'l@example.com': 'LIN@corp.example' } } };
     expect(await find(table, person('l@example.com'))).toBe('lin@corp.example');
-    expect((await (await identities(table)).get('lin@corp.example', calm()))?.email).toBe('l@example.com');
+    expect(await (await identities(table)).get('lin@corp.example', calm())).toMatchObject({
+      email: 'l@example.com',
+      addresses: ['lin@corp.example'],
+    });
+    expect((await (await identities(byLogin)).get('lin@corp.example', calm()))?.logins).toEqual([
+      { provider: 'saml', subject: user.id },
+    ]);
   });
 
   it('gets, searches and lists accounts, a thousand at most', async () => {

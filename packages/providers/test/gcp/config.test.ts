@@ -3,15 +3,16 @@ import { gcpConnector } from '../../src/index.js';
 
 const base = { projects: ['shop'] };
 const parse = (config: unknown) => gcpConnector.config.safeParse(config);
-const find = async (config: object, email: string) => {
+const found = async (config: object, email: string) => {
   const client = await gcpConnector.create(gcpConnector.config.parse({ ...base, ...config }), {
     now: () => 0,
     log: () => {},
   });
-  const found = await client.identities?.find({ email, name: '', subject: '' }, new AbortController().signal);
+  const account = await client.identities?.find({ email, name: '', subject: '' }, new AbortController().signal);
   await client.close();
-  return found?.id;
+  return account;
 };
+const find = async (config: object, email: string) => (await found(config, email))?.id;
 
 describe('the configuration of gcp', () => {
   it.each([
@@ -58,5 +59,7 @@ describe('the configuration of gcp', () => {
     expect(await find({}, 'Rita@example.com')).toBe('rita@example.com');
     expect(await find({ users: { 'rita@example.com': 'r@corp.example' } }, 'rita@example.com')).toBe('r@corp.example');
     expect(await find({ email_domains: ['example.com'] }, 'rita@example.org')).toBeUndefined();
+    const users = { 'rita@example.com': 'r@corp.example', 'ray@example.com': 'R@corp.example' };
+    expect((await found({ users }, 'rita@example.com'))?.addresses).toEqual(['r@corp.example', 'ray@example.com']);
   });
 });

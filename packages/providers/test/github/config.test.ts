@@ -72,6 +72,7 @@ describe('the identities of github', () => {
       id: String(id),
       name: 'person-1',
     });
+    expect((await identities.get(String(id), calm()))?.logins).toEqual([{ provider: 'sign-in', subject: String(id) }]);
     expect(await found([{ provider: 'another', subject: String(id) }])).toBeNull();
     expect(await found([{ provider: 'sign-in', subject: 'person-1' }])).toBeNull();
     expect(await found([{ provider: 'sign-in', subject: '99999999' }])).toBeNull();
@@ -94,6 +95,9 @@ describe('the identities of github', () => {
     expect(await identities.search('rita@example.com', 5, calm())).toEqual([expected]);
     organization.github.world.renameUser('person-3', 'rita-hub');
     expect(await identities.get(String(id), calm())).toEqual({ ...expected, name: 'rita-hub' });
+    const both = { 'rita@example.com': id, 'ray@example.com': id };
+    const several = identitiesOf(await organization.client({ identity: { table: both } }));
+    expect((await several.get(String(id), calm()))?.addresses).toEqual(['ray@example.com']);
   });
 
   it('are searched among the members by login and number', async () => {

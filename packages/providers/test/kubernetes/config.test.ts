@@ -10,15 +10,17 @@ const kubeconfig = (user: object, cluster: object = { server: base.url }) => ({
   users: [{ name: 'u', user }],
 });
 const parse = (config: unknown) => kubernetesConnector.config.safeParse(config);
-const find = async (config: object, email: string) => {
+const identitiesOf = async (config: object) => {
   const client = await kubernetesConnector.create(kubernetesConnector.config.parse({ ...base, ...config }), {
     now: () => 0,
     log: () => {},
   });
-  const found = await client.identities?.find({ email, name: '', subject: '' }, new AbortController().signal);
   await client.close();
-  return found?.id;
+  return client.identities;
 };
+const calm = () => new AbortController().signal;
+const find = async (config: object, email: string) =>
+  (await (await identitiesOf(config))?.find({ email, name: '', subject: '' }, calm()))?.id;
 
 describe('the configuration of kubernetes', () => {
   it.each([
@@ -62,5 +64,19 @@ describe('the configuration of kubernetes', () => {
     expect(await find(byName, 'rita@example.com')).toBe('rita');
     expect(await find(byName, 'rita@example.org')).toBeUndefined();
     expect(await find({ users: { 'rita@example.com': 'admin-rita' } }, 'rita@example.com')).toBe('admin-rita');
+  });
+
+  it('gives every address whose user one is, by its name; of a template, an address names one person', async () => {
+    const byName = { username_template: '{username}', email_domains: ['example.com', 'example.org'] };
+    const known = {
+      ...byName,
+      users: { 'boss@example.com': 'rita', 'ray@example.com': 'rita', 'rita@example.org': 'r' },
+    };
+    const identities = await identitiesOf(known);
+    const addresses = ['ray@example.com', 'rita@example.com'];
+    expect(await identities?.get('rita', calm())).toMatchObject({ email: 'boss@example.com', addresses });
+    expect(await (await identitiesOf(byName))?.get('rita', calm())).toBeNull();
+    const [named] = (await (await identitiesOf(byName))?.search('rita@example.org', 1, calm())) ?? [];
+    expect(named).toEqual({ id: 'rita', name: 'rita', email: 'rita@example.org' });
   });
 });

@@ -412,5 +412,14 @@ describe('access to MariaDB', () => {
     expect(await client.identities?.get('rita@%', calm())).toEqual(rita);
     expect((await client.identities?.get('two@%', calm()))?.email).toBe('two@%');
     expect((await client.identities?.search('chief', 5, calm()))?.[0]?.email).toBe('boss@example.test');
+    const several = await server.client({
+      email_domains: ['example.test', 'other.test'],
+      users: { 'boss@example.test': 'rita', 'rita@other.test': 'chief' },
+    });
+    // By the table, and by the template where the table has no one else.
+    expect(await several.identities?.get('rita@%', calm())).toMatchObject({
+      email: 'boss@example.test',
+      addresses: ['rita@example.test'],
+    });
   });
 });

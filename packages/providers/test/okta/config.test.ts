@@ -88,7 +88,11 @@ describe('the users of okta', () => {
     const { get } = await identities(byTable);
     const addresses = [await get('rita.admin', calm()), await get('rita', calm())].map((found) => found?.email);
     expect(addresses).toEqual(['r@example.com', 'rita@example.com']);
+    // What else it is known by: the address at Okta, and a sign-in.
+    expect((await get('rita.admin', calm()))?.addresses).toEqual(['rita.admin@example.com']);
     const byLogin = { identity: { login: ['sso'] } };
+    const { get: getByLogin } = await identities(byLogin);
+    expect((await getByLogin('rita', calm()))?.logins).toEqual([{ provider: 'sso', subject: rita.id }]);
     expect((await identities(byLogin)).byLogin).toBe(true);
     expect((await identities()).byLogin).toBeUndefined();
     expect(await find(byLogin, person('x@example.com', [{ provider: 'sso', subject: rita.id }]))).toBe('rita');

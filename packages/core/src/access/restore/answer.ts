@@ -3,10 +3,11 @@ import { comparisons, entitlements, leftovers, type Transaction } from '@belay/d
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
-import { foldName, isExcluded } from '../../approvals/exclusion.js';
+import { isExcluded } from '../../approvals/exclusion.js';
 import type { Actor, ActorStore, Store } from '../../context.js';
 import { isId } from '../../find-execution.js';
 import { appendLedger } from '../../ledger/append.js';
+import { foldName } from '../../people/names.js';
 import { requireAdministrator } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
 import { requireReason } from '../revoke.js';

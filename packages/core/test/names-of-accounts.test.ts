@@ -1,0 +1,197 @@
+import {
+  type ActorContext,
+  decideApproval,
+  getExecution,
+  listAllAccess,
+  listInbox,
+  stopUser,
+  type UserActor,
+  upsertUser,
+  withActor,
+} from '@belay/core';
+import { newId } from '@belay/testkit/house';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  access,
+  ask,
+  type Cast,
+  catalogWith,
+  minute,
+  openCast,
+  type Person,
+  request,
+  statusOf,
+} from './support/stories.js';
+
+/** Accounts that are known by several names, of which a colleague used another one than the person who is stopped. */
+
+const later = [{ pause: { wait: 'PT1H' } }, { grant: { call: 'access.grant' } }];
+const mallory = 'mallory@example.com';
+
+let cast: Cast;
+beforeEach(async () => {
+  cast = await openCast({
+    catalog: catalogWith(
+      { later },
+      { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } },
+    ),
+  });
+});
+afterEach(() => cast[Symbol.asyncDispose]());
+
+const holds = () => cast.house.provider.holds('U-7', access);
+/** The system knows mallory by an id, with what else is given. */
+function account(known: {
+  email?: string;
+  addresses?: string[];
+  logins?: { provider: string; subject: string }[];
+}): void {
+  const { people = [] } = cast.house.provider.options;
+  const found = people.find(({ name }) => name === 'mallory');
+  if (found) Object.assign(found, { id: 'U-7', email: '', ...known });
+}
+async function stop(user: string): Promise<string[]> {
+  const { requests, access } = await stopUser(cast.house.operator(), { user, reason: 'has left' });
+  await cast.house.work();
+  return [...requests, ...access];
+}
+/** Signs a person in under the name of a test's person, with another address than theirs. */
+async function signIn(name: string, email: string, groups: string[] = ['engineers']): Promise<Person> {
+  const person = await cast.house.person(name, groups);
+  const { provider, subject } = person.actor;
+  await upsertUser(cast.house.database.db, { id: newId(), provider, subject, email, name, groups });
+  return withActor(person, { ...person.actor, email }) as ActorContext & { actor: UserActor };
+}
+
+describe.each([
+  ['a further address', { email: 'shared@example.org', addresses: ['Mallory@Example.com'] }],
+  ['an address, where no single one is the account’s', { addresses: ['twin@example.com', mallory] }],
+  ['a sign-in', { logins: [{ provider: 'login', subject: 'mallory' }] }],
+])('access that a colleague requested for an account whose person is known by %s', (_, known) => {
+  beforeEach(() => account(known));
+
+  it('is listed as that of the person, and ends when they are stopped', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    expect((await listAllAccess(house.operator(), { user: mallory })).access).toMatchObject([{ execution_id: id }]);
+    expect([await stop(mallory), holds()]).toEqual([[id], false]);
+  });
+
+  it('is not granted later when they are stopped while the request waits', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'later', identities: ['U-7'] });
+    await stop(mallory);
+    await house.pass(61 * minute);
+    expect([holds(), await statusOf(ada, id)]).toEqual([false, 'terminated']);
+  });
+
+  it('is not granted when they are stopped while it waits for approval, though the system was silent at the request', async () => {
+    const { house, ada } = cast;
+    house.provider.down = true;
+    const id = await request(ada, { identities: ['U-7'] });
+    house.provider.down = false;
+    await house.pass(minute);
+    expect(await statusOf(ada, id)).toBe('waiting');
+    await stop(mallory);
+    expect(await statusOf(ada, id)).toBe('terminated');
+  });
+
+  it('is not approved by that person', async () => {
+    const { house, ada } = cast;
+    const approver = await house.person('mallory', ['approvers']);
+    const id = await ask(house, ada, { identities: ['U-7'] });
+    expect((await listInbox(approver)).approvals).toEqual([]);
+    await expect(decideApproval(approver, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
+      code: 'forbidden',
+    });
+  });
+
+  it('tells the requester why it ended', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    await stop(mallory);
+    const { history } = await getExecution(ada, { id });
+    expect(history.map(({ message }) => message)).toContain(
+      'An operator ended the access of mallory@example.com, which includes this: the account U-7 is theirs, by its addresses and sign-ins at the system or by the configuration',
+    );
+  });
+});
+
+describe('access for an account that may be that of two people', () => {
+  let twin: Person;
+  beforeEach(async () => {
+    account({ email: 'twin@example.org', addresses: [mallory] });
+    twin = await signIn('twin', 'twin@example.org');
+  });
+
+  it('stays when one of them is stopped and the other had requested it for themselves', async () => {
+    const { house } = cast;
+    await ask(house, twin, { workflow: 'automatic' });
+    expect([await stop(mallory), holds()]).toEqual([[], true]);
+    expect([await stop('twin@example.org'), holds()]).toMatchObject([[expect.anything()], false]);
+  });
+
+  it('ends as far as a colleague requested it, also when the other requested the same afterwards', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    const own = await ask(house, twin, { workflow: 'automatic' });
+    expect([await stop(mallory), holds()]).toEqual([[id], true]);
+    expect([await stop('twin@example.org'), holds()]).toEqual([[own], false]);
+  });
+
+  it('stays when a stranger with the same user name in another domain is stopped', async () => {
+    const { house, ada } = cast;
+    await signIn('stranger', 'mallory@example.net');
+    await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    expect([await stop('mallory@example.net'), holds()]).toEqual([[], true]);
+  });
+});
+
+it('leaves the access for an account alone whose sign-in has the same subject at another provider', async () => {
+  const { house, ada } = cast;
+  account({ logins: [{ provider: 'other', subject: 'mallory' }] });
+  await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+  expect([await stop(mallory), holds()]).toEqual([[], true]);
+});
+
+describe('a person who has another address since', () => {
+  it('loses what a colleague had requested for the former one, granted or waiting', async () => {
+    const { house, ada } = cast;
+    account({ email: mallory });
+    const held = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    const waiting = await ask(house, ada, { workflow: 'later', identities: ['U-7'] });
+    await house.database.advance(minute);
+    await signIn('mallory', 'married@example.com');
+    await signIn('mallory', 'again@example.com');
+    expect((await stop('again@example.com')).sort()).toEqual([held, waiting].sort());
+    expect(holds()).toBe(false);
+  });
+
+  it('keeps nothing from who has the former address afterwards', async () => {
+    const { house, ada } = cast;
+    await signIn('mallory', 'married@example.com');
+    await signIn('successor', mallory);
+    account({ email: mallory });
+    await house.database.advance(minute);
+    const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    expect([await stop('married@example.com'), holds()]).toEqual([[], true]);
+    expect([await stop(mallory), holds()]).toEqual([[id], false]);
+  });
+});
+
+it('finds access of an older version by the one address that its row has', async () => {
+  const { house, ada } = cast;
+  account({ email: mallory });
+  const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+  await house.database.sql`update grants set known_as = null`;
+  expect([await stop(mallory), holds()]).toEqual([[id], false]);
+});
+
+it('finds a request of an older version by what its approvers were shown', async () => {
+  const { house, ada } = cast;
+  account({ email: mallory });
+  const id = await ask(house, ada, { identities: ['U-7'] });
+  await house.database.sql`update approvals set known_as = null`;
+  await house.database.sql`update executions set input = input - 'elevated'`;
+  expect([await stop(mallory), await statusOf(ada, id)]).toEqual([[id], 'terminated']);
+});
