@@ -38,13 +38,15 @@ type Assigned = z.infer<typeof assigned>;
 const plainVersion = '2022-04-01';
 const scheduleVersion = '2020-10-01';
 const authorization = '/providers/Microsoft.Authorization';
-/** Rights whose holder can give themselves more. */
+/** Rights whose holder can give themselves more, or access that stays. */
 const dangers = [
   'Microsoft.Authorization/roleAssignments/write',
   'Microsoft.Authorization/roleDefinitions/write',
   'Microsoft.Authorization/roleAssignmentScheduleRequests/write',
   'Microsoft.Authorization/roleEligibilityScheduleRequests/write',
   'Microsoft.Authorization/elevateAccess/action',
+  // A managed identity that trusts an issuer of the holder's own.
+  'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials/write',
 ];
 
 /** Creates what assigns roles of Azure on scopes. */

@@ -63,7 +63,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     if (subject && (!subject.success || subject.data.role !== role.metadata.uid)) {
       throw new Terminal('The role was deleted and created again since the request');
     }
-    if (!config.allow_privileged_roles && isPrivileged(role.rules)) {
+    if (!config.allow_privileged_roles && isPrivileged(role.rules, target)) {
       throw new Terminal('The role is privileged, and allow_privileged_roles is not set for this provider');
     }
   }

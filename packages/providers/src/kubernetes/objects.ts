@@ -30,19 +30,20 @@ export const bindingList = z.object({
   items: z.array(bindingSchema),
 });
 
-const rule = z.object({
+const ruleSchema = z.object({
   verbs: z.array(z.string()),
   apiGroups: z.array(z.string()).optional(),
   resources: z.array(z.string()).optional(),
+  resourceNames: z.array(z.string()).optional(),
   nonResourceURLs: z.array(z.string()).optional(),
 });
-type Rule = z.infer<typeof rule>;
+type Rule = z.infer<typeof ruleSchema>;
 
 /** A Role or a ClusterRole. */
 export const roleSchema = z.object({
   metadata,
   rules: z
-    .array(rule)
+    .array(ruleSchema)
     .nullish()
     .transform((list) => list ?? []),
 });
@@ -89,14 +90,32 @@ const dangers: readonly { groups: readonly string[]; resources: readonly string[
     ],
     verbs: writes,
   },
+  // Registers a server of the holder's own for an API, which receives what others send to it.
+  { groups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: writes },
 ];
+
+/** ConfigMaps of kube-system that say whom the cluster knows: EKS by roles of AWS, other API servers by who has signed a certificate. */
+const trusted = { namespace: 'kube-system', names: ['aws-auth', 'extension-apiserver-authentication'] };
+
+/** Returns whether a rule lets a holder say whom the cluster knows. Only in the namespace that is meant; most roles write other ConfigMaps. */
+function changesTrust(
+  { verbs, apiGroups = [], resources = [], resourceNames = [] }: Rule,
+  { namespace }: Target,
+): boolean {
+  if (namespace !== undefined && namespace !== trusted.namespace) return false;
+  if (!apiGroups.includes('') || !resources.includes('configmaps')) return false;
+  if (!['create', 'update', 'patch'].some((verb) => verbs.includes(verb))) return false;
+  return resourceNames.length === 0 || trusted.names.some((name) => resourceNames.includes(name));
+}
 
 /** Kubernetes has verbs for impersonation of some users, and for single actions as another one, beside the one for all of it. */
 const impersonates = /^impersonate(-on)?(:|$)/;
 
-/** Returns whether one of the rules lets a holder give themselves more, act as another, or keep access. */
-export function isPrivileged(rules: readonly Rule[]): boolean {
-  return rules.some(({ verbs, apiGroups = [], resources = [], nonResourceURLs = [] }) => {
+/** Returns whether one of the rules, in the scope of the target, lets a holder give themselves more, act as another, or keep access. */
+export function isPrivileged(rules: readonly Rule[], target: Target): boolean {
+  return rules.some((rule) => {
+    const { verbs, apiGroups = [], resources = [], nonResourceURLs = [] } = rule;
+    if (changesTrust(rule, target)) return true;
     if (verbs.some((verb) => ['escalate', 'bind', '*'].includes(verb) || impersonates.test(verb))) return true;
     if ([...apiGroups, ...resources].some((each) => each === '*' || each.startsWith('*/'))) return true;
     if (nonResourceURLs.some((url) => url.includes('*'))) return true;

@@ -36,7 +36,7 @@ async function findOne(
   const { kind, role: name, namespace } = target;
   const role = await client.find({ method: 'GET', path: rolePath(target), schema: roleSchema }, signal);
   if (!role) return { message: `the ${kind} ${name} does not exist`, cure: 'create it, or offer another role' };
-  if (!config.allow_privileged_roles && isPrivileged(role.rules)) {
+  if (!config.allow_privileged_roles && isPrivileged(role.rules, target)) {
     return {
       message: `the ${kind} ${name} is privileged, so it is not granted`,
       cure: 'offer a role whose holder can give themselves nothing, or set allow_privileged_roles for the provider',

@@ -278,8 +278,20 @@ describe('roles', () => {
         'Microsoft.Authorization/*/Write',
         'Microsoft.Authorization/elevateAccess/Action',
       ],
+      true,
+    ],
+    ['Managed Identity Contributor', ['Microsoft.ManagedIdentity/userAssignedIdentities/*/write'], [], true],
+    [
+      'Contributor without federation',
+      ['*'],
+      [
+        'Microsoft.Authorization/*/Write',
+        'Microsoft.Authorization/elevateAccess/Action',
+        'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials/*',
+      ],
       false,
     ],
+    ['Virtual Machine Contributor', ['Microsoft.Compute/virtualMachines/*'], [], false],
     ['Reader', ['*/read'], [], false],
   ])('of Azure are privileged when they can give more: %s', async (name, actions, notActions, privileged) => {
     tenant.azureRole(name, actions, notActions);

@@ -181,6 +181,8 @@ describe('roles that are not granted', () => {
         verbs: ['deletecollection'],
       },
     ],
+    [{ apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['create'] }],
+    [{ apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['get', 'patch'] }],
     [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
     [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['bind'] }],
     [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['escalate'] }],
@@ -196,6 +198,54 @@ describe('roles that are not granted', () => {
     await allowing.ensurePresent(it, until, calm());
     expect(await allowing.holds(it, calm())).toBe(true);
     await allowing.ensureAbsent(it, calm());
+  });
+
+  it.each([
+    ['in the whole cluster', 'cluster', {}],
+    ['in kube-system', 'namespace/kube-system', {}],
+    ['in kube-system, by name', 'namespace/kube-system', { resourceNames: ['other', 'aws-auth'] }],
+    ['in the whole cluster, by name', 'cluster', { resourceNames: ['extension-apiserver-authentication'] }],
+  ])('because they change the ConfigMaps that say who is whom: %s', async (_, scope, names) => {
+    for (const verb of ['create', 'update', 'patch']) {
+      const made = await one([{ apiGroups: [''], resources: ['configmaps'], verbs: [verb], ...names }]);
+      const it = { ...made, access: { ...made.access, scope } };
+      await expect(authorizerOf(client).ensurePresent(it, until, calm())).rejects.toThrow('The role is privileged');
+      const told = await client.obstacles?.([it.access], calm());
+      expect(told?.[0]?.message).toContain('is privileged');
+      const allowing = authorizerOf(await cluster.client({ allow_privileged_roles: true }));
+      await allowing.ensurePresent(it, until, calm());
+      await allowing.ensureAbsent(it, calm());
+    }
+  });
+
+  it.each([
+    ['of another namespace', undefined, { verbs: ['create', 'update', 'patch', 'delete'] }],
+    ['of kube-system with other names', 'namespace/kube-system', { verbs: ['update'], resourceNames: ['coredns'] }],
+    ['of kube-system, which they only read or delete', 'namespace/kube-system', { verbs: ['get', 'list', 'delete'] }],
+  ])('except for ConfigMaps %s', async (_, scope, rule) => {
+    const made = await one([{ apiGroups: [''], resources: ['configmaps'], ...rule }]);
+    const it = scope === undefined ? made : { ...made, access: { ...made.access, scope } };
+    const authorizer = authorizerOf(client);
+    await authorizer.ensurePresent(it, until, calm());
+    expect(await authorizer.holds(it, calm())).toBe(true);
+    await authorizer.ensureAbsent(it, calm());
+  });
+
+  it('because an API that they register outlasts them, and receives what others send to it', async () => {
+    const it = await one([{ apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['create'] }]);
+    const whole = { ...it, access: { ...it.access, scope: 'cluster' } };
+    const allowing = authorizerOf(await cluster.client({ allow_privileged_roles: true }));
+    await allowing.ensurePresent(whole, until, calm());
+    const at = '/apis/apiregistration.k8s.io/v1/apiservices';
+    const service = { name: 'of-rita', namespace: it.namespace };
+    const order = { groupPriorityMinimum: 1000, versionPriority: 15, insecureSkipTLSVerify: true };
+    const spec = { group: 'rita.test', version: 'v1', service, ...order };
+    const register = () => cluster.target.call('rita', 'POST', at, { metadata: { name: 'v1.rita.test' }, spec });
+    await expect.poll(async () => (await register()).status).toBe(201);
+    await allowing.ensureAbsent(whole, calm());
+    // Another person's request goes to the service, which this cluster does not reach.
+    await expect.poll(async () => (await cluster.target.call('omar', 'GET', '/apis/rita.test/v1')).status).toBe(503);
+    await cluster.admin('DELETE', `${at}/v1.rita.test`);
   });
 
   it('because they read secrets: the response to a patch or to the deletion of a collection has them', async () => {
