@@ -11,6 +11,7 @@ import {
 } from '@belay/core';
 import { newId } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withPlaces } from './support/places.js';
 import {
   access,
   ask,
@@ -25,16 +26,17 @@ import {
 
 /** Accounts that are known by several names, of which a colleague used another one than the person who is stopped. */
 
-const later = [{ pause: { wait: 'PT1H' } }, { grant: { call: 'access.grant' } }];
+const grant = { grant: { call: 'access.grant' } };
+/** The request of `fleeting` has ended when the access is held. */
+const workflows = { later: [{ pause: { wait: 'PT1H' } }, grant], fleeting: [grant] };
 const mallory = 'mallory@example.com';
 
 let cast: Cast;
 beforeEach(async () => {
   cast = await openCast({
-    catalog: catalogWith(
-      { later },
-      { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } },
-    ),
+    catalog: catalogWith(workflows, {
+      permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } },
+    }),
   });
 });
 afterEach(() => cast[Symbol.asyncDispose]());
@@ -70,12 +72,15 @@ describe.each([
 ])('access that a colleague requested for an account whose person is known by %s', (_, known) => {
   beforeEach(() => account(known));
 
-  it('is listed as that of the person, and ends when they are stopped', async () => {
-    const { house, ada } = cast;
-    const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
-    expect((await listAllAccess(house.operator(), { user: mallory })).access).toMatchObject([{ execution_id: id }]);
-    expect([await stop(mallory), holds()]).toEqual([[id], false]);
-  });
+  it.each(['automatic', 'fleeting'])(
+    'is listed as theirs, and ends when they are stopped, with %s',
+    async (workflow) => {
+      const { house, ada } = cast;
+      const id = await ask(house, ada, { workflow, identities: ['U-7'] });
+      expect((await listAllAccess(house.operator(), { user: mallory })).access).toMatchObject([{ execution_id: id }]);
+      expect([await stop(mallory), holds()]).toEqual([[id], false]);
+    },
+  );
 
   it('is not granted later when they are stopped while the request waits', async () => {
     const { house, ada } = cast;
@@ -126,15 +131,15 @@ describe('access for an account that may be that of two people', () => {
 
   it('stays when one of them is stopped and the other had requested it for themselves', async () => {
     const { house } = cast;
-    await ask(house, twin, { workflow: 'automatic' });
+    await ask(house, twin, { workflow: 'fleeting' });
     expect([await stop(mallory), holds()]).toEqual([[], true]);
     expect([await stop('twin@example.org'), holds()]).toMatchObject([[expect.anything()], false]);
   });
 
   it('ends as far as a colleague requested it, also when the other requested the same afterwards', async () => {
     const { house, ada } = cast;
-    const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
-    const own = await ask(house, twin, { workflow: 'automatic' });
+    const id = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
+    const own = await ask(house, twin, { workflow: 'fleeting' });
     expect([await stop(mallory), holds()]).toEqual([[id], true]);
     expect([await stop('twin@example.org'), holds()]).toEqual([[own], false]);
   });
@@ -142,15 +147,25 @@ describe('access for an account that may be that of two people', () => {
   it('stays when a stranger with the same user name in another domain is stopped', async () => {
     const { house, ada } = cast;
     await signIn('stranger', 'mallory@example.net');
-    await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
     expect([await stop('mallory@example.net'), holds()]).toEqual([[], true]);
   });
+});
+
+it('ends when it was granted in the statement that begins its request', async () => {
+  const { ada } = cast;
+  account({ logins: [{ provider: 'login', subject: 'mallory' }] });
+  const worker = withPlaces(ada, 2);
+  const id = await request(worker.ctx, { workflow: 'fleeting', identities: ['U-7'] });
+  await worker.settled();
+  expect(holds()).toBe(true);
+  expect([await stop(mallory), holds()]).toEqual([[id], false]);
 });
 
 it('leaves the access for an account alone whose sign-in has the same subject at another provider', async () => {
   const { house, ada } = cast;
   account({ logins: [{ provider: 'other', subject: 'mallory' }] });
-  await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+  await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
   expect([await stop(mallory), holds()]).toEqual([[], true]);
 });
 
@@ -158,7 +173,7 @@ describe('a person who has another address since', () => {
   it('loses what a colleague had requested for the former one, granted or waiting', async () => {
     const { house, ada } = cast;
     account({ email: mallory });
-    const held = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    const held = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
     const waiting = await ask(house, ada, { workflow: 'later', identities: ['U-7'] });
     await house.database.advance(minute);
     await signIn('mallory', 'married@example.com');
@@ -173,7 +188,7 @@ describe('a person who has another address since', () => {
     await signIn('successor', mallory);
     account({ email: mallory });
     await house.database.advance(minute);
-    const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+    const id = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
     expect([await stop('married@example.com'), holds()]).toEqual([[], true]);
     expect([await stop(mallory), holds()]).toEqual([[id], false]);
   });
@@ -182,7 +197,7 @@ describe('a person who has another address since', () => {
 it('finds access of an older version by the one address that its row has', async () => {
   const { house, ada } = cast;
   account({ email: mallory });
-  const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
+  const id = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
   await house.database.sql`update grants set known_as = null`;
   expect([await stop(mallory), holds()]).toEqual([[id], false]);
 });

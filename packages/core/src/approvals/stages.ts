@@ -39,7 +39,8 @@ interface Opening {
   /** Counted from 0. */
   index: number;
   excluded: string[];
-  knownAs: string[] | null;
+  /** Of the first stage: the others are of the same request. */
+  knownAs?: string[];
   subject: Json;
   digest: string;
   now: Date;

@@ -72,7 +72,7 @@ export function isRequestOf(known: Known): SQL | undefined {
   const asked = sql`(select coalesce(jsonb_agg(lower(one)), '[]') from jsonb_array_elements_text(${executions.input} -> 'identities') one)
     || coalesce(${executions.input} -> 'elevated', '[]')`;
   const { knownAs, subject, executionId } = approvals;
-  // An approval of an older version has one address of each identity.
+  // An approval without names has one address of each identity.
   const shown = sql`coalesce(${knownAs}, (select jsonb_agg(lower(one ->> 'identityEmail'))
     from jsonb_array_elements(${subject} -> 'grants') one))`;
   const shownTo = sql`exists (select from ${approvals} where ${executionId} = ${executions.id} and ${isNamed(shown, made, known)})`;

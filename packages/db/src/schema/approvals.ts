@@ -32,7 +32,10 @@ export const approvals = pgTable(
     rule: json<ApprovalRule>('rule').notNull(),
     /** Addresses (folded) and names of identities that may never decide: the requester and the person to be elevated. */
     excluded: json<string[]>('excluded').notNull(),
-    /** The names by which the accounts are those of people (`namesOfAccount`); null in rows of older versions. */
+    /**
+     * The names by which the accounts are those of people (`namesOfAccount`), when approvers were first asked. Null in further stages, in
+     * approvals that were requested again, and in rows of older versions.
+     */
     knownAs: json<string[]>('known_as'),
     /** What is requested, as the approver sees it. */
     subject: json<unknown>('subject').notNull(),
