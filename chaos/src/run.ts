@@ -70,7 +70,7 @@ export async function runChaos(
     };
     history.startedAt = Date.now();
     await wait(quiet.before);
-    await injectAll(options, actors, history);
+    await Promise.race([injectAll(options, actors, history), stage.hung]);
     stopping.abort();
     await playing;
     await audit([...cast.people.map(({ person }) => person), ...cast.debtors, cast.burden], history);
@@ -79,7 +79,8 @@ export async function runChaos(
     await samples.stop();
     return { history, folder: stage.folder, close: stage.close };
   } catch (error) {
-    await stage.close(true);
+    say(`The logs of the processes are in ${stage.folder}`);
+    await stage.close(true).catch((cause) => say(String(cause)));
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import postgres from 'postgres';
+import { onConnection } from '../stage/postgres.js';
 import type { Fault } from './fault.js';
 
 const patience = 60_000;
@@ -10,9 +10,7 @@ export const sabotages: Fault[] = [
     does: 'grants a role at the target that was not requested',
     scope: 'nothing',
     async run({ stage }) {
-      const sql = postgres(stage.targetServer.url('postgres'), { max: 1, onnotice: () => {} });
-      await sql`grant chaos_one to burden`;
-      await sql.end();
+      await onConnection(stage.targetServer.url('postgres'), (sql) => sql`grant chaos_one to burden`);
       return undefined;
     },
   },

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Hung, lastLines, type Wait, within } from './within.js';
 
 const main = fileURLToPath(new URL('../../../apps/server/bundle/main.js', import.meta.url));
 const stepClock = new URL('../../dist/step-clock.js', import.meta.url).href;
@@ -30,18 +31,25 @@ interface Options {
   port?: number;
   /** Called when a process ends that no fault ended. The process is started again, as an operator's supervisor does. */
   onDeath(how: string): void;
+  /** Called when a process that the supervisor started again neither runs nor ends. */
+  onHang(error: Error): void;
+  /** The clock of the limits; a real one by default. */
+  wait?: Wait;
 }
 
-/** How much of the output of a process that does not start is quoted, in characters and in lines. */
-const longestQuote = 4_000;
-const linesQuoted = 10;
+/** How much of the output of a process is kept, in characters. */
+const kept = 4_000;
 
 /**
  * Returns a server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it
- * again. Throws with the name of the process and the last lines of its output when it does not start.
+ * again. Throws with the name of the process and the last lines of its output when it does not start, or neither runs nor ends
+ * within a minute.
  */
 export async function startBelay(options: Options): Promise<BelayProcess> {
-  const { name, folder, port } = options;
+  const { name, folder, port, wait } = options;
+  let said = '';
+  const limit = (work: Promise<unknown>, what: string) =>
+    within(work, `${name} ${what}`, { said: async () => said, wait });
   let child: ChildProcess | undefined;
   let wanted = true;
   const env = {
@@ -60,26 +68,29 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
     const log = createWriteStream(join(folder, `${name}.log`), { flags: 'a' });
     started.stderr.pipe(log, { end: false });
     started.stdout.pipe(log, { end: false });
-    let said = '';
+    said = '';
     for (const stream of [started.stdout, started.stderr])
       stream.on('data', (data) => {
-        said = `${said}${String(data)}`.slice(-longestQuote);
+        said = `${said}${String(data)}`.slice(-kept);
       });
     started.once('exit', (code, signal) => {
       log.end();
       if (!wanted || child !== started) return;
       options.onDeath(String(code ?? signal));
       // It may fail to start for as long as the fault lasts.
-      setTimeout(() => void (wanted && child === started && start().catch(() => {})), 500);
+      setTimeout(() => void (wanted && child === started && start().catch(tellOfHang)), 500);
     });
-    await new Promise<void>((resolve, reject) => {
+    const ready = new Promise<void>((resolve, reject) => {
       started.stdout.on('data', () => said.includes('  Worker  ') && resolve());
       // When its output has been read to the end.
       started.once('close', (code, signal) => {
-        const last = said.trimEnd().split('\n').slice(-linesQuoted).join('\n');
-        reject(new Error(`${name} ended with ${code ?? signal} while it was starting:\n${last}`));
+        reject(new Error(`${name} ended with ${code ?? signal} while it was starting:\n${lastLines(said)}`));
       });
     });
+    await limit(ready, 'was neither ready nor ended');
+  };
+  const tellOfHang = (error: unknown) => {
+    if (error instanceof Hung) options.onHang(error);
   };
   const kill = async () => {
     wanted = false;
@@ -87,7 +98,7 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
     if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return;
     const exit = once(killed, 'exit');
     killed.kill('SIGKILL');
-    await exit;
+    await limit(exit, 'did not end after SIGKILL');
   };
   const process_ = {
     name,
@@ -107,15 +118,14 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
       const exit = once(stopped, 'exit');
       stopped.kill('SIGTERM');
       const timer = setTimeout(() => stopped.kill('SIGKILL'), 10_000);
-      await exit;
-      clearTimeout(timer);
+      await limit(exit, 'did not end after SIGTERM and SIGKILL').finally(() => clearTimeout(timer));
     },
   };
   try {
     await start();
   } catch (error) {
     // The first start is not repeated: no fault has begun that could be the reason.
-    wanted = false;
+    await kill().catch(() => {});
     throw error;
   }
   return process_;

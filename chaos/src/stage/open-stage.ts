@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { findFreePort } from '@belay/host';
-import postgres from 'postgres';
 import { type FaultyProxy, startFaultyProxy } from '../faulty-proxy.js';
 import type { History } from '../history.js';
 import { type BelayProcess, startBelay } from './belay.js';
 import { makeConfiguration } from './configuration.js';
 import type { TargetName } from './names.js';
-import { type PostgresServer, startPostgres } from './postgres.js';
+import { onConnection, type PostgresServer, startPostgres } from './postgres.js';
 import { type RedisServer, startRedis } from './redis.js';
 import { makeTarget, type Target } from './target.js';
+import { limit } from './within.js';
 
 const cli = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));
 const run = promisify(execFile);
@@ -34,6 +34,8 @@ export interface Stage {
   stepDatabase(offset: number): Promise<void>;
   /** Steps the wall clock of every process of Belay. */
   stepProcesses(offset: number): Promise<void>;
+  /** Rejects when a process that its supervisor started again neither runs nor ends. */
+  hung: Promise<never>;
   /** Where the logs of the processes are. */
   folder: string;
   close(keepLogs: boolean): Promise<void>;
@@ -90,6 +92,11 @@ async function open(
     TARGET_TWO: target.url('two', proxies.targets.two.port),
     ...(proxies.redis ? { REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}` } : {}),
   };
+  let hang = (_error: Error) => {};
+  const hung = new Promise<never>((_resolve, reject) => {
+    hang = reject;
+  });
+  hung.catch(() => {});
   const start = async (name: string, port?: number) => {
     const started = await startBelay({
       name,
@@ -97,6 +104,7 @@ async function open(
       environment,
       ...(port === undefined ? {} : { port }),
       onDeath: (how) => void history.deaths.push({ process: name, at: Date.now(), how }),
+      onHang: (error) => hang(error),
     });
     return keep(started, (one) => one.stop());
   };
@@ -115,11 +123,12 @@ async function open(
     proxies,
     servers,
     workers,
+    hung,
     folder,
     async createToken(person, group) {
       const options = ['token', 'create', '--user', `${person}@example.com`, '--group', group, '--ttl', 'P1D'];
       const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...environment };
-      const { stdout } = await run(process.execPath, [cli, ...options], { cwd: folder, env });
+      const { stdout } = await run(process.execPath, [cli, ...options], { cwd: folder, env, timeout: limit });
       return stdout.trim();
     },
     stepDatabase: (offset) => stepClock(direct, offset, history),
@@ -147,18 +156,16 @@ function withPort(url: string, port: number): string {
 
 /** The one clock of Belay's database becomes the real one and an offset, which a table says. */
 async function makeClock(url: string): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
-  await sql.unsafe(`
-    create table public.chaos_clock (step interval not null);
-    insert into public.chaos_clock values ('0');
-    create or replace function app_now() returns timestamptz language sql stable parallel safe
-      as 'select now() + (select step from public.chaos_clock)'`);
-  await sql.end();
+  await onConnection(url, (sql) =>
+    sql.unsafe(`
+      create table public.chaos_clock (step interval not null);
+      insert into public.chaos_clock values ('0');
+      create or replace function app_now() returns timestamptz language sql stable parallel safe
+        as 'select now() + (select step from public.chaos_clock)'`),
+  );
 }
 
 async function stepClock(url: string, offset: number, history: History): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
-  await sql`update public.chaos_clock set step = ${`${offset} milliseconds`}::interval`;
+  await onConnection(url, (sql) => sql`update public.chaos_clock set step = ${`${offset} milliseconds`}::interval`);
   history.clock.push({ at: Date.now(), offset });
-  await sql.end();
 }

@@ -2,7 +2,8 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@belay/embedded-postgres';
-import postgres from 'postgres';
+import postgres, { type Sql } from 'postgres';
+import { within } from './within.js';
 
 export interface PostgresServer {
   port: number;
@@ -18,16 +19,31 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
+/** Does something on one connection of its own to a database, for a minute at most. */
+export async function onConnection<T>(url: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await within(work(sql), `PostgreSQL at ${new URL(url).host} did not answer`);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
 /** Returns a durable PostgreSQL in a folder of its own. */
 export async function startPostgres(name: string): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), `belay-chaos-${name}-`));
   await chmod(folder, 0o711);
-  const start = (port?: number) =>
-    startEmbeddedPostgres({
+  const said = () => readFile(join(folder, 'postgres', 'server.log'), 'utf8');
+  const limit = <T>(work: Promise<T>, what: string) => within(work, `The PostgreSQL of the ${name} ${what}`, { said });
+  const start = (port?: number) => {
+    const starting = startEmbeddedPostgres({
       dataDirectory: folder,
       settings: { max_connections: '200' },
       ...(port === undefined ? {} : { port }),
     });
+    return limit(starting, 'was neither ready nor ended');
+  };
+  const stop = () => limit(server.stop(), 'did not end');
   let server = await start();
   const port = Number(new URL(server.url('postgres')).port);
   return {
@@ -35,12 +51,13 @@ export async function startPostgres(name: string): Promise<PostgresServer> {
     url: (database) => server.url(database),
     ensureDatabase: (database) => server.ensureDatabase(database),
     async terminate(database) {
-      const sql = postgres(server.url('postgres'), { max: 1, onnotice: () => {} });
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${database}`;
-      await sql.end({ timeout: 1 });
+      await onConnection(
+        server.url('postgres'),
+        (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${database}`,
+      );
     },
     async restart() {
-      await server.stop();
+      await stop();
       server = await start(port);
     },
     async freeze() {
@@ -50,20 +67,18 @@ export async function startPostgres(name: string): Promise<PostgresServer> {
       return () => signalAll(family, 'SIGCONT');
     },
     async stop() {
-      await server.stop();
+      await stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
 async function findPostmaster(url: string): Promise<number> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
-  try {
-    const [row] = await sql<[{ folder: string }]>`select current_setting('data_directory') as folder`;
-    return Number((await readFile(join(row.folder, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  const [row] = await onConnection(
+    url,
+    (sql) => sql<[{ folder: string }]>`select current_setting('data_directory') as folder`,
+  );
+  return Number((await readFile(join(row.folder, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
 }
 
 /** Returns every process below another, from what Linux says in /proc. */

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '@belay/host';
+import { lastLines, within } from './within.js';
 
 export interface RedisServer {
   port: number;
@@ -18,6 +19,9 @@ export function hasRedis(): boolean {
   return spawnSync('redis-server', ['--version']).status === 0;
 }
 
+/** How much of the output is kept, in characters. */
+const kept = 4_000;
+
 /** Starts a Redis of our own on a free port, which keeps nothing. `settings` are further arguments of `redis-server`. */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-redis-'));
@@ -28,24 +32,27 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
     const started = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     child = started;
     let said = '';
-    let isReady = false;
-    for await (const chunk of started.stdout) {
-      said += String(chunk);
-      isReady = said.includes('Ready to accept connections');
-      if (isReady) break;
-    }
-    if (!isReady) throw new Error(`redis-server ended while it was starting:\n${said.trimEnd()}`);
-    started.stdout.resume();
+    const ready = new Promise<void>((resolve, reject) => {
+      started.stdout.on('data', (chunk) => {
+        said = `${said}${String(chunk)}`.slice(-kept);
+        if (said.includes('Ready to accept connections')) resolve();
+      });
+      started.once('close', () => reject(new Error(`redis-server ended while it was starting:\n${lastLines(said)}`)));
+    });
+    await within(ready, 'redis-server was neither ready nor ended', { said: async () => said });
   };
   const kill = async () => {
     const killed = child;
     child = undefined;
-    if (killed === undefined || killed.exitCode !== null) return;
+    if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return;
     const exit = once(killed, 'exit');
     killed.kill('SIGKILL');
-    await exit;
+    await within(exit, 'redis-server did not end after SIGKILL');
   };
-  await start();
+  await start().catch(async (error: unknown) => {
+    await kill();
+    throw error;
+  });
   return {
     port,
     kill,

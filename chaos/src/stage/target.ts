@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { History } from '../history.js';
 import { roles, type TargetName, targets } from './names.js';
-import type { PostgresServer } from './postgres.js';
+import { onConnection, type PostgresServer } from './postgres.js';
+import { within } from './within.js';
 
 const password = 'chaos';
 const connector = 'chaos_connector';
@@ -20,7 +21,6 @@ export interface Target {
 /** Makes the databases, the roles that can be granted, a login role for each person, and the connector's own. */
 export async function makeTarget(server: PostgresServer, people: readonly string[]): Promise<Target> {
   for (const name of targets) await server.ensureDatabase(name);
-  const sql = postgres(server.url('postgres'), { max: 1, onnotice: () => {} });
   const grantable = Object.values(roles).flatMap(({ grants }) => grants.map(roleOf));
   const statements = [
     `create role ${connector} login password '${password}'`,
@@ -31,8 +31,7 @@ export async function makeTarget(server: PostgresServer, people: readonly string
       `grant ${role} to ${connector} with admin true, inherit false, set false`,
     ]),
   ];
-  await sql.unsafe(statements.join(';'));
-  await sql.end();
+  await onConnection(server.url('postgres'), (sql) => sql.unsafe(statements.join(';')));
   return {
     url(target, port) {
       const url = new URL(server.url(target));
@@ -83,7 +82,7 @@ function watchHoldings(server: PostgresServer, people: readonly string[], histor
   return {
     async stop() {
       stopped = true;
-      await running;
+      await within(running, 'The PostgreSQL of the target did not answer');
       await sql.end({ timeout: 1 });
     },
   };
