@@ -1,10 +1,14 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { Server as PortServer } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { elapsed } from './machine.js';
 import { StartError } from './start-error.js';
 
 /** How long requests that are in progress get to finish when the program stops, in milliseconds. */
 const grace = 4_000;
+
+/** How long connections without a request are kept when the program stops, in milliseconds. */
+const lingering = 250;
 
 /**
  * How long a request may take to arrive, head and body, from its connection or its first byte on: then it is rejected
@@ -17,9 +21,40 @@ export const arriving: ServerOptions = {
   connectionsCheckingInterval: 500,
 };
 
+/**
+ * How long connections without a request are kept behind a proxy: longer than proxies keep them by default, because one that
+ * sends a request at the moment in which it ends here gets no response. Cloud balancers keep them for ten minutes at most.
+ */
+export const behindProxy: ServerOptions = { keepAliveTimeout: 650_000 };
+
+/** What is known of a server that listens: the responses that are not sent to their end, and whether it stops. */
+interface Serving {
+  responses: Set<ServerResponse>;
+  stopping: boolean;
+  /** Called when no response is under way any more. */
+  rested(): void;
+}
+const serving = new WeakMap<Server, Serving>();
+
 /** Listens for HTTP. Throws `StartError` naming the variable when the port or the address cannot be had. */
-export async function listen(app: RequestListener, port: number, host: string): Promise<Server> {
-  const server = createServer(arriving, app);
+export async function listen(
+  app: RequestListener,
+  port: number,
+  host: string,
+  options: ServerOptions = {},
+): Promise<Server> {
+  const state: Serving = { responses: new Set(), stopping: false, rested() {} };
+  const { responses } = state;
+  const server = createServer({ ...arriving, ...options }, (request, response) => {
+    responses.add(response);
+    response.once('close', () => {
+      responses.delete(response);
+      if (responses.size === 0) state.rested();
+    });
+    if (state.stopping) response.setHeader('Connection', 'close');
+    app(request, response);
+  });
+  serving.set(server, state);
   try {
     await new Promise<void>((listening, failed) => {
       server.once('error', failed);
@@ -42,11 +77,13 @@ function explainListen(code: string | undefined, port: number, host: string): st
 
 /** How many turns of the event loop a server that stops goes on taking connections, when they never end: twice its queue. */
 const mostTurns = 1_024;
+/** How short a turn is in which nothing else has run, in milliseconds: many times what an empty one takes. */
+const shortTurn = 0.05;
 
 /**
  * Returns once no connection waits that the system has opened for this server: closing the port resets those, with requests
- * that a proxy has sent and does not repeat. Node.js takes one connection in a turn of its event loop, so a turn that took
- * none and ran nothing else for long found the queue empty a moment ago.
+ * that a proxy has sent and does not repeat. The event loop takes what waits before it goes on here, so a short turn that took
+ * none found the queue empty a moment ago. In a longer one a client may have got a response and connected again.
  */
 async function takeWaiting(server: Server): Promise<void> {
   let taken = 0;
@@ -55,25 +92,41 @@ async function takeWaiting(server: Server): Promise<void> {
   for (let turn = 0; turn < mostTurns; turn++) {
     const [before, began] = [taken, elapsed()];
     await setImmediate();
-    if (turn > 0 && taken === before && elapsed() - began < 1) break;
+    if (turn > 0 && taken === before && elapsed() - began < shortTurn) break;
   }
   server.off('connection', count);
 }
 
-/** Takes no new connection once none waits, lets requests that are in progress finish for a while, and ends the rest. */
+/**
+ * Takes no new connection once none waits, and lets requests that are in progress finish for a while. Connections without one are
+ * kept for a moment, for a request that is on its way, and end with its response.
+ */
 export async function stopListening(
   server: Server,
   delay: (milliseconds: number, signal?: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  const state = serving.get(server) ?? { responses: new Set(), stopping: false, rested() {} };
   await takeWaiting(server);
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
+  // That of node:http ends connections first; others would arrive at the port meanwhile.
+  const closed = new Promise<void>((resolve) => void PortServer.prototype.close.call(server, () => resolve()));
+  state.stopping = true;
+  for (const response of state.responses) if (!response.headersSent) response.setHeader('Connection', 'close');
   const over = new AbortController();
-  const late = delay(grace, over.signal).then(
-    () => server.closeAllConnections(),
-    () => {},
-  );
+  const after = (milliseconds: number, work: () => void) => delay(milliseconds, over.signal).then(work, () => {});
+  const closeIdle = () => {
+    // Those that Node.js takes for idle include the ones whose response is not sent to its end.
+    if (state.responses.size === 0) server.closeIdleConnections();
+  };
+  const timers = [
+    after(lingering, () => {
+      state.rested = closeIdle;
+      closeIdle();
+    }),
+    after(grace, () => server.closeAllConnections()),
+  ];
   await closed;
   over.abort();
-  await late;
+  await Promise.all(timers);
+  // Ends what node:http keeps beside the port.
+  server.close(() => {});
 }

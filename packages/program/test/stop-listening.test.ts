@@ -1,4 +1,5 @@
-import type { AddressInfo } from 'node:net';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { delay, listen, stopListening } from '../src/index.js';
@@ -23,7 +24,12 @@ for (let index = 0; index < count; index++) {
   socket.on('close', () => tell(answer.split(' ')[1] ?? 'closed'));
 }`;
 
-describe('stopListening', () => {
+/** A limit that does not pass; rejects when it is waited for no more. */
+async function untilOver(signal: AbortSignal | undefined): Promise<void> {
+  await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+}
+
+describe('stopListening', { timeout: 20_000 }, () => {
   const workers: Worker[] = [];
   afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.terminate())));
 
@@ -50,6 +56,50 @@ describe('stopListening', () => {
     const stopped = stopListening(server, delay);
     expect(await statuses).toEqual(Array.from({ length: 40 }, () => '200'));
     await stopped;
+  });
+
+  /** Sends a request on a connection of the agent, and reads its response to the end. */
+  async function send(port: number, agent: Agent): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const sent = request({ port, host: '127.0.0.1', agent, method: 'POST' }, (response) => {
+        response.resume().once('end', () => resolve(response));
+      });
+      sent.once('error', reject).end();
+    });
+  }
+
+  it('answers a request that arrives on a kept connection after its port has closed, and ends that connection', async () => {
+    const server = await listen((_request, response) => response.end(), 0, '127.0.0.1');
+    const { port } = server.address() as AddressInfo;
+    const agent = new Agent({ keepAlive: true });
+    expect((await send(port, agent)).headers.connection).toBe('keep-alive');
+    // No limit passes: what ends here has ended by itself.
+    const stopped = stopListening(server, async (_milliseconds, signal) => untilOver(signal));
+    await expect.poll(() => server.listening).toBe(false);
+    const response = await send(port, agent);
+    expect([response.statusCode, response.headers.connection]).toEqual([200, 'close']);
+    await stopped;
+  });
+
+  it('sends a response to its end to a client that reads slowly', async () => {
+    const size = 20_000_000;
+    const server = await listen((_request, response) => response.end(Buffer.alloc(size)), 0, '127.0.0.1');
+    const { port } = server.address() as AddressInfo;
+    let read = 0;
+    const socket = connect(port, '127.0.0.1');
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('POST / HTTP/1.1\r\nHost: belay\r\nContent-Length: 0\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', (data) => resolve((read += data.length))));
+    socket.pause();
+    // The shorter limit passes at once: that of connections without a request.
+    const stopped = stopListening(server, async (milliseconds, signal) => {
+      if (milliseconds > 1_000) await untilOver(signal);
+    });
+    await expect.poll(() => server.listening).toBe(false);
+    socket.on('data', (data) => (read += data.length)).resume();
+    await ended;
+    await stopped;
+    expect(read).toBeGreaterThan(size);
   });
 
   it('ends though connections arrive without end', async () => {

@@ -48,7 +48,8 @@ export interface RestContext {
   reply: Reply;
   /**
    * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their
-   * login. `milliseconds`: how long it may take. Throws `too_many_requests`. Absent where answers are counted otherwise.
+   * login. `milliseconds`: how long it may take. Returns a signal that aborts when it is not to wait any longer. Throws
+   * `too_many_requests`. Absent where answers are counted otherwise.
    */
-  stayOpen?(milliseconds: number): void;
+  stayOpen?(milliseconds: number): AbortSignal;
 }

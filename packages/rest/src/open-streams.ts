@@ -6,13 +6,16 @@ import { stateOf } from './state.js';
 export interface OpenStreams<Context extends RestContext> {
   /**
    * Counts an event stream, or an answer that waits for something, to the person who opens it, and ends it when their
-   * login has. Throws `too_many_requests` when they have as many as they may.
+   * login has. Throws `too_many_requests` when they have as many as they may. What is returned aborts when an answer is not to
+   * wait any longer.
    */
-  open(context: Context, response: ServerResponse, kind?: 'stream' | 'answer'): void;
+  open(context: Context, response: ServerResponse, kind?: 'stream' | 'answer'): AbortSignal;
   /**
    * Ends all streams without saying that they are complete, so that clients connect again elsewhere; answers come soon.
    */
   close(): void;
+  /** Ends what answers wait for, so that they say what is so now. */
+  endWaits(): void;
 }
 
 interface Stream {
@@ -22,6 +25,7 @@ interface Stream {
   person: string | null;
   response: ServerResponse;
   kind: 'stream' | 'answer';
+  over: AbortController;
 }
 
 export interface OpenStreamsOptions<Context extends RestContext> {
@@ -60,8 +64,9 @@ export function createOpenStreams<Context extends RestContext>(
   return {
     open(context, response, kind = 'stream') {
       // A client that has disconnected is not counted.
-      if (response.closed) return;
-      const stream: Stream = { token: null, opened: null, person: null, response, kind };
+      const over = new AbortController();
+      if (response.closed) return over.signal;
+      const stream: Stream = { token: null, opened: null, person: null, response, kind, over };
       // The procedure rejects streams of callers without a login.
       const caller = options.personOf(context);
       if (caller !== undefined) {
@@ -77,9 +82,13 @@ export function createOpenStreams<Context extends RestContext>(
         streams.delete(stream);
         if (streams.size === 0) idle.abort();
       });
+      return over.signal;
     },
     close() {
       for (const { response, kind } of streams) if (kind === 'stream') response.destroy();
+    },
+    endWaits() {
+      for (const { over, kind } of streams) if (kind === 'answer') over.abort();
     },
   };
 }
@@ -90,10 +99,11 @@ export function openAnswer<Context extends RestContext>(
   context: Context,
   request: IncomingMessage,
   response: ServerResponse,
-): (milliseconds: number) => void {
+): (milliseconds: number) => AbortSignal {
   return (milliseconds) => {
-    streams.open(context, response, 'answer');
+    const over = streams.open(context, response, 'answer');
     stateOf(request).mayTake = milliseconds;
+    return over;
   };
 }
 

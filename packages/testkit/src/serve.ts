@@ -30,6 +30,7 @@ export interface Served extends AsyncDisposable {
   url: string;
   lines: LogLine[];
   drain: App['drain'];
+  endWaits: App['endWaits'];
 }
 
 export interface Answer {
@@ -102,7 +103,7 @@ export function attach(server: Server, options: AttachOptions): Served {
     meters,
     databaseWait = () => 0,
   } = options;
-  const { answer, drain } = createApp({
+  const { answer, drain, endWaits } = createApp({
     context: { ...context, log },
     meters,
     router,
@@ -119,6 +120,7 @@ export function attach(server: Server, options: AttachOptions): Served {
     url,
     lines,
     drain,
+    endWaits,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

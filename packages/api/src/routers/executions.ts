@@ -46,8 +46,9 @@ export const executionsRouter = router({
     .input(executionOperations.get.input)
     .output(executionOperations.get.output)
     .query(async ({ ctx, input, signal }) => {
-      if (input.until !== undefined) ctx.stayOpen?.(limitOfWait(ctx.caller, input.wait));
-      const found = await waitForExecution(ctx.caller, { ...input, signal: signal ?? new AbortController().signal });
+      const over = input.until === undefined ? undefined : ctx.stayOpen?.(limitOfWait(ctx.caller, input.wait));
+      const ends = [signal, over].filter((each) => each !== undefined);
+      const found = await waitForExecution(ctx.caller, { ...input, signal: AbortSignal.any(ends) });
       return linkNext(ctx, found);
     }),
   extend: authenticated

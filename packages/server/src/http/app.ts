@@ -76,6 +76,8 @@ export interface App {
   answer: RequestListener;
   /** Prepares the stop: /ready fails, event streams end (clients reconnect elsewhere) and connections are not kept alive. */
   drain(): void;
+  /** Answers the calls that wait for something with what is so now: their connections are about to end. */
+  endWaits(): void;
 }
 
 /** Creates the HTTP application: everything between a socket and a procedure. Opens no port and starts nothing. */
@@ -221,6 +223,7 @@ export function createApp(options: AppOptions): App {
       draining = true;
       streams.close();
     },
+    endWaits: streams.endWaits,
   };
 }
 

@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import { serverRouter } from '@belay/api';
 import { type Context, noteReachable } from '@belay/core';
 import type { Environment } from '@belay/operations';
-import { type Closing, listen, stopListening } from '@belay/program';
+import { behindProxy, type Closing, listen, stopListening } from '@belay/program';
 import { type QueueBackend, startWorker } from '@belay/worker';
-import { createApp } from '../http/app.js';
+import { type App, createApp } from '../http/app.js';
 import { defaultLimits } from '../http/limits.js';
 import type { Meters } from '../meters.js';
 import type { Demo, DemoComposer } from './demo.js';
@@ -30,20 +30,22 @@ export interface ServeOptions {
 /** Starts what the composed context is for: HTTP, then the worker. Throws `StartError` when the port cannot be had. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { context, backend, environment, address, meters, demo, closing } = options;
-  let http: { server: Server; drain(): void } | undefined;
+  let http: ({ server: Server } & Omit<App, 'answer'>) | undefined;
   let worker: { stop(): Promise<unknown> } | undefined;
   // Together: both stop accepting work at the same moment, and both get time to finish work in progress.
   closing.add('The HTTP server and the worker', async () => {
     http?.drain();
-    await Promise.all([http && stopServing(http.server), worker?.stop()]);
+    await Promise.all([http && stopServing(http), worker?.stop()]);
   });
   // Balancers need a moment to see that /ready says 503, and send requests until then.
-  const stopServing = async (server: Server) => {
+  const stopServing = async ({ server, endWaits }: { server: Server } & Pick<App, 'endWaits'>) => {
     await context.delay(environment.drainSeconds * 1_000);
+    // Not before: who calls again comes to this server for as long as it is used.
+    endWaits();
     await stopListening(server, context.delay);
   };
   if (address !== undefined) {
-    const { answer, drain } = createApp({
+    const { answer, ...app } = createApp({
       context,
       router: serverRouter,
       basePath: '/api/v1',
@@ -61,7 +63,8 @@ export async function serve(options: ServeOptions): Promise<void> {
         droppedJobs: () => backend.deadLetters.dropped(),
       },
     });
-    http = { server: await listen(answer, address.port, environment.host), drain };
+    const kept = environment.trustProxy === undefined ? {} : behindProxy;
+    http = { server: await listen(answer, address.port, environment.host, kept), ...app };
     await demo?.publish();
     noteUntilStopped(context, closing);
   }

@@ -204,6 +204,20 @@ describe('a process that is asked to stop', () => {
     expect(answer.headers.connection).toBe('close');
     expect((await send(`${stopping.url}/health`)).status).toBe(200);
   });
+
+  it('answers a call that waits for a request with its state when the port is about to close', async () => {
+    await using stopping = await createWorld();
+    const token = await stopping.token('requester');
+    const send = (method: string, path: string) => callRest(stopping.url, method, path, { token });
+    const { output } = (await send('GET', `/elevate?${elevateQuery}`)).json as { output: { execution_id: string } };
+    const began = performance.now();
+    const waiting = send('GET', `/execution/${output.execution_id}?until=ended&wait=PT30S`);
+    await expect.poll(() => stopping.database.sql`select from watches`).toHaveLength(1);
+    stopping.endWaits();
+    const { status, json } = await waiting;
+    expect([status, json]).toMatchObject([200, { status: 'pending' }]);
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
 });
 
 describe('the story', () => {

@@ -70,6 +70,16 @@ describe('a server that runs', () => {
     expect(gate).toEqual({ closed: true, noticed: true });
   });
 
+  it('keeps a connection without a request longer than a proxy does, when it is behind one', async () => {
+    await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
+    const kept = async (variables: Record<string, string>) => {
+      await using server = startProcess(folder.path, { ...external(), BELAY_WORKER: 'off', ...variables });
+      await server.says('is ready at');
+      return (await fetch(`${await addressOf(server)}/ready`)).headers.get('keep-alive');
+    };
+    expect([await kept({}), await kept({ BELAY_TRUST_PROXY: '1' })]).toEqual(['timeout=5', 'timeout=650']);
+  });
+
   it('takes changes of its configuration in force while it runs, and rejects broken ones with a line', async () => {
     await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
     await using server = startProcess(folder.path, external());
