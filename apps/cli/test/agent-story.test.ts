@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { findFreePort } from '@belay/host';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { signInThroughDemo } from './support/browser.js';
 import { type Installation, type Running, startInstallation } from './support/installation.js';
@@ -26,6 +27,29 @@ afterAll(async () => {
 const patiently = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, { timeout: 90_000, interval: 250 });
 
 describe('an agent by the command line, beside a real server', () => {
+  it('says in one line why it cannot be enrolled or started, and ends with the code of that reason', async () => {
+    const nowhere = `http://127.0.0.1:${await findFreePort('127.0.0.1')}`;
+    const wellFormed = `belay-agent.${'x'.repeat(43)}`;
+    const join = (url: string, home: string) =>
+      installation.program(
+        ['agent', 'join', '--url', url, '--json'],
+        { ...laptop, HOME: path.join(installation.folder, home) },
+        wellFormed,
+      );
+    const away = await join(nowhere, 'away');
+    expect({ ...away, stderr: JSON.parse(away.stderr) }).toMatchObject({
+      code: 7,
+      stderr: { error: { code: 'unavailable', message: expect.stringMatching(/^This agent could not be enrolled: /) } },
+    });
+    const unknown = await join(installation.url, 'unknown');
+    expect({ ...unknown, stderr: JSON.parse(unknown.stderr) }).toMatchObject({
+      code: 1,
+      stderr: { error: { code: 'failed', message: expect.stringMatching(/^This agent could not be enrolled: /) } },
+    });
+    const started = await installation.program(['agent', 'run'], { ...laptop, PORT: 'nonsense' });
+    expect(started).toMatchObject({ code: 1, stderr: expect.stringMatching(/^belay: PORT is "nonsense": .+\n$/) });
+  });
+
   it('is enrolled with a credential from standard input that is never printed', async () => {
     const made = await installation.program(['agent', 'enroll', '--name', 'laptop', '--ttl', 'PT1H']);
     credential = made.stdout.trim();
