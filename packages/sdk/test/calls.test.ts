@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { BelayError, createClient, isBelayError } from '../src/index.js';
+import { stopClock, transportBy } from './support/clock.js';
 import { listen } from './support/listen.js';
 
 interface Answer {
@@ -48,24 +49,30 @@ describe('a server that never answers', () => {
     ['begins an answer and never ends it', (response: ServerResponse) => void response.writeHead(200, json).write('{')],
   ])('ends a call when its time is over: one that %s', async (_how, answer) => {
     let asked = 0;
+    const clock = stopClock();
     await using server = await listen((_request, response) => {
       asked += 1;
       answer(response);
+      clock.pass(300);
     });
-    const client = createClient({ url: server.url, retry: quick, timeout: 300 });
-    const error = await failure(client.system.ready());
+    const transport = transportBy(clock, server.url);
+    const error = await failure(transport.query('system.ready', undefined));
     expect(error).toMatchObject({ code: 'network', status: 0 });
     expect(error.message).toBe(`no response from ${server.url} within 0.3 seconds`);
     const request = { role: 'r', providers: ['p'], reason: 'because' };
-    expect(await failure(client.elevation.request(request))).toMatchObject({ code: 'network' });
+    expect(await failure(transport.mutate('elevation.request', request))).toMatchObject({ code: 'network' });
     expect(asked).toBe(2);
   });
 
   it('does not keep a caller who repeats: the time is for all tries together, and the last failure is told', async () => {
     await using server = await scripted(busy);
-    const patient = { attempts: 1000, firstDelay: 60_000, longestDelay: 60_000 };
-    const client = createClient({ url: server.url, retry: patient, timeout: 1_000 });
-    expect(await failure(client.system.ready())).toMatchObject({ code: 'unavailable', message: 'not now' });
+    // The time of the call is over in the pause after the first try.
+    const clock = stopClock((milliseconds) => milliseconds > 300 && clock.pass(300));
+    const transport = transportBy(clock, server.url);
+    expect(await failure(transport.query('system.ready', undefined))).toMatchObject({
+      code: 'unavailable',
+      message: 'not now',
+    });
     expect(server.requests).toHaveLength(1);
   });
 

@@ -2,6 +2,7 @@ import { initTRPC, TRPCError, tracked } from '@trpc/server';
 import { createHTTPHandler } from '@trpc/server/adapters/standalone';
 import { describe, expect, it, vi } from 'vitest';
 import { createClient, isBelayError } from '../src/index.js';
+import { stopClock, transportBy } from './support/clock.js';
 import { listen } from './support/listen.js';
 
 type Next = { after: number; signal: AbortSignal | undefined };
@@ -57,12 +58,16 @@ describe('a watch', () => {
   it('ends when it is not connected in time: a server that says nothing, and one that only begins to answer', async () => {
     for (const begin of [false, true]) {
       let connections = 0;
+      // The pause before the second connection passes at once.
+      const clock = stopClock((milliseconds) => milliseconds > 300 && clock.pass(milliseconds));
       await using server = await listen((_request, response) => {
         connections += 1;
         if (begin) response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+        clock.pass(300);
       });
-      const client = createClient({ url: server.url, retry, timeout: 300 });
-      await expect(collect(client.executions.watch('x'))).rejects.toMatchObject({
+      await expect(
+        collect(transportBy(clock, server.url).watch('executions.watch', { id: 'x' })),
+      ).rejects.toMatchObject({
         code: 'network',
         message: `no response from ${server.url} within 0.3 seconds`,
       });
@@ -71,14 +76,22 @@ describe('a watch', () => {
   });
 
   it('is not ended by that time once it is connected', async () => {
+    const clock = stopClock();
     const { handler } = serving(async function* () {
       yield event(1);
-      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await read;
       yield event(2, 'completed');
     });
+    let goOn = () => {};
+    const read = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
     await using server = await listen(handler);
-    const client = createClient({ url: server.url, retry: { ...retry, streamAttempts: 1 }, timeout: 2_500 });
-    expect(await collect(client.executions.watch('x'))).toEqual([1, 2]);
+    const stream = transportBy(clock, server.url).watch('executions.watch', { id: 'x' });
+    expect((await stream.next()).value).toMatchObject({ seq: 1 });
+    clock.pass(300);
+    goOn();
+    expect(await collect(stream)).toEqual([2]);
   });
 
   it('resumes after the last event when its connection is cut, without a gap or a repetition', async () => {

@@ -58,7 +58,7 @@ export function createTransport(options: TransportOptions): Transport {
     repeatable: boolean,
     signal?: AbortSignal,
   ): Promise<Output> {
-    const deadline = startDeadline(timeout, url, signal);
+    const deadline = startDeadline(patience, timeout, url, signal);
     try {
       for (let failures = 1; ; failures += 1) {
         try {

@@ -2,6 +2,7 @@ import { createTRPCUntypedClient, httpSubscriptionLink } from '@trpc/client';
 import type { AnyRouter } from '@trpc/server';
 import { EventSource } from 'eventsource';
 import { BelayError } from '../errors.js';
+import type { Patience } from './retry.js';
 import type { Fetch } from './send.js';
 import { startDeadline } from './start-deadline.js';
 import { toBelayError } from './to-belay-error.js';
@@ -21,6 +22,7 @@ export interface StreamRequest {
   send: Fetch;
   /** How long it may take until it is connected, in milliseconds; after that the server's own pings tell. */
   timeout: number;
+  patience: Pick<Patience, 'delay'>;
   signal?: AbortSignal | undefined;
 }
 
@@ -46,7 +48,7 @@ export async function* openStream(request: StreamRequest): AsyncGenerator<Frame,
     ending ??= error ? { error } : {};
     wake();
   };
-  const connecting = startDeadline(request.timeout, request.url);
+  const connecting = startDeadline(request.patience, request.timeout, request.url);
   connecting.signal.addEventListener('abort', () => end(connecting.passed()), { once: true });
   const onAbort = () => end(new BelayError('aborted', 'the watch was aborted', { status: 0, cause: signal?.reason }));
   const client = createTRPCUntypedClient<AnyRouter>({

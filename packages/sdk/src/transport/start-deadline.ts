@@ -1,4 +1,5 @@
 import { BelayError } from '../errors.js';
+import type { Patience } from './retry.js';
 
 /** The longest that a timer takes; what is longer is for ever. */
 const longestTimer = 2 ** 31 - 1;
@@ -14,12 +15,15 @@ export interface Deadline {
   end(): void;
 }
 
-/**
- * Starts a deadline, in milliseconds. The timer is a plain one, cleared at the end: one that hangs on a signal alone
- * may be collected before it fires.
- */
-export function startDeadline(milliseconds: number, url: string, signal?: AbortSignal): Deadline {
+/** Starts a deadline, in milliseconds. */
+export function startDeadline(
+  { delay }: Pick<Patience, 'delay'>,
+  milliseconds: number,
+  url: string,
+  signal?: AbortSignal,
+): Deadline {
   const ended = new AbortController();
+  const over = new AbortController();
   let late: BelayError | undefined;
   const onAbort = () => ended.abort(signal?.reason);
   const onTime = () => {
@@ -27,14 +31,14 @@ export function startDeadline(milliseconds: number, url: string, signal?: AbortS
     late = new BelayError('network', message, { status: 0, cause: new DOMException(message, 'TimeoutError') });
     ended.abort(late);
   };
-  const timer = milliseconds <= longestTimer ? setTimeout(onTime, milliseconds) : undefined;
+  if (milliseconds <= longestTimer) delay(milliseconds, over.signal).then(onTime, () => {});
   if (signal?.aborted) onAbort();
   else signal?.addEventListener('abort', onAbort, { once: true });
   return {
     signal: ended.signal,
     passed: () => late,
     end() {
-      clearTimeout(timer);
+      over.abort();
       signal?.removeEventListener('abort', onAbort);
     },
   };
