@@ -51,6 +51,7 @@ export function openDatabase(config: PostgresConfig): Database {
       return await begin(own, signal, work);
     } catch (error) {
       if (signal.aborted) replace(own);
+      if (isLost(error)) spare.doubt();
       if (signal.aborted || !isOutOfRoom(error) || !spare.isOpen()) throw toPortError(error);
     }
     return overSpare(signal, () => instead(work));
@@ -102,6 +103,11 @@ async function begin<T>(sql: postgres.Sql, signal: AbortSignal, work: Work<T>): 
   });
   // The wrapping object keeps postgres.js from treating a list as a list of promises.
   return ((await untilAborted(running, signal)) as { result: T }).result;
+}
+
+/** Returns whether a connection was lost, or not to be had: the driver's codes for that, and no others, begin like this. */
+function isLost(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT');
 }
 
 function withLockTimeout<T>(work: Work<T>, milliseconds: number | undefined): Work<T> {

@@ -7,6 +7,8 @@ import { connectionOptions } from './options.js';
  * immediately.
  */
 const answerMilliseconds = 3_000;
+/** The same once another connection to the server was lost: a call has waited for that already. */
+const doubtedMilliseconds = 1_000;
 
 /**
  * The longest value that the server accepts: the connection is meant to stay idle, and postgres.js does not send zero.
@@ -32,6 +34,8 @@ export interface Spare {
   close(): Promise<void>;
   /** Gives up a connection that does not respond; the next `renew` opens another. */
   abandon(): Promise<void>;
+  /** Says that another connection to the server was lost: the next `renew` does not wait for this one for so long. */
+  doubt(): void;
 }
 
 interface Kept {
@@ -41,6 +45,7 @@ interface Kept {
 }
 
 export function openSpare(config: PostgresConfig): Spare {
+  let doubted = false;
   let connection: postgres.Sql | undefined;
   let kept: Kept | undefined;
   let warming: Work<unknown> = async () => {};
@@ -106,7 +111,9 @@ export function openSpare(config: PostgresConfig): Spare {
         warming = warm;
         try {
           // Grants wait for this, so a lost connection must not cost them a whole silence.
-          if (kept && !(await answers(kept.sql))) await drop();
+          const limit = doubted ? doubtedMilliseconds : answerMilliseconds;
+          doubted = false;
+          if (kept && !(await answers(kept.sql, limit))) await drop();
           if (kept) await warm(kept.sql);
           else await keep();
         } catch (error) {
@@ -136,6 +143,9 @@ export function openSpare(config: PostgresConfig): Spare {
         await now?.end().catch(() => {});
         await drop();
       }),
+    doubt() {
+      doubted = true;
+    },
     async abandon() {
       turn = Promise.resolve();
       await drop();
@@ -144,13 +154,13 @@ export function openSpare(config: PostgresConfig): Spare {
 }
 
 /** Returns whether the connection responds in time; throws when the check fails. */
-async function answers(sql: Statements): Promise<boolean> {
+async function answers(sql: Statements, milliseconds: number): Promise<boolean> {
   const asked = sql`select 1`.then(() => true);
   // The driver's limit on silence ends the connection after that.
   asked.catch(() => {});
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), answerMilliseconds);
+    timer = setTimeout(() => resolve(false), milliseconds);
   });
   try {
     return await Promise.race([asked, late]);
