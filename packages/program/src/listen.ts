@@ -31,7 +31,7 @@ export const behindProxy: ServerOptions = { keepAliveTimeout: 650_000 };
 interface Serving {
   responses: Set<ServerResponse>;
   stopping: boolean;
-  /** Called when no response is under way any more. */
+  /** Called when no response is in progress any more. */
   rested(): void;
 }
 const serving = new WeakMap<Server, Serving>();

@@ -48,7 +48,7 @@ export interface RestContext {
   reply: Reply;
   /**
    * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their
-   * login. `milliseconds`: how long it may take. Returns a signal that aborts when it is not to wait any longer. Throws
+   * login. `milliseconds`: how long it may take. Returns a signal that aborts when it is not to wait any longer, also because the client has disconnected. Throws
    * `too_many_requests`. Absent where answers are counted otherwise.
    */
   stayOpen?(milliseconds: number): AbortSignal;

@@ -7,7 +7,7 @@ export interface OpenStreams<Context extends RestContext> {
   /**
    * Counts an event stream, or an answer that waits for something, to the person who opens it, and ends it when their
    * login has. Throws `too_many_requests` when they have as many as they may. What is returned aborts when an answer is not to
-   * wait any longer.
+   * wait any longer, also because the client has disconnected.
    */
   open(context: Context, response: ServerResponse, kind?: 'stream' | 'answer'): AbortSignal;
   /**
@@ -65,7 +65,10 @@ export function createOpenStreams<Context extends RestContext>(
     open(context, response, kind = 'stream') {
       // A client that has disconnected is not counted.
       const over = new AbortController();
-      if (response.closed) return over.signal;
+      if (response.closed) {
+        over.abort();
+        return over.signal;
+      }
       const stream: Stream = { token: null, opened: null, person: null, response, kind, over };
       // The procedure rejects streams of callers without a login.
       const caller = options.personOf(context);
@@ -81,6 +84,7 @@ export function createOpenStreams<Context extends RestContext>(
       response.once('close', () => {
         streams.delete(stream);
         if (streams.size === 0) idle.abort();
+        over.abort();
       });
       return over.signal;
     },

@@ -47,8 +47,8 @@ export const executionsRouter = router({
     .output(executionOperations.get.output)
     .query(async ({ ctx, input, signal }) => {
       const over = input.until === undefined ? undefined : ctx.stayOpen?.(limitOfWait(ctx.caller, input.wait));
-      const ends = [signal, over].filter((each) => each !== undefined);
-      const found = await waitForExecution(ctx.caller, { ...input, signal: AbortSignal.any(ends) });
+      const ends = over ?? signal ?? new AbortController().signal;
+      const found = await waitForExecution(ctx.caller, { ...input, signal: ends });
       return linkNext(ctx, found);
     }),
   extend: authenticated
