@@ -111,7 +111,7 @@ export function notifying(): SqlText {
  * service itself, so its part is one word; older entries have `kind` and `name`. `about` is the person whom the entry is
  * about: when they acted themselves, their id is the entry's `user_id`, and is not stored twice; older entries have both.
  */
-function describeActor(acting: EngineActor, about?: string | null): object {
+export function describeActor(acting: EngineActor, about?: string | null): object {
   // Every actor in this repository is one of core's; the engine only passes them on.
   const actor = acting as Actor;
   if (actor.kind === 'system') return { system: actor.name };
