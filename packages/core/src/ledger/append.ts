@@ -122,5 +122,5 @@ export function describeActor(acting: EngineActor, about?: string | null): objec
 
 /** Returns an actor, which an expression describes whole, as it is stored in a row that has a person as `user_id`. */
 export function actorOfRow(actor: SqlText): SqlText {
-  return sqlText`${actor} - case when user_id::text = ${actor} ->> 'id' then 'id' else '' end`;
+  return sqlText`(${actor}) - case when user_id::text = (${actor}) ->> 'id' then 'id' else '' end`;
 }
