@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startDemoIdentityProvider } from '@belay/demo';
 import { findFreePort } from '@belay/host';
+import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { people } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -26,6 +27,7 @@ const kills = process.env.CI ? 4 : 2;
 const patience = { timeout: 30_000, interval: 100 };
 
 let idp: Awaited<ReturnType<typeof startDemoIdentityProvider>>;
+let database: TestDatabase;
 let home: Folder;
 let machine: Folder;
 let server: ServerProcess;
@@ -64,7 +66,11 @@ workflows:
       do: [{ grant: { call: access.grant } }]
 `;
 const startServer = async (environment: Record<string, string>) => {
-  const started = startProcess(home.path, { PORT: new URL(serverUrl).port, ...environment });
+  const started = startProcess(home.path, {
+    PORT: new URL(serverUrl).port,
+    DATABASE_URL: database.url,
+    ...environment,
+  });
   await started.says('Database');
   return started;
 };
@@ -87,6 +93,7 @@ const description = async () =>
     .description;
 
 beforeAll(async () => {
+  database = await createTestDatabase();
   home = await makeFolder();
   machine = await makeFolder();
   serverUrl = `http://127.0.0.1:${await findFreePort('127.0.0.1')}`;
@@ -104,7 +111,7 @@ beforeAll(async () => {
   server = await startServer({ BELAY_SECRET: secrets[0] });
   const { stdout } = await run(process.execPath, [cli, 'agent', 'enroll', '--name', 'laptop', '--ttl', 'P1D'], {
     cwd: home.path,
-    env: { PATH: process.env.PATH, HOME: home.path, BELAY_DATA: join(home.path, '.belay'), BELAY_SECRET: secrets[0] },
+    env: { PATH: process.env.PATH, HOME: home.path, DATABASE_URL: database.url, BELAY_SECRET: secrets[0] },
   });
   credential = stdout.trim();
   agent = await startAgent({ BELAY_SERVER: serverUrl, BELAY_AGENT_CREDENTIAL: credential });
@@ -115,6 +122,7 @@ afterAll(async () => {
   await idp?.close();
   await machine?.[Symbol.asyncDispose]();
   await home?.[Symbol.asyncDispose]();
+  await database?.[Symbol.asyncDispose]();
 });
 
 describe('agent and server as two processes', () => {

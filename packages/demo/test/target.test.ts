@@ -86,9 +86,30 @@ describe('the target of the demo', () => {
       { name: 'bea' },
     ]);
   });
+});
+
+describe('a server without the demo', () => {
+  let other: TestServer;
+  beforeAll(async () => {
+    other = await startTestServer();
+  });
+  afterAll(() => other.stop());
+
+  it('is rejected, on one line, for a user without the privilege, and for roles that are not the demo’s', async () => {
+    await ask(other.url('postgres'), `create role nobody_much login password 'x'`);
+    const url = other.url('postgres').replace(/\/\/[^@]*@/, '//nobody_much:x@');
+    await expect(prepareDemoTarget({ ...options(), url })).rejects.toThrow(
+      'needs a DATABASE_URL whose user may create',
+    );
+    await ask(other.url('postgres'), 'create role rita login');
+    await expect(prepareDemoTarget({ ...options(), url: other.url('postgres') })).rejects.toThrow(
+      'already has a role "rita"',
+    );
+    // What the rejected start made, and the role, are not for the next test.
+    await ask(other.url('postgres'), 'drop role rita; drop table public.turn_demo_target');
+  });
 
   it('can be prepared by a user who is no superuser but may create databases and roles', async () => {
-    await using other = await startTestServer();
     await ask(other.url('postgres'), `create role maker login createdb createrole password 'maker'`);
     // A start needs this for its own tables as well.
     await ask(other.url('postgres'), 'grant create on schema public to maker');
@@ -105,18 +126,5 @@ describe('the target of the demo', () => {
       { ended: true },
     ]);
     await open.end({ timeout: 1 });
-  });
-
-  it('rejects, on one line, a user without the privilege, and a server whose roles are not the demo’s', async () => {
-    await using other = await startTestServer();
-    await ask(other.url('postgres'), `create role nobody_much login password 'x'`);
-    const url = other.url('postgres').replace(/\/\/[^@]*@/, '//nobody_much:x@');
-    await expect(prepareDemoTarget({ ...options(), url })).rejects.toThrow(
-      'needs a DATABASE_URL whose user may create',
-    );
-    await ask(other.url('postgres'), 'create role rita login');
-    await expect(prepareDemoTarget({ ...options(), url: other.url('postgres') })).rejects.toThrow(
-      'already has a role "rita"',
-    );
   });
 });

@@ -80,7 +80,6 @@ describe('the expression pool', () => {
     'label $f | break $f',
     '[range(300000)] | tojson | tojson | tojson',
     '("x" * 300000) | [splits("")] | length',
-    'range(1e9)',
     '@base32d',
     'getpath(["\\u0000"])',
   ])('is correct after %s', async (program) => {
@@ -89,15 +88,7 @@ describe('the expression pool', () => {
   });
 
   it('stops a program with too much output, and reports it', async () => {
-    const programs = [
-      '"a" * 1e9',
-      '"a" * 1e9 | length',
-      '[range(1e9)]',
-      'range(1e9)',
-      '"a" * 1e8 | error',
-      '"a" * 5e6',
-    ];
-    for (const program of programs) expect(await codeOf(program)).toMatch(/^ERR_EXPRESSION_/);
+    for (const program of ['"a" * 1e8 | error', '"a" * 5e6']) expect(await codeOf(program)).toMatch(/^ERR_EXPRESSION_/);
     expect(process.memoryUsage().rss).toBeLessThan(1_500_000_000);
   });
 
@@ -159,10 +150,12 @@ describe('the expression pool', () => {
     ['an endless program', 'last(repeat(1))', 'ERR_EXPRESSION_TIMEOUT'],
     ['an endless recursion', 'def f: 1 + f; f', 'ERR_EXPRESSION_'],
     ['a value too deep for jq', 'reduce range(60) as $i (0; [.])', 'ERR_EXPRESSION_'],
-    ['a memory bomb', '[range(1e9)] | length', 'ERR_EXPRESSION_'],
+    ['endless results', 'range(1e9)', 'ERR_EXPRESSION_'],
+    ['a memory bomb', '[range(1e9)]', 'ERR_EXPRESSION_'],
     ['a text bomb', 'reduce range(60) as $i ("x"; . + .) | length', 'ERR_EXPRESSION_'],
   ])('ends %s, and evaluates the next one correctly', async (_what, program, code) => {
     expect(await codeOf(program)).toContain(code);
+    expect(process.memoryUsage().rss).toBeLessThan(1_500_000_000);
     expect(await Promise.all([1, 2, 3].map((n) => pool.evaluate('. + 1', n, {})))).toEqual([2, 3, 4]);
   });
 
@@ -176,6 +169,7 @@ describe('the expression pool', () => {
     for (const program of ['"a" * 1e9', '"a" * 1e9 | length', 'reduce range(60) as $i ("x"; . + .) | length']) {
       await expect(pool.evaluate(program, null, {})).rejects.toThrow('the expression uses too much memory');
     }
+    expect(process.memoryUsage().rss).toBeLessThan(1_500_000_000);
   });
 
   it('rejects input that is too long, with its arguments', async () => {

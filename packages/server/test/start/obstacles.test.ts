@@ -1,6 +1,6 @@
 import { createTestDatabase } from '@belay/testkit/database';
 import { expect, it } from 'vitest';
-import { makeFolder, startProcess } from './server-process.js';
+import { makeFolder, startHere } from './server-process.js';
 
 const configuration = `
 version: 1
@@ -21,7 +21,7 @@ it('names in the log of a start the roles that a provider would not grant, and i
   await using database = await createTestDatabase();
   await using folder = await makeFolder({ 'belay.yaml': configuration });
   const { url } = database;
-  const server = startProcess(folder.path, {
+  await using server = startHere(folder.path, {
     DATABASE_URL: url,
     LEDGER_URL: url,
     BELAY_SECRET: 'a secret for tests that is long enough',
@@ -32,6 +32,5 @@ it('names in the log of a start the roles that a provider would not grant, and i
   const { services } = (await (await fetch(`${address}/health`)).json()) as { services: Record<string, string> };
   expect(services.workflow_engine).toContain('1 providers would not grant roles of the configuration');
   expect(JSON.stringify(services)).not.toContain('bookkeeper');
-  server.process.kill('SIGTERM');
-  expect(await server.exited).toBe(0);
+  expect(await server.stop()).toBe(0);
 });

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeFolder, startProcess } from './server-process.js';
+import { makeFolder, refuseHere, startHere, startProcess } from './server-process.js';
 
 let database: TestDatabase;
 const secret = 'a secret for tests that is long enough';
@@ -55,14 +55,13 @@ describe('a server that runs', () => {
   it('grants nothing from its start on when its database was restored meanwhile, also without a worker', async () => {
     await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
     const environment = { ...external(), BELAY_WORKER: 'off' };
-    const first = startProcess(folder.path, environment);
+    await using first = startHere(folder.path, environment);
     await first.says('is ready at');
-    first.process.kill('SIGTERM');
-    expect(await first.exited).toBe(0);
+    expect(await first.stop()).toBe(0);
     expect(first.stdout()).not.toContain('was restored');
     const { sql } = database;
     await sql`update clusters set timeline = timeline - 1`;
-    await using second = startProcess(folder.path, environment);
+    await using second = startHere(folder.path, environment);
     await second.says('the database was restored or replaced; nothing is granted until providers are compared');
     await second.says('is ready at');
     const [gate] = await sql`select closed_at is not null as closed, noticed from restores`;
@@ -82,28 +81,29 @@ describe('a server that runs', () => {
 
   it('takes changes of its configuration in force while it runs, and rejects broken ones with a line', async () => {
     await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
-    await using server = startProcess(folder.path, external());
-    await server.says('Configuration  belay.yaml');
+    await using server = startHere(folder.path, external());
+    const file = join(folder.path, 'belay.yaml');
+    await server.says(`Configuration  ${file}`);
     await folder.write('belay.yaml', 'version: 2\n');
     await server.says('The configuration changed and is active');
     await folder.write('belay.yaml', 'rolls: {}\n');
-    await server.says('The configuration was rejected and the previous one stays active: belay.yaml:1:1: ');
+    await server.says(`The configuration was rejected and the previous one stays active: ${file}:1:1: `);
     expect((await fetch(`${await addressOf(server)}/ready`)).status).toBe(200);
   });
 
   it('never gives the demo to a database that has a configuration; a worker alone goes by what is stored', async () => {
     await using configured = await makeFolder({ 'belay.yaml': 'version: 3\n' });
-    const before = startProcess(configured.path, external());
-    await before.says('Configuration  belay.yaml');
-    before.process.kill('SIGTERM');
-    expect(await before.exited).toBe(0);
+    await using before = startHere(configured.path, external());
+    const file = join(configured.path, 'belay.yaml');
+    await before.says(`Configuration  ${file}`);
+    expect(await before.stop()).toBe(0);
     await using folder = await makeFolder();
-    const refused = startProcess(folder.path, external());
-    expect(await refused.exited).toBe(1);
-    expect(refused.stderr()).toContain(
-      'the database has the configuration of belay.yaml; start in its folder, or set BELAY_CONFIG',
+    const refused = await refuseHere(folder.path, external());
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(
+      `the database has the configuration of ${file}; start in its folder, or set BELAY_CONFIG`,
     );
-    await using worker = startProcess(folder.path, { ...external(), BELAY_WORKER: 'only' });
+    await using worker = startHere(folder.path, { ...external(), BELAY_WORKER: 'only' });
     await worker.says('Configuration  stored');
     expect(worker.stdout()).toContain('runs as a worker without HTTP');
   });

@@ -38,42 +38,106 @@ export interface Refused {
   stderr: string;
 }
 
+/** A server that runs in the process of its test. */
+export interface ServerHere extends AsyncDisposable {
+  stdout(): string;
+  stderr(): string;
+  /** Resolves with the exit code. */
+  exited: Promise<number>;
+  says: ServerProcess['says'];
+  /** Stops it as SIGTERM does, and resolves with the exit code. */
+  stop(): Promise<number>;
+}
+
 /**
- * Returns what a start writes and how it exits, which is run in this process by what the programs run: a process of its own takes a
- * second of a processor to load it all. Rejects when the start succeeds, after it was stopped.
+ * Starts in this process what the programs run: a process of its own takes a second of a processor to load it all. Its
+ * environment, its folder and what it writes are its own.
  */
-export function refuseHere(directory: string, env: Record<string, string> = {}): Promise<Refused> {
-  return new Promise((resolve, reject) => {
-    const refused = { stdout: '', stderr: '' };
-    const stops: (() => void)[] = [];
-    const host: ProcessLike = {
-      env: variablesOf(directory, env),
-      cwd: () => directory,
-      on: (signal, handle) => signal === 'SIGTERM' && stops.push(handle),
-      stdout: {
-        write(text) {
-          refused.stdout += text;
-          if (!refused.stdout.includes('is ready at')) return;
-          for (const stop of stops) stop();
-          reject(new Error(`it started:\n${refused.stdout}`));
-        },
-      },
-      stderr: {
-        write(text) {
-          refused.stderr += text;
-        },
-      },
-      exit(code) {
-        resolve({ code, ...refused });
-        throw new Error(`exited with ${code}`);
-      },
-    };
-    // What exits rejects here as well, which is too late to change the outcome.
-    runServer(host, async () => (await import('@belay/demo')).openDemo)
-      .catch(reject)
-      // A server reads source maps for its log, which would slow down the tests after this one.
-      .finally(() => process.setSourceMapsEnabled(false));
+export function startHere(directory: string, env: Record<string, string> = {}): ServerHere {
+  const output = watchOutput();
+  const stops: (() => void)[] = [];
+  let state: 'starting' | 'running' | 'left' = 'starting';
+  let leave: (code: number) => void = () => {};
+  const exited = new Promise<number>((resolve) => {
+    leave = resolve;
   });
+  const host: ProcessLike = {
+    env: variablesOf(directory, env),
+    cwd: () => directory,
+    on: (signal, handle) => signal === 'SIGTERM' && stops.push(handle),
+    stdout: { write: output.out },
+    stderr: { write: output.err },
+    exit(code): never {
+      const isStart = state === 'starting';
+      state = 'left';
+      leave(code);
+      // A start that fails goes no further than its exit. What has stopped a server has nothing left to do.
+      if (isStart) throw new Error(`exited with ${code}`);
+      return undefined as never;
+    },
+  };
+  // What exits rejects here as well, which is too late to change the outcome.
+  const running = runServer(host, async () => (await import('@belay/demo')).openDemo)
+    .then(
+      () => {
+        state = 'running';
+      },
+      (error: unknown) => {
+        if (state !== 'left') output.err(String(error));
+        leave(1);
+      },
+    )
+    // A server reads source maps for its log, which would slow down the tests after this one.
+    .finally(() => process.setSourceMapsEnabled(false));
+  const stop = async () => {
+    await running;
+    for (const each of stops.splice(0)) each();
+    return exited;
+  };
+  return {
+    ...output,
+    exited,
+    says: (text) => output.says(text, exited),
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
+  };
+}
+
+/** Returns what a start writes and how it exits, which is run in this process. Rejects when the start succeeds, after it was stopped. */
+export async function refuseHere(directory: string, env: Record<string, string> = {}): Promise<Refused> {
+  await using server = startHere(directory, env);
+  const code = await Promise.race([server.exited, server.says('is ready at').catch(() => server.exited)]);
+  if (code === undefined) throw new Error(`it started:\n${server.stdout()}`);
+  return { code, stdout: server.stdout(), stderr: server.stderr() };
+}
+
+/** Keeps what a server writes, and tells who waits for a text. */
+function watchOutput() {
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    out(text: unknown) {
+      stdout += String(text);
+      for (const listener of listeners) listener();
+    },
+    err(text: unknown) {
+      stderr += String(text);
+    },
+    says: (text: string, exited: Promise<number | string>) =>
+      new Promise<void>((resolve, reject) => {
+        const look = () => {
+          if (stdout.includes(text)) resolve();
+        };
+        listeners.add(look);
+        look();
+        void exited.then((code) =>
+          reject(new Error(`ended with ${code} before it said "${text}":\n${stdout}\n${stderr}`)),
+        );
+      }),
+  };
 }
 
 function variablesOf(directory: string, env: Record<string, string>): Record<string, string | undefined> {
@@ -96,35 +160,18 @@ function watchProcess(
     env: variablesOf(directory, env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let stdout = '';
-  let stderr = '';
-  const listeners = new Set<() => void>();
-  child.stdout.on('data', (data) => {
-    stdout += String(data);
-    for (const listener of listeners) listener();
-  });
-  child.stderr.on('data', (data) => {
-    stderr += String(data);
-  });
+  const output = watchOutput();
+  child.stdout.on('data', output.out);
+  child.stderr.on('data', output.err);
   const exited = new Promise<number | string>((resolve) => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
   });
   return {
     process: child,
-    stdout: () => stdout,
-    stderr: () => stderr,
+    stdout: output.stdout,
+    stderr: output.stderr,
     exited,
-    says: (text) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          if (stdout.includes(text)) resolve();
-        };
-        listeners.add(look);
-        look();
-        void exited.then((code) =>
-          reject(new Error(`ended with ${code} before it said "${text}":\n${stdout}\n${stderr}`)),
-        );
-      }),
+    says: (text) => output.says(text, exited),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await exited;

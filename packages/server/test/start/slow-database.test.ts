@@ -5,7 +5,7 @@ import { createTestDatabase } from '@belay/testkit/database';
 import { send } from '@belay/testkit/serve';
 import { expect, it } from 'vitest';
 import { startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { makeFolder, startProcess } from './server-process.js';
+import { makeFolder, startHere } from './server-process.js';
 
 const cli = fileURLToPath(new URL('../../../../apps/cli/bundle/main.js', import.meta.url));
 const run = promisify(execFile);
@@ -17,7 +17,7 @@ it('ends a request that waits for a slow database several times within 10 s as 5
   target.port = String(proxy.port);
   await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
   const environment = { BELAY_SECRET: 'a secret for tests that is long enough', BELAY_WORKER: 'off' };
-  await using server = startProcess(folder.path, { ...environment, DATABASE_URL: target.href }, 'server');
+  await using server = startHere(folder.path, { ...environment, DATABASE_URL: target.href });
   await server.says('Worker');
   const [, address] = /is ready at (\S+)/.exec(server.stdout()) ?? [];
   const create = [cli, 'token', 'create', '--user', 'ada@example.com', '--ttl', 'P1D'];
