@@ -156,7 +156,7 @@ describe('elevations of many people at once', () => {
 
   const wanted = { workflow: 'fleeting' };
   const stateOf = async (person: Person, id: string) => (await getExecution(person, { id })).grants[0]?.state;
-  /** Returns what the ledger says of a request, whoever it is of. */
+  /** Returns what the ledger says of a request, with any name as "someone". */
   const told = async (id: string) =>
     (await cast.house.database.sql`select type, message from ledger where execution_id = ${id} order by seq`).map(
       ({ type, message }) => [type, String(message).replaceAll(/person\d+|ada/g, 'someone')],
