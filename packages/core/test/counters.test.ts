@@ -60,7 +60,7 @@ function countRows<T>({ house }: Cast, read: (ctx: Context) => Promise<T>) {
 describe('with much access that is held and was held', () => {
   let cast: Cast;
   beforeAll(async () => {
-    cast = await openCast();
+    cast = await openCast({ fresh: true });
     const { house, ada } = cast;
     await house.database.sql.unsafe(crowd(await ask(house, ada, { workflow: 'automatic' }), 8_000));
   });
@@ -76,7 +76,7 @@ describe('with much access that is held and was held', () => {
 });
 
 it('/metrics counts a thousand approvals, and reads no more of those that wait, and says how long the oldest has waited', async () => {
-  await using cast = await openCast();
+  await using cast = await openCast({ fresh: true });
   const { house, ada } = cast;
   await house.database.sql.unsafe(waiting(await ask(house, ada, { workflow: 'automatic' }), 5_000));
   await using rows = countRows(cast, readNumbers);

@@ -53,7 +53,7 @@ async function bytes(sql: Sql): Promise<number> {
 }
 
 it('an elevation leaves less than 4,000 bytes in all tables and indexes', async () => {
-  await using cast = await openCast();
+  await using cast = await openCast({ fresh: true });
   const { house, ada } = cast;
   const id = await ask(house, ada, { workflow: 'automatic' });
   await returnAccess(ada, { execution_id: id });

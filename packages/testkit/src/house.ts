@@ -64,11 +64,13 @@ export interface HouseOptions {
   log?: Context['log'];
   /** What references in the catalog stand for; nothing by default. */
   resolve?: ResolveReference;
+  /** True for a database that no test has used before (`createTestDatabase`). */
+  fresh?: boolean;
 }
 
 /** Opens the core on a real database, with a memory provider and a clock that is stopped until a test moves it. */
 export async function createHouse(options: HouseOptions = {}): Promise<House> {
-  const database = await createTestDatabase();
+  const database = await createTestDatabase({ fresh: options.fresh ?? false });
   const time = options.time === undefined ? '2026-03-01T10:00:00.000Z' : options.time;
   if (time) await database.setTime(time);
   const names = options.people ?? ['ada', 'grace', 'alan', 'mallory'];
