@@ -202,6 +202,18 @@ describe('elevations of many people at once', () => {
     expect(cast.house.provider.held()).toEqual([]);
   });
 
+  it('are given back by an id in capital letters as well', async () => {
+    await using server = openServer(cast);
+    const all = people.map(server.as);
+    const ids = await Promise.all(all.map((person) => request(person, wanted)));
+    await server.rest();
+    await Promise.all(
+      all.map((person, index) => returnAccess(person, { execution_id: (ids[index] ?? '').toUpperCase() })),
+    );
+    await server.rest();
+    expect(cast.house.provider.held()).toEqual([]);
+  });
+
   it('are stored although the login of one of them has just ended, and another has too many open', async () => {
     await using server = openServer(cast);
     const [first, second, ...others] = people.map(server.as) as [Person, Person, ...Person[]];

@@ -1,11 +1,17 @@
 import postgres from 'postgres';
 
-/** How many groups are on their way: one that waits for a lock, or for a connection that is lost, does not stop the others. */
+/** How many groups are on their way before further items wait for one of them. */
 const atOnce = 2;
+/** After how many milliseconds a group that is on its way is not waited for any more. */
+const stall = 500;
 /** How many items a group has at most. */
-const most = 50;
+const most = 25;
+/** How many items of a rejected group are tried at the same time, so that they take no connections from others. */
+const aloneAtOnce = 4;
 /** The SQLSTATE of a lock that was not available in time. */
 const lockNotAvailable = '55P03';
+/** SQLSTATEs of a server that serves nothing now: trying each item alone would only add to its work. */
+const servesNothing = /^(08|53|57P|58)/;
 
 interface Waiting<T, R> {
   item: T;
@@ -13,18 +19,21 @@ interface Waiting<T, R> {
   reject(error: unknown): void;
 }
 
+type Group<T> = readonly [T, ...T[]];
+
 /** Does the work of a group. `hurried`: it waits for a lock shortly, because others wait for it. */
-type Work<T, R> = (group: readonly [T, ...T[]], hurried: boolean) => Promise<readonly R[]>;
+type Work<T, R> = (group: Group<T>, hurried: boolean) => Promise<readonly R[]>;
 
 /**
  * Returns a function that passes items to `work` in groups, so that many share one statement and one commit: those that
- * arrive in one turn of the event loop, and those that arrive while two groups are on their way. Its first argument
- * says who shares, such as a pool of connections. `work` returns a result for each item, in their order. Items with a
- * key in common are never in one group.
+ * arrive in one turn of the event loop, and those that arrive while two groups are on their way. While a group takes
+ * longer than half a second, because of a lock or of a lost connection, nothing waits for groups. The first argument says
+ * who shares, such as a pool of connections. `work` returns a result for each item, in their order. Items with a key in
+ * common are never in one group.
  *
  * When the database rejects the statement of a group, it wrote nothing, and each item is tried alone: shortly at first,
- * so that the one that is locked takes no connection from the others. A lost connection is the error of all of them,
- * because it is unknown what was committed.
+ * so that one that is locked does not hold up the others. A lost connection is the error of all of them, because it is
+ * unknown what was committed.
  */
 export function inGroups<T, R>(
   work: Work<T, R>,
@@ -41,25 +50,19 @@ export function inGroups<T, R>(
 function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]): (item: T) => Promise<R> {
   let waiting: Waiting<T, R>[] = [];
   let running = 0;
+  let stalled = 0;
   let scheduled = false;
 
   function schedule(): void {
-    if (scheduled || waiting.length === 0 || running === atOnce) return;
+    if (scheduled || waiting.length === 0 || (running >= atOnce && stalled === 0)) return;
     scheduled = true;
     // After the responses that have arrived in this turn of the event loop: what they lead to belongs together.
-    setImmediate(begin);
-  }
-
-  function begin(): void {
-    scheduled = false;
-    const [first, ...others] = take();
-    if (!first) return;
-    running += 1;
-    void settle([first, ...others]).finally(() => {
-      running -= 1;
+    setImmediate(() => {
+      scheduled = false;
+      const [first, ...others] = take();
+      if (first) void run([first, ...others]);
       schedule();
     });
-    schedule();
   }
 
   /** Takes the next group from those that wait. */
@@ -77,20 +80,54 @@ function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]
     return group;
   }
 
-  async function settle(
-    group: readonly [Waiting<T, R>, ...Waiting<T, R>[]],
-    hurried = group.length > 1,
-  ): Promise<void> {
+  /** Does the work of a group. What is left of a group that was rejected is no group any more, and nothing waits for it. */
+  async function run(group: Group<Waiting<T, R>>): Promise<void> {
+    const hurried = group.length > 1;
+    let isStalled = false;
+    running += 1;
+    const slow = setTimeout(() => {
+      isStalled = true;
+      stalled += 1;
+      schedule();
+    }, stall);
+    const error = await settle(group, hurried);
+    clearTimeout(slow);
+    running -= 1;
+    if (isStalled) stalled -= 1;
+    schedule();
+    if (error === null) return;
+    if (hurried && isRejection(error.cause)) await tryAlone(group);
+    else for (const { reject } of group) reject(error.cause);
+  }
+
+  /** Resolves the items of a group; returns the error otherwise. */
+  async function settle(group: Group<Waiting<T, R>>, hurried: boolean): Promise<{ cause: unknown } | null> {
     const [first, ...others] = group;
     try {
       const results = await work([first.item, ...others.map(({ item }) => item)], hurried);
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as R);
-    } catch (error) {
-      if (!(hurried && error instanceof postgres.PostgresError)) for (const { reject } of group) reject(error);
-      else if (others.length > 0) await Promise.all(group.map((one) => settle([one], true)));
-      else if (error.code === lockNotAvailable) await settle([first], false);
-      else first.reject(error);
+      return null;
+    } catch (cause) {
+      return { cause };
     }
+  }
+
+  async function tryAlone(group: readonly Waiting<T, R>[]): Promise<void> {
+    const left = [...group];
+    const next = async () => {
+      for (let one = left.shift(); one; one = left.shift()) {
+        const error = await settle([one], true);
+        if (error === null) continue;
+        if (isRejection(error.cause) && error.cause.code === lockNotAvailable) void tryPatiently(one);
+        else one.reject(error.cause);
+      }
+    };
+    await Promise.all(Array.from({ length: aloneAtOnce }, next));
+  }
+
+  async function tryPatiently(one: Waiting<T, R>): Promise<void> {
+    const error = await settle([one], false);
+    if (error) one.reject(error.cause);
   }
 
   return (item) =>
@@ -98,4 +135,9 @@ function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]
       waiting.push({ item, resolve, reject });
       schedule();
     });
+}
+
+/** Returns whether the database serves and has rejected a statement: then it wrote nothing. */
+function isRejection(error: unknown): error is postgres.PostgresError {
+  return error instanceof postgres.PostgresError && !servesNothing.test(error.code);
 }

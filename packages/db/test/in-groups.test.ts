@@ -1,5 +1,6 @@
 import { executeBeside, executeFor, inGroups, openDatabase, sqlText } from '@belay/db';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 
@@ -49,15 +50,30 @@ describe('items in groups', () => {
     expect(await Promise.all(sent)).toEqual(['A', 'B', 'C', 'D']);
   });
 
-  it('are fifty at most', async () => {
+  it('are twenty-five at most', async () => {
     const { groups, send } = held();
-    const sent = Array.from({ length: 120 }, (_, index) => send(String(index)));
+    const sent = Array.from({ length: 60 }, (_, index) => send(String(index)));
     while (groups.length < 3) {
       await nextTurn();
       for (const { end } of groups) end();
     }
-    expect(groups.map(({ items }) => items.length)).toEqual([50, 50, 20]);
-    expect(new Set(await Promise.all(sent)).size).toBe(120);
+    expect(groups.map(({ items }) => items.length)).toEqual([25, 25, 10]);
+    expect(new Set(await Promise.all(sent)).size).toBe(60);
+  });
+
+  it('do not wait for groups that take longer than half a second, however many these are', async () => {
+    const { groups, send } = held();
+    const sent: Promise<string>[] = [];
+    for (const item of ['a', 'b', 'c']) {
+      sent.push(send(item));
+      await nextTurn();
+    }
+    await expect.poll(() => groups.map(({ items }) => items)).toEqual([['a'], ['b'], ['c']]);
+    sent.push(send('d'));
+    await nextTurn();
+    expect(groups.map(({ items }) => items)).toEqual([['a'], ['b'], ['c'], ['d']]);
+    for (const { end } of groups) end();
+    expect(await Promise.all(sent)).toEqual(['A', 'B', 'C', 'D']);
   });
 
   it('with a key in common are never in one group', async () => {
@@ -131,11 +147,11 @@ describe('statements of several callers', () => {
     expect(await times()).toEqual([1, 1, 1, 2, 1, 1, 1, 1, 1, 1]);
   });
 
-  /** Locks a row in another session; resolves when it is locked, with the function that releases it. */
-  function lockRow(id: number): Promise<() => Promise<void>> {
+  /** Locks rows in another session; resolves when they are locked, with the function that releases them. */
+  function lockRows(...ids: number[]): Promise<() => Promise<void>> {
     return new Promise((locked, failed) => {
       const holder = database.sql.begin(async (sql) => {
-        await sql`select from counted where id = ${id} for update`;
+        await sql`select from counted where id = any (${ids}) for update`;
         await new Promise<void>((release) => {
           locked(async () => {
             release();
@@ -147,21 +163,51 @@ describe('statements of several callers', () => {
     });
   }
 
-  it('do not wait for a row that is locked: all others are written while it is', async () => {
-    const release = await lockRow(7);
+  it('do not wait for rows that are locked: all others are written while they are', async () => {
+    const release = await lockRows(2, 5, 7);
+    const locked = [2, 5, 7].map(count);
+    await nextTurn();
     const sent = ten();
-    await Promise.all(sent.filter((_, index) => index !== 6));
-    expect(await times()).toEqual([1, 1, 1, 1, 1, 1, 0, 1, 1, 1]);
+    await Promise.all(sent.filter((_, index) => ![1, 4, 6].includes(index)));
+    // Nor does what is sent now.
+    expect(await count(1)).toEqual([{ id: 1 }]);
+    expect(await times()).toEqual([2, 0, 1, 1, 0, 1, 0, 1, 1, 1]);
     await release();
-    expect(await sent[6]).toEqual([{ id: 7 }]);
+    expect(await Promise.all([...locked, sent[6]])).toEqual([[{ id: 2 }], [{ id: 5 }], [{ id: 7 }], [{ id: 7 }]]);
   });
 
-  it('give up a row that is locked after half a second when they are hurried, and wait for it otherwise', async () => {
-    const release = await lockRow(7);
+  it('with the same rows in another order do not wait for each other', async () => {
+    const both = (ids: readonly number[]) => Promise.all(ids.map(count));
+    const counted = [1, 2, 3, 4];
+    await nextTurn();
+    for (let round = 0; round < 10; round += 1) {
+      const first = both(counted);
+      await nextTurn();
+      await Promise.all([first, both([...counted].reverse())]);
+      await database.sql`update counted set times = 0`;
+    }
+    // Each round commits twice, and nothing is repeated.
+    expect(commits()).toBe(20);
+  });
+
+  it('give up a row that is locked soon when they are hurried, and wait for it otherwise', async () => {
+    const release = await lockRows(7);
     await expect(executeFor(client.db, text(7), true)).rejects.toMatchObject({ code: '55P03' });
     const alone = executeFor(client.db, text(7), false);
     await release();
     expect(await alone).toEqual([{ id: 7 }]);
+  });
+
+  it('are not repeated while the database rejects every connection', async () => {
+    let tried = 0;
+    const send = inGroups(async (items: readonly [number, ...number[]]): Promise<number[]> => {
+      tried += items.length;
+      throw Object.assign(new postgres.PostgresError('starting up'), { code: '57P03' });
+    });
+    const sharing = {};
+    const settled = await Promise.allSettled([1, 2, 3].map((item) => send(sharing, item)));
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(tried).toBe(3);
   });
 
   it('all fail when the response to their commit is lost, although they are committed', async () => {

@@ -193,7 +193,7 @@ const endAlone = inGroups(
     const rows = await retryDeadlock(() =>
       executeFor<EndedRow>(ctx.db, endingWithClaim(ctx, endings, { alone: true }), hurried),
     );
-    return endings.map(({ executionId }) => rows.filter(({ execution }) => execution === executionId));
+    return endings.map((_, index) => rows.filter(({ nth }) => Number(nth) === index + 1));
   },
-  ({ ending: { executionId, held } }) => [executionId, ...held.map(({ id }) => id)],
+  ({ ending: { executionId, held } }) => [executionId.toLowerCase(), ...held.map(({ id }) => id)],
 );

@@ -15,10 +15,10 @@ export interface EndWithClaim {
 }
 
 /**
- * An entitlement whose grant of that execution has ended; the columns of a claim count when it is claimed. `related`: see
- * `endHeldHere`.
+ * An entitlement whose grant has ended by the `nth` of the ends, from 1; the columns of a claim count when it is
+ * claimed. `related`: see `endHeldHere`.
  */
-export type EndedRow = Omit<ClaimRow, 'task' | 'until'> & { execution: string; claimed: boolean; related: boolean };
+export type EndedRow = Omit<ClaimRow, 'task' | 'until'> & { nth: string; claimed: boolean; related: boolean };
 
 /**
  * Returns the statement that ends the live grants of executions and claims the revocations that have a place. An
@@ -100,7 +100,7 @@ export function endingWithClaim(
       execution: sqlText`execution_id`,
     })}),
     notified as (${notifying()})
-    select distinct on (due.id) due.id, live.execution_id as execution, provider, identity, access::text, target, subject::text, fence, failures,
+    select distinct on (due.id) due.id, live.nth, provider, identity, access::text, target, subject::text, fence, failures,
       last_grant_call_at as called, app_now() as now, claimed, ${concerns} as concerns, ${related} as related,
       (select count(*) from notified)
     from due join live on live.entitlement_id = due.id order by due.id`;

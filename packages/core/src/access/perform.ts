@@ -144,12 +144,16 @@ interface Recording {
 const recordBeside = { revoke: recordingOf('revoke'), grant: recordingOf('grant') };
 
 function recordingOf(task: Claimed['task']) {
-  return inGroups(async (group: readonly [Recording, ...Recording[]], hurried) => {
-    const [{ ctx }] = group;
-    const calls = group.map(({ called }) => called);
-    const recorded = await recordTogether(ctx, task, calls, hurried);
-    return group.map(() => recorded);
-  });
+  return inGroups(
+    async (group: readonly [Recording, ...Recording[]], hurried) => {
+      const [{ ctx }] = group;
+      const calls = group.map(({ called }) => called);
+      const recorded = await recordTogether(ctx, task, calls, hurried);
+      return group.map(() => recorded);
+    },
+    // The result names entitlements: a call with an older fence must not take that of a later one for its own.
+    ({ called }) => [called.claim.id],
+  );
 }
 
 /** Returns whether the result of a claim is already recorded: its fence is the latest, and its lease was released. */

@@ -66,7 +66,7 @@ export function startingExecutions(
     with given as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(given)}::text::jsonb) as given (id uuid, workflow text, digest text,
         catalog_version int, owner_id uuid, extends_id uuid, lease interval, claim text, asking jsonb, input jsonb)
-      order by owner_id limit 50),
+      order by owner_id),
     asked as materialized (select given.id as given, asked.* from given cross join lateral ${asked} as asked),
     started as (
       insert into ${executions} (id, workflow, definition_digest, catalog_version, owner_id, input, extends_id, status, state, started_at)
