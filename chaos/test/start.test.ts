@@ -25,7 +25,7 @@ it('ends with the name and the last lines of a process of Belay that does not st
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A clock by which the first limit is over when a test says so, and no other, and the limits that were waited for. */
+/** Returns a clock by which only the first limit passes, when the test calls `pass`, and the limits of all waits. */
 function stoppedClock() {
   const limits: number[] = [];
   let pass = () => {};
@@ -39,7 +39,7 @@ function stoppedClock() {
   return { wait, limits, pass };
 }
 
-/** A PostgreSQL that takes connections and says nothing on them. */
+/** Starts a server in the place of PostgreSQL that accepts connections and never responds. */
 async function listenSilently() {
   const open = new Set<Socket>();
   let connected = () => {};
@@ -61,7 +61,7 @@ async function listenSilently() {
   };
 }
 
-it('ends with the name and the last lines of a process of Belay that is neither ready nor ends within a minute', async () => {
+it('fails with the name and the last lines of a process of Belay that neither becomes ready nor ends within a minute', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'belay-chaos-test-'));
   await using database = await listenSilently();
   const clock = stoppedClock();
@@ -81,12 +81,12 @@ it('ends with the name and the last lines of a process of Belay that is neither 
   });
   void database.first.then(clock.pass);
   await expect(started).rejects.toThrow(/^server7 was neither ready nor ended within 60 s; it said last:\nNET \d+: /);
-  // It was killed, and that is not a death of its own.
+  // The process was killed by the stage, which does not count as a death.
   expect({ limits: clock.limits, deaths }).toEqual({ limits: [limit, limit], deaths: [] });
   await rm(folder, { recursive: true, force: true });
 });
 
-it('waits for what a process does for no longer than it takes', async () => {
+it('stops waiting as soon as the process has succeeded or failed', async () => {
   const clock = stoppedClock();
   expect(await within(Promise.resolve(7), 'nothing', clock)).toBe(7);
   await expect(within(Promise.reject(new Error('ended')), 'nothing', clock)).rejects.toThrow('ended');

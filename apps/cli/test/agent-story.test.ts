@@ -27,7 +27,7 @@ afterAll(async () => {
 const patiently = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, { timeout: 90_000, interval: 250 });
 
 describe('an agent by the command line, beside a real server', () => {
-  it('says in one line why it cannot be enrolled or started, and ends with the code of that reason', async () => {
+  it('reports in one line why an agent cannot be enrolled or started, and exits with the code of that reason', async () => {
     const nowhere = `http://127.0.0.1:${await findFreePort('127.0.0.1')}`;
     const wellFormed = `belay-agent.${'x'.repeat(43)}`;
     const join = (url: string, home: string) =>

@@ -5,20 +5,20 @@ import { ask, type Cast, openCast } from './support/stories.js';
 const copies = 500;
 const people = 48;
 
-/** An id that rises with `n`, as those of real rows do. */
+/** Returns an expression for an id that increases with `n`, as ids of real rows do. */
 const idOf = (kind: string) =>
   `(lpad(to_hex(1700000000000 + n), 12, '0') || '70008' || substr(md5('${kind}' || n), 1, 15))::uuid`;
 
 const person = `md5('person' || n % ${people})::uuid`;
 
-/** What is not as in the row that is copied, by column. */
+/** The values of a copy that differ from the original row, by column. */
 const changes: Readonly<Record<string, string>> = {
   execution_id: idOf('execution'),
   user_id: person,
   owner_id: person,
   // The person acted for themselves.
   actor: `case when one.actor ? 'id' then jsonb_set(one.actor, '{id}', to_jsonb(${person})) else one.actor end`,
-  // The next copy has the numbers after those of this one.
+  // The numbers of each copy follow those of the copy before.
   seq: 'one.seq + n * 1000',
   at: `one.at - (${copies} - n) * interval '1 second'`,
   created_at: `one.created_at - (${copies} - n) * interval '1 second'`,
@@ -26,7 +26,7 @@ const changes: Readonly<Record<string, string>> = {
 
 type Sql = Pick<Cast['house']['database']['sql'], 'unsafe'>;
 
-/** Writes copies of all rows of an execution, in the order in which as many elevations one after the other had written them. */
+/** Writes copies of all rows of an execution, in the order in which consecutive elevations would have written them. */
 async function copy(sql: Sql, id: string): Promise<void> {
   const columns = await sql.unsafe(`
     select table_name as name, array_to_json(array_agg(column_name::text)) as columns from information_schema.columns
@@ -43,7 +43,7 @@ async function copy(sql: Sql, id: string): Promise<void> {
   }
 }
 
-/** The bytes of all tables and indexes, without the space that rows of before have left. */
+/** Returns the bytes of all tables and indexes, after the space of deleted rows has been freed. */
 async function bytes(sql: Sql): Promise<number> {
   await sql.unsafe('vacuum full');
   const [row] = await sql.unsafe(`

@@ -36,7 +36,7 @@ it('the log says who acted and whom it concerns, and has what a person did about
   expect(new Set(owners.map((entry) => JSON.stringify(entry))).size).toBe(owners.length);
 });
 
-it('an entry has the id of a person once when they acted for themselves, and is found by that person', async () => {
+it('an entry about what a person did for themselves has their id once, and is found by that person', async () => {
   const access = { auditors: { users: ['mallory@example.com'] } };
   await using cast = await openCast({ catalog: { ...catalogWith({}), access } });
   const { house, ada, grace, mallory } = cast;

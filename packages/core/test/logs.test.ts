@@ -171,7 +171,7 @@ describe('the logs of a person', () => {
     await expect(listLogs(ada, { since: 'yesterday' })).rejects.toMatchObject({ issues: [{ path: 'since' }] });
   });
 
-  it('are found by an index, without a sort of all of them, in a ledger of years', async () => {
+  it('are found by an index, without sorting all entries of the person, in a ledger of years', async () => {
     const { house, ada } = cast;
     await house.database.sql.unsafe(`
       insert into ledger (type, level, message, actor, user_id)
@@ -198,8 +198,8 @@ describe('the logs of a person', () => {
         }
         const after = await counters();
         expect(after.scans - before.scans).toBe(0);
-        // Seven pages of a hundred, each with the rest of a range, of which a third is hers (437): a sort of all entries would have
-        // fetched the person's twenty thousand each time.
+        // Seven pages of a hundred, each with the rest of a range, of which a third is hers (437). A sort of all her
+        // entries would have fetched twenty thousand each time.
         expect(after.fetched - before.fetched).toBeLessThan(7 * (100 + 437) + 100);
       });
     } finally {

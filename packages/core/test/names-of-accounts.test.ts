@@ -24,10 +24,10 @@ import {
   statusOf,
 } from './support/stories.js';
 
-/** Accounts that are known by several names, of which a colleague used another one than the person who is stopped. */
+/** Accounts with several names: the colleague used another name than that of the person who is stopped. */
 
 const grant = { grant: { call: 'access.grant' } };
-/** The request of `fleeting` has ended when the access is held. */
+/** The workflow `fleeting` has already ended when the access is held. */
 const workflows = { later: [{ pause: { wait: 'PT1H' } }, grant], fleeting: [grant] };
 const mallory = 'mallory@example.com';
 
@@ -42,7 +42,7 @@ beforeEach(async () => {
 afterEach(() => cast[Symbol.asyncDispose]());
 
 const holds = () => cast.house.provider.holds('U-7', access);
-/** The system knows mallory by an id, with what else is given. */
+/** Makes the system know mallory by an id and the given names. */
 function account(known: {
   email?: string;
   addresses?: string[];
@@ -57,7 +57,7 @@ async function stop(user: string): Promise<string[]> {
   await cast.house.work();
   return [...requests, ...access];
 }
-/** Signs a person in under the name of a test's person, with another address than theirs. */
+/** Signs in a person of the test with another address. */
 async function signIn(name: string, email: string, groups: string[] = ['engineers']): Promise<Person> {
   const person = await cast.house.person(name, groups);
   const { provider, subject } = person.actor;
@@ -67,7 +67,7 @@ async function signIn(name: string, email: string, groups: string[] = ['engineer
 
 describe.each([
   ['a further address', { email: 'shared@example.org', addresses: ['Mallory@Example.com'] }],
-  ['an address, where no single one is the account’s', { addresses: ['twin@example.com', mallory] }],
+  ['one of several addresses, none of which is the account’s own', { addresses: ['twin@example.com', mallory] }],
   ['a sign-in', { logins: [{ provider: 'login', subject: 'mallory' }] }],
 ])('access that a colleague requested for an account whose person is known by %s', (_, known) => {
   beforeEach(() => account(known));
@@ -90,7 +90,7 @@ describe.each([
     expect([holds(), await statusOf(ada, id)]).toEqual([false, 'terminated']);
   });
 
-  it('is not granted when they are stopped while it waits for approval, though the system was silent at the request', async () => {
+  it('is not granted when they are stopped while it waits for approval, even if the system was down at the request', async () => {
     const { house, ada } = cast;
     house.provider.down = true;
     const id = await request(ada, { identities: ['U-7'] });
@@ -101,7 +101,7 @@ describe.each([
     expect(await statusOf(ada, id)).toBe('terminated');
   });
 
-  it('is not approved by that person', async () => {
+  it('cannot be approved by that person', async () => {
     const { house, ada } = cast;
     const approver = await house.person('mallory', ['approvers']);
     const id = await ask(house, ada, { identities: ['U-7'] });
@@ -111,7 +111,7 @@ describe.each([
     });
   });
 
-  it('tells the requester why it ended', async () => {
+  it('ends with an entry in the history that tells the requester why', async () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'automatic', identities: ['U-7'] });
     await stop(mallory);
@@ -122,21 +122,21 @@ describe.each([
   });
 });
 
-describe('access for an account that may be that of two people', () => {
+describe('access for an account that may belong to two people', () => {
   let twin: Person;
   beforeEach(async () => {
     account({ email: 'twin@example.org', addresses: [mallory] });
     twin = await signIn('twin', 'twin@example.org');
   });
 
-  it('stays when one of them is stopped and the other had requested it for themselves', async () => {
+  it('stays when one of them is stopped and the other requested it for themselves', async () => {
     const { house } = cast;
     await ask(house, twin, { workflow: 'fleeting' });
     expect([await stop(mallory), holds()]).toEqual([[], true]);
     expect([await stop('twin@example.org'), holds()]).toMatchObject([[expect.anything()], false]);
   });
 
-  it('ends as far as a colleague requested it, also when the other requested the same afterwards', async () => {
+  it('ends where a colleague requested it, and stays where the other person then requested the same', async () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
     const own = await ask(house, twin, { workflow: 'fleeting' });
@@ -152,7 +152,7 @@ describe('access for an account that may be that of two people', () => {
   });
 });
 
-it('ends when it was granted in the statement that begins its request', async () => {
+it('ends access that was granted in the statement that starts its request', async () => {
   const { ada } = cast;
   account({ logins: [{ provider: 'login', subject: 'mallory' }] });
   const worker = withPlaces(ada, 2);
@@ -162,15 +162,15 @@ it('ends when it was granted in the statement that begins its request', async ()
   expect([await stop(mallory), holds()]).toEqual([[id], false]);
 });
 
-it('leaves the access for an account alone whose sign-in has the same subject at another provider', async () => {
+it('keeps access for an account whose sign-in has the same subject at another provider', async () => {
   const { house, ada } = cast;
   account({ logins: [{ provider: 'other', subject: 'mallory' }] });
   await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
   expect([await stop(mallory), holds()]).toEqual([[], true]);
 });
 
-describe('a person who has another address since', () => {
-  it('loses what a colleague had requested for the former one, granted or waiting', async () => {
+describe('a person whose address has changed', () => {
+  it('loses what a colleague requested for the former address, granted or waiting', async () => {
     const { house, ada } = cast;
     account({ email: mallory });
     const held = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
@@ -182,7 +182,7 @@ describe('a person who has another address since', () => {
     expect(holds()).toBe(false);
   });
 
-  it('keeps nothing from who has the former address afterwards', async () => {
+  it('takes nothing from the person who has the former address afterwards', async () => {
     const { house, ada } = cast;
     await signIn('mallory', 'married@example.com');
     await signIn('successor', mallory);

@@ -265,7 +265,7 @@ describe('with years of history, everything is found by an index', () => {
     ).toEqual({});
   });
 
-  it('logs, histories and watchers read a part of the entries of one request that has many', async () => {
+  it('logs, histories and watchers read only a part of the entries of a request that has many', async () => {
     const { house, ada } = cast;
     const many = 20_000;
     await house.database.sql`
@@ -290,7 +290,7 @@ describe('with years of history, everything is found by an index', () => {
     };
     for (const [name, read] of Object.entries(reads)) {
       const before = (await counters('idx_tup_fetch')).get('ledger') ?? 0;
-      // Past the fifth time a statement may be planned for any parameters.
+      // After the fifth time PostgreSQL may use a plan for any parameters.
       for (let time = 0; time < 10; time += 1) await read();
       const fetched = ((await counters('idx_tup_fetch')).get('ledger') ?? 0) - before;
       expect(fetched, name).toBeGreaterThanOrEqual(10 * part.limit);

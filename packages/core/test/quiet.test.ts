@@ -162,7 +162,7 @@ describe('elevations of many people at once', () => {
       ({ type, message }) => [type, String(message).replaceAll(/person\d+|ada/g, 'someone')],
     );
 
-  it('share their commits, and each leaves what it would leave alone', async () => {
+  it('share their commits, and each writes the same ledger entries as it would alone', async () => {
     await using server = openServer(cast);
     const { counted, rest } = server;
     const elevate = async (all: readonly Person[]) => {
@@ -177,14 +177,14 @@ describe('elevations of many people at once', () => {
     const [alone = ''] = await elevate([server.as(cast.ada)]);
     const before = counted.commits();
     const ids = await elevate(people.map(server.as));
-    // Each alone takes five.
+    // Each elevation alone takes five commits.
     expect(counted.commits() - before).toBeLessThanOrEqual(2 * people.length);
     const expected = await told(alone);
     expect(expected.map(([type]) => type)).toContain('entitlement.revoked');
     for (const id of ids) expect(await told(id)).toEqual(expected);
   });
 
-  it('are given back while one of them is locked, which is given back when it is not', async () => {
+  it('are given back while one of them is locked, and that one as soon as it is unlocked', async () => {
     await using server = openServer(cast);
     const all = people.map(server.as);
     const ids = await Promise.all(all.map((person) => request(person, wanted)));
@@ -214,7 +214,7 @@ describe('elevations of many people at once', () => {
     expect(cast.house.provider.held()).toEqual([]);
   });
 
-  it('are stored although the login of one of them has just ended, and another has too many open', async () => {
+  it('are stored although the login of one person has just ended and another has too many open requests', async () => {
     await using server = openServer(cast);
     const [first, second, ...others] = people.map(server.as) as [Person, Person, ...Person[]];
     await cast.house.database.sql`update logins set expires_at = '2020-01-01' where user_id = ${first.actor.id}`;

@@ -176,7 +176,7 @@ describe('the review of an emergency', () => {
   it.each([
     ['another address of the account', { email: 'shared@example.org', addresses: ['grace@example.com'] }],
     ['a sign-in', { email: '', logins: [{ provider: 'login', subject: 'grace' }] }],
-  ])('is not offered to that person, known by %s, nor closed by them', async (_, account) => {
+  ])('cannot be closed by that person, whose account is known by %s', async (_, account) => {
     const { house, ada } = await open(
       emergencyCatalog({ role: { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } } }),
     );

@@ -54,16 +54,16 @@ describe('access that a colleague requested for an entry of a directory, by its 
   );
 
   it.each([
-    ['whose login it is at the first domain', 'rita@example.net'],
-    ['whose login it is at the second domain', 'rita@example.edu'],
-    ['who has an address of the entry', 'r.ray@example.org'],
-  ])('ends with identity: username and several domains when the person is stopped %s', async (_, email) => {
+    ['with that login at the first domain', 'rita@example.net'],
+    ['with that login at the second domain', 'rita@example.edu'],
+    ['with an address of the entry', 'r.ray@example.org'],
+  ])('ends when the person %s is stopped, with identity: username and several domains', async (_, email) => {
     await granted({ identity: 'username', email_domains: ['example.net', 'example.edu'] });
     await stop(email);
     expect(await holds()).toBe(false);
   });
 
-  it('ends when a person is stopped whom the table gives the entry, of several', async () => {
+  it('ends when one of several people to whom the table gives the entry is stopped', async () => {
     const table = { 'one@example.net': 'rita', 'two@example.net': 'rita' };
     await granted({ identity: { table } });
     await stop('two@example.net');

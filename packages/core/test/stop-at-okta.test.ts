@@ -47,7 +47,7 @@ describe('access that a colleague requested for a user of Okta, by login, with i
     await cast.house.work();
   }
 
-  it('ends when the person whose sign-in it is is stopped', async () => {
+  it('ends when the person with that sign-in is stopped', async () => {
     const { user, holds } = await granted();
     await stop('login', user.id);
     expect(await holds()).toBe(false);
@@ -56,7 +56,7 @@ describe('access that a colleague requested for a user of Okta, by login, with i
   it.each([
     ['at another provider', 'other', (id: string) => id],
     ['with another subject', 'login', (id: string) => `${id}0`],
-  ])('stays when a person is stopped who signs in %s', async (_, provider, subjectOf) => {
+  ])('stays when the stopped person signs in %s', async (_, provider, subjectOf) => {
     const { user, holds } = await granted();
     await stop(provider, subjectOf(user.id));
     expect(await holds()).toBe(true);

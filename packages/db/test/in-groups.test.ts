@@ -7,7 +7,7 @@ import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-pr
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('items in groups', () => {
-  /** Groups that are given to `work`, each with the function that ends it. */
+  /** Returns the groups that `work` received, each with the functions that end it or let it fail. */
   function held(keysOf?: (item: string) => string[]) {
     const groups: { items: readonly string[]; end(): void; fail(error: unknown): void }[] = [];
     const send = inGroups(
@@ -21,7 +21,7 @@ describe('items in groups', () => {
     return { groups, send: (item: string) => send(sharing, item), sendElsewhere: (item: string) => send({}, item) };
   }
 
-  it('share one when they arrive in one turn of the event loop, and each gets its own result', async () => {
+  it('share a group when they arrive in one turn of the event loop, and each gets its own result', async () => {
     const { groups, send, sendElsewhere } = held();
     const all = Promise.all(['a', 'b', 'c'].map(send));
     const elsewhere = sendElsewhere('d');
@@ -32,7 +32,7 @@ describe('items in groups', () => {
     expect(await elsewhere).toBe('D');
   });
 
-  it('wait while two groups are on their way, and then go together', async () => {
+  it('wait while two groups are in progress, and then form one group', async () => {
     const { groups, send } = held();
     const sent: Promise<string>[] = [];
     for (const item of ['a', 'b', 'c', 'd']) {
@@ -50,7 +50,7 @@ describe('items in groups', () => {
     expect(await Promise.all(sent)).toEqual(['A', 'B', 'C', 'D']);
   });
 
-  it('are twenty-five at most', async () => {
+  it('are at most twenty-five in one group', async () => {
     const { groups, send } = held();
     const sent = Array.from({ length: 60 }, (_, index) => send(String(index)));
     while (groups.length < 3) {
@@ -86,7 +86,7 @@ describe('items in groups', () => {
     expect(await Promise.all(sent)).toEqual(['A1', 'B1', 'A2', 'C1']);
   });
 
-  it('all get an error that is not an answer of the database', async () => {
+  it('all get an error that does not come from the database', async () => {
     const { groups, send } = held();
     const sent = Promise.allSettled(['a', 'b'].map(send));
     await nextTurn();
@@ -129,18 +129,18 @@ describe('statements of several callers', () => {
   const times = async () =>
     (await database.sql<{ times: number }[]>`select times from counted order by id`).map((row) => row.times);
 
-  it('share a commit, and each caller gets the rows of its own', async () => {
+  it('share a commit, and each caller gets its own rows', async () => {
     expect(await Promise.all(ten())).toEqual(Array.from({ length: 10 }, (_, index) => [{ id: index + 1 }]));
     expect(commits()).toBe(1);
     expect(await times()).toEqual(Array(10).fill(1));
   });
 
-  it('commit themselves when they are alone', async () => {
+  it('commit by themselves when there is only one caller', async () => {
     expect(await count(1)).toEqual([{ id: 1 }]);
     expect(statements.map((one) => one.split(' ')[0])).toEqual(['update']);
   });
 
-  it('are repeated alone when one of them fails, so that only that one is not written', async () => {
+  it('are repeated one by one when one of them fails, so that all others are written', async () => {
     await database.sql`update counted set times = 2 where id = 4`;
     const settled = await Promise.allSettled(ten());
     expect(settled.flatMap(({ status }, index) => (status === 'rejected' ? [index + 1] : []))).toEqual([4]);
@@ -163,7 +163,7 @@ describe('statements of several callers', () => {
     });
   }
 
-  it('do not wait for rows that are locked: all others are written while they are', async () => {
+  it('are written while the rows of some callers are locked, all except those', async () => {
     const release = await lockRows(2, 5, 7);
     const locked = [2, 5, 7].map(count);
     await nextTurn();
@@ -190,7 +190,7 @@ describe('statements of several callers', () => {
     expect(commits()).toBe(20);
   });
 
-  it('give up a row that is locked soon when they are hurried, and wait for it otherwise', async () => {
+  it('fail soon at a locked row when they are hurried, and wait for it otherwise', async () => {
     const release = await lockRows(7);
     await expect(executeFor(client.db, text(7), true)).rejects.toMatchObject({ code: '55P03' });
     const alone = executeFor(client.db, text(7), false);
@@ -213,7 +213,7 @@ describe('statements of several callers', () => {
   it('all fail when the response to their commit is lost, although they are committed', async () => {
     await Promise.all(ten());
     let answers = 0;
-    // The first is the answer to BEGIN and the limit of the wait.
+    // The first response is that to BEGIN and to the limit of the wait.
     proxy.loseAnswers(() => {
       answers += 1;
       return answers === 2;

@@ -105,7 +105,7 @@ describe('a server without the demo', () => {
     await expect(prepareDemoTarget({ ...options(), url: other.url('postgres') })).rejects.toThrow(
       'already has a role "rita"',
     );
-    // What the rejected start made, and the role, are not for the next test.
+    // The next test must not find the role and what the rejected start made.
     await ask(other.url('postgres'), 'drop role rita; drop table public.turn_demo_target');
   });
 

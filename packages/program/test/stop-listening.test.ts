@@ -24,7 +24,7 @@ for (let index = 0; index < count; index++) {
   socket.on('close', () => tell(answer.split(' ')[1] ?? 'closed'));
 }`;
 
-/** A limit that does not pass; rejects when it is waited for no more. */
+/** Waits for a limit that never passes; rejects when the wait is aborted. */
 async function untilOver(signal: AbortSignal | undefined): Promise<void> {
   await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
 }
@@ -68,12 +68,12 @@ describe('stopListening', { timeout: 20_000 }, () => {
     });
   }
 
-  it('answers a request that arrives on a kept connection after its port has closed, and ends that connection', async () => {
+  it('answers a request on a kept connection after the port has closed, and ends that connection', async () => {
     const server = await listen((_request, response) => response.end(), 0, '127.0.0.1');
     const { port } = server.address() as AddressInfo;
     const agent = new Agent({ keepAlive: true });
     expect((await send(port, agent)).headers.connection).toBe('keep-alive');
-    // No limit passes: what ends here has ended by itself.
+    // No limit passes, so the connection ends by itself.
     const stopped = stopListening(server, async (_milliseconds, signal) => untilOver(signal));
     await expect.poll(() => server.listening).toBe(false);
     const response = await send(port, agent);
@@ -81,7 +81,7 @@ describe('stopListening', { timeout: 20_000 }, () => {
     await stopped;
   });
 
-  it('sends a response to its end to a client that reads slowly', async () => {
+  it('sends a response completely to a client that reads slowly', async () => {
     const size = 20_000_000;
     const server = await listen((_request, response) => response.end(Buffer.alloc(size)), 0, '127.0.0.1');
     const { port } = server.address() as AddressInfo;
@@ -91,7 +91,7 @@ describe('stopListening', { timeout: 20_000 }, () => {
     socket.write('POST / HTTP/1.1\r\nHost: belay\r\nContent-Length: 0\r\n\r\n');
     await new Promise((resolve) => socket.once('data', (data) => resolve((read += data.length))));
     socket.pause();
-    // The shorter limit passes at once: that of connections without a request.
+    // The limit of connections without a request, which is the shorter one, passes at once.
     const stopped = stopListening(server, async (milliseconds, signal) => {
       if (milliseconds > 1_000) await untilOver(signal);
     });

@@ -145,7 +145,7 @@ describe('a person who leaves', () => {
     expect(await holds('mallory')).toBe(false);
   });
 
-  it('takes nothing from who was given the former address afterwards', async () => {
+  it('takes nothing from the person who has the former address afterwards', async () => {
     const { add, call, house } = directory;
     const id = await add({ userName: 'mallory@example.com', active: true });
     await call('PATCH', `/Users/${id}`, patchOf({ op: 'Replace', path: 'userName', value: 'married@example.com' }));
@@ -187,7 +187,7 @@ describe('a person who leaves', () => {
     const signedIn = await isSignedIn(ada);
     const neighbour = await isSignedIn(grace);
     await request(grace);
-    // What she has herself, and what a colleague requested for her.
+    // Access that she requested herself, and access that a colleague requested for her.
     await request(ada);
     await request(grace, { identities: ['ada@example.com'] });
     await call('PATCH', `/Users/${admin}`, off);

@@ -66,7 +66,7 @@ describe('a server that never answers', () => {
 
   it('does not keep a caller who repeats: the time is for all tries together, and the last failure is told', async () => {
     await using server = await scripted(busy);
-    // The time of the call is over in the pause after the first try.
+    // The time limit of the call passes in the pause after the first try.
     const clock = stopClock((milliseconds) => milliseconds > 300 && clock.pass(300));
     const transport = transportBy(clock, server.url);
     expect(await failure(transport.query('system.ready', undefined))).toMatchObject({

@@ -64,7 +64,7 @@ export interface HouseOptions {
   log?: Context['log'];
   /** What references in the catalog stand for; nothing by default. */
   resolve?: ResolveReference;
-  /** True for a database that no test has used before (`createTestDatabase`). */
+  /** Whether the database must be one that no test has used before (`createTestDatabase`). */
   fresh?: boolean;
 }
 

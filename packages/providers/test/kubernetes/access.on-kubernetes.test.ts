@@ -205,7 +205,7 @@ describe('roles that are not granted', () => {
     ['in kube-system', 'namespace/kube-system', {}],
     ['in kube-system, by name', 'namespace/kube-system', { resourceNames: ['other', 'aws-auth'] }],
     ['in the whole cluster, by name', 'cluster', { resourceNames: ['extension-apiserver-authentication'] }],
-  ])('because they change the ConfigMaps that say who is whom: %s', async (_, scope, names) => {
+  ])('because they change ConfigMaps that say whom the cluster trusts: %s', async (_, scope, names) => {
     for (const verb of ['create', 'update', 'patch']) {
       const made = await one([{ apiGroups: [''], resources: ['configmaps'], verbs: [verb], ...names }]);
       const it = { ...made, access: { ...made.access, scope } };
@@ -231,7 +231,7 @@ describe('roles that are not granted', () => {
     await authorizer.ensureAbsent(it, calm());
   });
 
-  it('because an API that they register outlasts them, and receives what others send to it', async () => {
+  it('because an API that their holder registers remains after them, and receives what others send to it', async () => {
     const it = await one([{ apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['create'] }]);
     const whole = { ...it, access: { ...it.access, scope: 'cluster' } };
     const allowing = authorizerOf(await cluster.client({ allow_privileged_roles: true }));
@@ -243,7 +243,7 @@ describe('roles that are not granted', () => {
     const register = () => cluster.target.call('rita', 'POST', at, { metadata: { name: 'v1.rita.test' }, spec });
     await expect.poll(async () => (await register()).status).toBe(201);
     await allowing.ensureAbsent(whole, calm());
-    // Another person's request goes to the service, which this cluster does not reach.
+    // Another person's request goes to the registered service, which this cluster cannot reach.
     await expect.poll(async () => (await cluster.target.call('omar', 'GET', '/apis/rita.test/v1')).status).toBe(503);
     await cluster.admin('DELETE', `${at}/v1.rita.test`);
   });

@@ -66,7 +66,7 @@ describe('the configuration of kubernetes', () => {
     expect(await find({ users: { 'rita@example.com': 'admin-rita' } }, 'rita@example.com')).toBe('admin-rita');
   });
 
-  it('gives every address whose user one is, by its name; of a template, an address names one person', async () => {
+  it('returns every address of a user that is named, and one person for an address of the template', async () => {
     const byName = { username_template: '{username}', email_domains: ['example.com', 'example.org'] };
     const known = {
       ...byName,

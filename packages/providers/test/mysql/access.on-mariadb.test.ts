@@ -416,7 +416,7 @@ describe('access to MariaDB', () => {
       email_domains: ['example.test', 'other.test'],
       users: { 'boss@example.test': 'rita', 'rita@other.test': 'chief' },
     });
-    // By the table, and by the template where the table has no one else.
+    // By the table, and by the template for addresses that are not in the table.
     expect(await several.identities?.get('rita@%', calm())).toMatchObject({
       email: 'boss@example.test',
       addresses: ['rita@example.test'],

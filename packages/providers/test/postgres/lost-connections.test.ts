@@ -82,12 +82,12 @@ describe('the postgres connector', () => {
     await authorizer.standDown?.();
   });
 
-  it('gives the connection that stands by a second to respond once another one was lost', async () => {
+  it('gives the connection that stands by one second to respond after another one was lost', async () => {
     await authorizer.standBy?.(calm());
     proxy.swallow(true);
     await expect(authorizer.holds(entitlement, calm())).rejects.toThrow(Retryable);
     proxy.swallow(false);
-    // Both times begin together; it would be three seconds without the other silence.
+    // Both times begin together. Without the other lost connection, the limit would be three seconds.
     const later = new Promise((resolve) => setTimeout(() => resolve('later'), 2_900));
     expect(await Promise.race([authorizer.standBy?.(calm()).then(() => 'in time'), later])).toBe('in time');
     await authorizer.standDown?.();

@@ -2,11 +2,11 @@ import { createTransport, type Transport } from '../../src/transport/create-tran
 
 export interface StoppedClock {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Lets so many milliseconds pass. */
+  /** Lets this many milliseconds pass. */
   pass(milliseconds: number): void;
 }
 
-/** Returns a clock that stands still until a test lets time pass. `onDelay` hears of each wait that begins. */
+/** Returns a clock that stands still until a test lets time pass. `onDelay` is called for each wait that begins. */
 export function stopClock(onDelay: (milliseconds: number) => void = () => {}): StoppedClock {
   const waiting: { left: number; resolve(): void }[] = [];
   return {
@@ -25,7 +25,7 @@ export function stopClock(onDelay: (milliseconds: number) => void = () => {}): S
   };
 }
 
-/** Returns a transport whose calls, and connections of watches, may take 0.3 seconds by that clock. */
+/** Returns a transport whose time limit for calls and for connections of watches is 0.3 seconds by that clock. */
 export function transportBy(clock: StoppedClock, url: string): Transport {
   return createTransport({
     url: `${url}/trpc`,

@@ -69,7 +69,7 @@ describe('a server that runs', () => {
     expect(gate).toEqual({ closed: true, noticed: true });
   });
 
-  it('keeps a connection without a request longer than a proxy does, when it is behind one', async () => {
+  it('keeps a connection without a request for 650 seconds behind a proxy, and for 5 seconds otherwise', async () => {
     await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
     const kept = async (variables: Record<string, string>) => {
       await using server = startProcess(folder.path, { ...external(), BELAY_WORKER: 'off', ...variables });

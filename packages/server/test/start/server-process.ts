@@ -50,8 +50,8 @@ export interface ServerHere extends AsyncDisposable {
 }
 
 /**
- * Starts in this process what the programs run: a process of its own takes a second of a processor to load it all. Its
- * environment, its folder and what it writes are its own.
+ * Starts a server in this process, by the code that the programs run: a process of its own takes a second of processor
+ * time to load. The server has its own environment, folder and output.
  */
 export function startHere(directory: string, env: Record<string, string> = {}): ServerHere {
   const output = watchOutput();
@@ -71,12 +71,12 @@ export function startHere(directory: string, env: Record<string, string> = {}): 
       const isStart = state === 'starting';
       state = 'left';
       leave(code);
-      // A start that fails goes no further than its exit. What has stopped a server has nothing left to do.
+      // A failed start must not go on after its exit. After a stop there is nothing left to do.
       if (isStart) throw new Error(`exited with ${code}`);
       return undefined as never;
     },
   };
-  // What exits rejects here as well, which is too late to change the outcome.
+  // A start that exits rejects here as well, too late to change the exit code.
   const running = runServer(host, async () => (await import('@belay/demo')).openDemo)
     .then(
       () => {
@@ -103,7 +103,10 @@ export function startHere(directory: string, env: Record<string, string> = {}): 
   };
 }
 
-/** Returns what a start writes and how it exits, which is run in this process. Rejects when the start succeeds, after it was stopped. */
+/**
+ * Returns what a start in this process writes, and its exit code. Rejects when the start succeeds, after the server was
+ * stopped.
+ */
 export async function refuseHere(directory: string, env: Record<string, string> = {}): Promise<Refused> {
   await using server = startHere(directory, env);
   const code = await Promise.race([server.exited, server.says('is ready at').catch(() => server.exited)]);
@@ -111,7 +114,7 @@ export async function refuseHere(directory: string, env: Record<string, string> 
   return { code, stdout: server.stdout(), stderr: server.stderr() };
 }
 
-/** Keeps what a server writes, and tells who waits for a text. */
+/** Keeps the output of a server, and resolves `says` when a text appears in it. */
 function watchOutput() {
   let stdout = '';
   let stderr = '';
