@@ -12,7 +12,7 @@ export async function injectFault(fault: Fault, actors: Actors, history: History
   await bear(fault.prepare?.(actors, stretch) ?? Promise.resolve(), history);
   const window = open(fault.name, fault, history);
   const left = await bear(fault.run(actors, stretch), history);
-  // Awaited below: until then its failure is no end of the program.
+  // It is awaited below. If it fails before that, the program must not end.
   left?.after.catch(() => {});
   window.healed = fault.momentary ? window.from : Date.now();
   await untilRecovered(window, actors, history);

@@ -31,7 +31,7 @@ interface Options {
   port?: number;
   /** Called when a process ends that no fault ended. The process is started again, as an operator's supervisor does. */
   onDeath(how: string): void;
-  /** Called when a process that the supervisor started again neither runs nor ends. */
+  /** Called when a process that the supervisor started again neither becomes ready nor ends. */
   onHang(error: Error): void;
   /** The clock of the limits; a real one by default. */
   wait?: Wait;
@@ -42,8 +42,8 @@ const kept = 4_000;
 
 /**
  * Returns a server or a worker as an operator runs it, with its log in the folder, and a supervisor that starts it
- * again. Throws with the name of the process and the last lines of its output when it does not start, or neither runs nor ends
- * within a minute.
+ * again. Throws with the name of the process and the last lines of its output when it does not start, or when it
+ * neither becomes ready nor ends within a minute.
  */
 export async function startBelay(options: Options): Promise<BelayProcess> {
   const { name, folder, port, wait } = options;

@@ -34,7 +34,7 @@ export interface Stage {
   stepDatabase(offset: number): Promise<void>;
   /** Steps the wall clock of every process of Belay. */
   stepProcesses(offset: number): Promise<void>;
-  /** Rejects when a process that its supervisor started again neither runs nor ends. */
+  /** Rejects when a process that its supervisor started again neither becomes ready nor ends. */
   hung: Promise<never>;
   /** Where the logs of the processes are. */
   folder: string;

@@ -19,11 +19,11 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** Does something on one connection of its own to a database, for a minute at most. */
+/** Runs `work` on a connection of its own to a database, for a minute at most. */
 export async function onConnection<T>(url: string, work: (sql: Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   try {
-    return await within(work(sql), `PostgreSQL at ${new URL(url).host} did not answer`);
+    return await within(work(sql), `PostgreSQL at ${new URL(url).host} did not respond`);
   } finally {
     await sql.end({ timeout: 1 });
   }

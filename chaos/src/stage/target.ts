@@ -82,7 +82,7 @@ function watchHoldings(server: PostgresServer, people: readonly string[], histor
   return {
     async stop() {
       stopped = true;
-      await within(running, 'The PostgreSQL of the target did not answer');
+      await within(running, 'The PostgreSQL of the target did not respond');
       await sql.end({ timeout: 1 });
     },
   };

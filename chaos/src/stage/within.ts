@@ -1,9 +1,9 @@
 import { setTimeout as timersWait } from 'node:timers/promises';
 
-/** How long a process may take to be ready or to end, and a database to answer, in milliseconds. */
+/** How long a process may take to become ready or to end, and a database to respond, in milliseconds. */
 export const limit = 60_000;
 
-/** A process did neither what it was waited for nor end. */
+/** Thrown when a process neither did what was expected of it nor ended in time. */
 export class Hung extends Error {}
 
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
@@ -11,8 +11,8 @@ export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<unknow
 const realWait: Wait = (milliseconds, signal) => timersWait(milliseconds, undefined, { signal });
 
 /**
- * Waits for what a process does, for a minute at most. Throws `Hung` after that with `what`, which names the process, and the
- * last lines that `said` returns.
+ * Waits for `work`, which a process does, for a minute at most. Then throws `Hung` with `what`, which names the
+ * process, and the last lines of the output that `said` returns.
  */
 export async function within<T>(
   work: Promise<T>,
@@ -38,7 +38,7 @@ export async function within<T>(
 const longestQuote = 4_000;
 const linesQuoted = 10;
 
-/** Returns the end of what a process said. */
+/** Returns the last lines of what a process wrote. */
 export function lastLines(text: string): string {
   return text.slice(-longestQuote).trimEnd().split('\n').slice(-linesQuoted).join('\n');
 }

@@ -4,8 +4,8 @@ import { inGroups } from './in-groups.js';
 import { execute, type SqlText, sqlText, statementOf } from './sql-text.js';
 
 /**
- * Executes a statement that would commit itself, for the work of a group; returns its rows. A hurried one waits a fifth
- * of a second for a lock, and then fails.
+ * Executes a statement that commits itself, for the work of a group (`inGroups`), and returns its rows. With `hurried`
+ * it fails when it has waited a fifth of a second for a lock.
  */
 export async function executeFor<Row extends object>(db: Database, text: SqlText, hurried: boolean): Promise<Row[]> {
   if (!hurried) return execute<Row>(db, text);
@@ -13,7 +13,7 @@ export async function executeFor<Row extends object>(db: Database, text: SqlText
   return rows;
 }
 
-/** Executes statements in one transaction, in this order, that waits for no lock longer than a fifth of a second. */
+/** Executes statements in one transaction, in this order. It fails when it has waited a fifth of a second for a lock. */
 function inShort<Row extends object>(db: Database, texts: readonly SqlText[]): Promise<Row[][]> {
   return db.transaction(async (tx) => {
     await execute(tx, sqlText`set local lock_timeout = 200`);
@@ -31,9 +31,9 @@ interface Beside {
 }
 
 /**
- * Executes a statement that would commit itself, in one transaction with others of this process, and returns its rows
- * when they are committed. `keys`: the execution that it locks first, and what else only one statement of a transaction
- * may write. It must write nothing, rather than fail, where a row is not as it expects.
+ * Executes a statement in one transaction with others of this process, and returns its rows when they are committed.
+ * `keys` are the execution that it locks first, and what else only one statement of a transaction may write. Where a row
+ * is not as the statement expects, it must write nothing instead of failing.
  */
 export function executeBeside<Row extends object>(
   db: Database,

@@ -1,8 +1,8 @@
 import postgres from 'postgres';
 
-/** How many groups are on their way before further items wait for one of them. */
+/** How many groups are in progress before further items wait for the end of one. */
 const atOnce = 2;
-/** After how many milliseconds a group that is on its way is not waited for any more. */
+/** After how many milliseconds no item waits for a group that is still in progress. */
 const stall = 500;
 /** How many items a group has at most. */
 const most = 25;
@@ -21,19 +21,19 @@ interface Waiting<T, R> {
 
 type Group<T> = readonly [T, ...T[]];
 
-/** Does the work of a group. `hurried`: it waits for a lock shortly, because others wait for it. */
+/** Does the work of a group. With `hurried` it waits only briefly for a lock, because other callers wait for it. */
 type Work<T, R> = (group: Group<T>, hurried: boolean) => Promise<readonly R[]>;
 
 /**
- * Returns a function that passes items to `work` in groups, so that many share one statement and one commit: those that
- * arrive in one turn of the event loop, and those that arrive while two groups are on their way. While a group takes
- * longer than half a second, because of a lock or of a lost connection, nothing waits for groups. The first argument says
- * who shares, such as a pool of connections. `work` returns a result for each item, in their order. Items with a key in
- * common are never in one group.
+ * Returns a function that passes items to `work` in groups, so that many items share one statement and one commit: the
+ * items that arrive in one turn of the event loop, and those that arrive while two groups are in progress. While a group
+ * takes longer than half a second, because of a lock or a lost connection, no item waits for a group. Only items with the
+ * same first argument, such as a pool of connections, share a group. `work` returns a result for each item, in the order
+ * of the items. Items with a key in common are never in one group.
  *
- * When the database rejects the statement of a group, it wrote nothing, and each item is tried alone: shortly at first,
- * so that one that is locked does not hold up the others. A lost connection is the error of all of them, because it is
- * unknown what was committed.
+ * When the database rejects the statement of a group, it has written nothing, and each item is tried alone. The first
+ * of these tries is hurried too, so that an item that is locked does not hold up the others. A lost connection is the
+ * error of all items, because it is unknown what was committed.
  */
 export function inGroups<T, R>(
   work: Work<T, R>,
@@ -56,7 +56,7 @@ function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]
   function schedule(): void {
     if (scheduled || waiting.length === 0 || (running >= atOnce && stalled === 0)) return;
     scheduled = true;
-    // After the responses that have arrived in this turn of the event loop: what they lead to belongs together.
+    // After the responses that have arrived in this turn of the event loop, so that what they cause shares a group.
     setImmediate(() => {
       scheduled = false;
       const [first, ...others] = take();

@@ -117,11 +117,11 @@ export interface EngineContext extends EngineStore {
   fetch(request: Request): Promise<Response>;
 }
 
-/** How entries are appended in the statement of what they tell. */
+/** How entries are appended in the statement that makes the change which they record. */
 export interface Appending {
-  /** One of its own expressions, which has a row when they are to be appended. */
+  /** An expression of the statement that has a row when the entries are to be appended. */
   when?: SqlText;
-  /** The condition under which a row of that expression, where it has several, is the one of an `entry`. */
+  /** The condition by which a row of that expression belongs to an `entry`, where it has several rows. */
   on?: SqlText;
   /** The entitlement of an `entry`, when it is not the entry's own. */
   entitlement?: SqlText | undefined;

@@ -22,16 +22,17 @@ export const arriving: ServerOptions = {
 };
 
 /**
- * How long connections without a request are kept behind a proxy: longer than proxies keep them by default, because one that
- * sends a request at the moment in which it ends here gets no response. Cloud balancers keep them for ten minutes at most.
+ * How long connections without a request are kept behind a proxy: longer than proxies keep them by default, because a
+ * proxy that sends a request just when the connection ends here gets no response. Cloud balancers keep them for ten
+ * minutes at most.
  */
 export const behindProxy: ServerOptions = { keepAliveTimeout: 650_000 };
 
-/** What is known of a server that listens: the responses that are not sent to their end, and whether it stops. */
+/** The state of a server that listens: the responses that are not completely sent, and whether it is stopping. */
 interface Serving {
   responses: Set<ServerResponse>;
   stopping: boolean;
-  /** Called when no response is in progress any more. */
+  /** Called when the last response in progress has ended. */
   rested(): void;
 }
 const serving = new WeakMap<Server, Serving>();
@@ -77,13 +78,14 @@ function explainListen(code: string | undefined, port: number, host: string): st
 
 /** How many turns of the event loop a server that stops goes on taking connections, when they never end: twice its queue. */
 const mostTurns = 1_024;
-/** How short a turn is in which nothing else has run, in milliseconds: many times what an empty one takes. */
+/** How long a turn in which nothing else has run takes at most, in milliseconds: many times what an empty one takes. */
 const shortTurn = 0.05;
 
 /**
- * Returns once no connection waits that the system has opened for this server: closing the port resets those, with requests
- * that a proxy has sent and does not repeat. The event loop takes what waits before it goes on here, so a short turn that took
- * none found the queue empty a moment ago. In a longer one a client may have got a response and connected again.
+ * Returns once no connection waits that the system has opened for this server: closing the port resets those, with
+ * requests that a proxy has sent and does not repeat. The event loop takes the waiting connections before it goes on
+ * here, so a short turn that took none found the queue empty a moment ago. In a longer turn a client may have received
+ * a response and connected again.
  */
 async function takeWaiting(server: Server): Promise<void> {
   let taken = 0;
@@ -98,8 +100,8 @@ async function takeWaiting(server: Server): Promise<void> {
 }
 
 /**
- * Takes no new connection once none waits, and lets requests that are in progress finish for a while. Connections without one are
- * kept for a moment, for a request that is on its way, and end with its response.
+ * Takes no new connection once none waits, and gives requests that are in progress some time to finish. Connections
+ * without a request are kept for a moment, because one may be on its way, and end with its response.
  */
 export async function stopListening(
   server: Server,
@@ -107,14 +109,14 @@ export async function stopListening(
 ): Promise<void> {
   const state = serving.get(server) ?? { responses: new Set(), stopping: false, rested() {} };
   await takeWaiting(server);
-  // That of node:http ends connections first; others would arrive at the port meanwhile.
+  // `close` of node:http ends connections first, and new ones would arrive at the port meanwhile.
   const closed = new Promise<void>((resolve) => void PortServer.prototype.close.call(server, () => resolve()));
   state.stopping = true;
   for (const response of state.responses) if (!response.headersSent) response.setHeader('Connection', 'close');
   const over = new AbortController();
   const after = (milliseconds: number, work: () => void) => delay(milliseconds, over.signal).then(work, () => {});
   const closeIdle = () => {
-    // Those that Node.js takes for idle include the ones whose response is not sent to its end.
+    // Node.js also treats connections as idle whose response is not completely sent.
     if (state.responses.size === 0) server.closeIdleConnections();
   };
   const timers = [
@@ -127,6 +129,6 @@ export async function stopListening(
   await closed;
   over.abort();
   await Promise.all(timers);
-  // Ends what node:http keeps beside the port.
+  // Stops what node:http runs beside the port.
   server.close(() => {});
 }

@@ -33,23 +33,24 @@ export function addressTable<T extends z.ZodType>(account: T) {
   });
 }
 
-/** Returns the addresses that the table of an `identity` setting has for an account; none for a setting without a table. */
+/** Returns the addresses that the table of an `identity` setting has for an account; empty without a table. */
 export function addressesInTable<T>(setting: unknown, isAccount: (listed: T) => boolean): string[] {
   const isTable = typeof setting === 'object' && setting !== null && 'table' in setting;
   const { table } = isTable ? (setting as { table: Readonly<Record<string, T>> }) : { table: {} };
   return Object.entries(table).flatMap(([address, account]) => (isAccount(account) ? [address] : []));
 }
 
-/** Returns the sign-ins of which an `identity` setting says that an account with this subject is theirs. */
+/** Returns the sign-ins to which an account with this subject belongs by an `identity` setting. */
 function loginsIn(setting: unknown, subject: string): ProviderIdentity['logins'] {
   const isLogin = typeof setting === 'object' && setting !== null && 'login' in setting;
   return isLogin ? (setting as { login: string[] }).login.map((provider) => ({ provider, subject })) : undefined;
 }
 
 /**
- * Returns an account with every address and sign-in whose account it is. `configured` are the addresses that the configuration has for
- * it: the only one takes the place of the provider's own, and of several none does (no guess). `told` are all that the provider has.
- * `subject` is the account's identifier in sign-ins, for a setting with `login`.
+ * Returns an account with every address and sign-in whose account it is. `configured` are the addresses that the
+ * configuration has for it. A single one becomes its `email` in place of the provider's; of several none does, because
+ * that would be a guess. `told` are all further addresses. `subject` is the account's identifier in sign-ins, for a
+ * setting with `login`.
  */
 export function describeAccount(
   account: ProviderIdentity,

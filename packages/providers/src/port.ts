@@ -121,8 +121,8 @@ export interface ProviderIdentity {
   name: string;
   email: string;
   /**
-   * Every other address whose account this is: those that the provider has of it, and those that the `identity` setting gives it.
-   * It may be more than one person's; access for it is found by each of them.
+   * Every other address whose account this is: those that the provider has for it, and those that the `identity`
+   * setting gives it. The account may belong to several people. Access for it is found by each address.
    */
   addresses?: readonly string[];
   /** The sign-ins whose account this is by the `identity` setting. */

@@ -48,8 +48,8 @@ export interface RestContext {
   reply: Reply;
   /**
    * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their
-   * login. `milliseconds`: how long it may take. Returns a signal that aborts when it is not to wait any longer, also because the client has disconnected. Throws
-   * `too_many_requests`. Absent where answers are counted otherwise.
+   * login. `milliseconds`: how long it may take. Returns a signal that aborts when the answer must not wait any longer,
+   * also because the client has disconnected. Throws `too_many_requests`. Absent where answers are counted otherwise.
    */
   stayOpen?(milliseconds: number): AbortSignal;
 }

@@ -6,15 +6,15 @@ import { stateOf } from './state.js';
 export interface OpenStreams<Context extends RestContext> {
   /**
    * Counts an event stream, or an answer that waits for something, to the person who opens it, and ends it when their
-   * login has. Throws `too_many_requests` when they have as many as they may. What is returned aborts when an answer is not to
-   * wait any longer, also because the client has disconnected.
+   * login has. Throws `too_many_requests` when they have as many as they may. Returns a signal that aborts when an
+   * answer must not wait any longer, also because the client has disconnected.
    */
   open(context: Context, response: ServerResponse, kind?: 'stream' | 'answer'): AbortSignal;
   /**
    * Ends all streams without saying that they are complete, so that clients connect again elsewhere; answers come soon.
    */
   close(): void;
-  /** Ends what answers wait for, so that they say what is so now. */
+  /** Ends the waits of all open answers, so that they return the present state. */
   endWaits(): void;
 }
 

@@ -128,8 +128,8 @@ interface Holding {
 type Owned = { db: Database; executionId: string; owner: string };
 
 /**
- * Returns where the places have to be, and whether the execution has ended; null for the execution of another owner.
- * Callers of this process share the statement.
+ * Returns the entitlements that need a place, and whether the execution has ended; null for the execution of another
+ * owner. Callers of this process share the statement.
  */
 const readHolding = inGroups(readHoldings);
 

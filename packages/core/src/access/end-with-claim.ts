@@ -15,8 +15,8 @@ export interface EndWithClaim {
 }
 
 /**
- * An entitlement whose grant has ended by the `nth` of the ends, from 1; the columns of a claim count when it is
- * claimed. `related`: see `endHeldHere`.
+ * An entitlement whose grant was ended by the `nth` of the ends, counted from 1. The columns of a claim are valid when it
+ * is claimed. `related`: see `endHeldHere`.
  */
 export type EndedRow = Omit<ClaimRow, 'task' | 'until'> & { nth: string; claimed: boolean; related: boolean };
 
@@ -26,7 +26,8 @@ export type EndedRow = Omit<ClaimRow, 'task' | 'until'> & { nth: string; claimed
  * the snapshot too (decision 0070); any other is made due. No two of the executions hold the same entitlement.
  *
  * `alone`: the statement commits itself, and ends only what has no family and belongs to an execution that has ended;
- * both are read after the execution's lock, by a volatile function. Otherwise the caller holds that lock of the only execution.
+ * both are read after the execution's lock, by a volatile function. Otherwise there is one execution, and the caller
+ * holds its lock.
  */
 export function endingWithClaim(
   { timing }: Store,
@@ -106,7 +107,7 @@ export function endingWithClaim(
     from due join live on live.entitlement_id = due.id order by due.id`;
 }
 
-/** Returns ids as the text of a list. */
+/** Returns ids as the text of a PostgreSQL array. */
 function listOf(ids: readonly string[]): SqlText {
   return sqlText`${`{${ids.join(',')}}`}::text`;
 }

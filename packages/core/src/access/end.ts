@@ -69,7 +69,7 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
   );
 }
 
-/** Returns the ledger entries of the expression `ended`, which tell this of it. */
+/** Returns the part of a statement that writes a ledger entry for each row of the expression `ended`. */
 export function tellingEnds({
   message,
   actor,
@@ -80,7 +80,7 @@ export function tellingEnds({
     from ended`);
 }
 
-/** Returns the message of the ledger for a grant that ended early. */
+/** Returns the ledger's message for a grant that ended early. */
 export function endedEarly(reason: EndedReason): string {
   return `A grant ended early: ${reason}`;
 }

@@ -140,7 +140,7 @@ interface Recording {
   called: Called;
 }
 
-/** Record an expected result together with those of other calls of this process: each kind commits itself. */
+/** Record expected results of calls of this process together, each kind in a commit of its own. */
 const recordBeside = { revoke: recordingOf('revoke'), grant: recordingOf('grant') };
 
 function recordingOf(task: Claimed['task']) {

@@ -21,8 +21,9 @@ export interface Recorded {
 /**
  * Records calls of one kind with the expected result, in one statement that commits itself: the provider holds what was
  * granted, or no longer holds what was revoked. The decision relies on the rows being as the claim left them: every
- * change of an entitlement changes its fence, state or due time, and only a clock that is set back makes wanted what was
- * over. Other rows are left out, and so are calls with another result: they are recorded one by one, under their locks.
+ * change of an entitlement changes its fence, state or due time, and a grant that is over becomes wanted again only
+ * when a clock is set back. Other rows are left out, and so are calls with another result: they are recorded one by one,
+ * under their locks.
  * `hurried`: see `executeFor`.
  */
 export async function recordTogether(

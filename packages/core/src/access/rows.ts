@@ -14,7 +14,7 @@ export interface Wanted {
   identityEmail: string;
   access: Access;
   pin: Pin;
-  /** The names by which the account is that of a person (`namesOfAccount`). */
+  /** The names by which the account belongs to a person (`namesOfAccount`). */
   knownAs: string[];
   /** Digest of the address in the configuration that the pin was read with; null when the connector returns none. */
   address: string | null;

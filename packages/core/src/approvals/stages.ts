@@ -39,7 +39,7 @@ interface Opening {
   /** Counted from 0. */
   index: number;
   excluded: string[];
-  /** Of the first stage: the others are of the same request. */
+  /** Only for the first stage: further stages belong to the same request. */
   knownAs?: string[];
   subject: Json;
   digest: string;

@@ -89,7 +89,7 @@ export async function listProviderIdentities(ctx: ActorStore, input: ProviderSea
       ? await ask(ctx, id, (client, signal) => client.identities?.search(q, mostListed, signal))
       : listed;
   const { page, next } = await pick(ctx, 'identities', identities, input, ({ name, email, id }) => [name, email, id]);
-  // Whose else an account may be is for decisions, not for lists.
+  // The other addresses and sign-ins of an account are for decisions, and lists do not show them.
   const shown = page.map(({ id, name, email }) => ({ id, name, email }));
   return { ...heading(ctx, input.provider), identities: shown, next };
 }

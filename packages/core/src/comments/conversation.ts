@@ -63,7 +63,8 @@ async function sideOf(
     })
     .from(approvals)
     .where(eq(approvals.executionId, execution.id));
-  // A part in the conversation is a right, so it goes by the one address that approvers were shown. What bars a person goes by all names.
+  // Taking part in the conversation is a right, so only the address that approvers were shown gives it. Every name of
+  // the account can exclude a person.
   const elevated = asked.flatMap(({ subject }) => (subject as ApprovalSubject).grants);
   if (elevated.some(({ identityEmail }) => isSameAddress(identityEmail, user.email))) return 'requester';
   if (!asked.some((approval) => approval.decided || (approval.open && isNamed(user, approval.rule)))) return null;

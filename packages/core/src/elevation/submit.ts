@@ -81,8 +81,8 @@ function namesOfElevated({ grants, knownAs }: Pick<Plan, 'grants' | 'knownAs'>):
 }
 
 /**
- * Rejects what cannot be granted now, and returns what would be; when a provider is down, the execution waits for it, and nothing is
- * known yet.
+ * Rejects what cannot be granted now, and returns what would be granted. When a provider is down, the execution waits
+ * for it, and the plan that is returned is empty.
  */
 async function refuseEarly(
   ctx: ActorContext,

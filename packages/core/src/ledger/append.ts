@@ -109,7 +109,7 @@ export function notifying(): SqlText {
 /**
  * Returns the actor as the ledger stores it: enough for an auditor, without any credential. Most entries are of the
  * service itself, so its part is one word; older entries have `kind` and `name`. `about` is the person whom the entry is
- * about: when they acted themselves, their id is the entry's `user_id`, and is not stored twice; older entries have both.
+ * about. When they acted themselves, their id is the entry's `user_id` and is not stored twice (in older entries it is).
  */
 export function describeActor(acting: EngineActor, about?: string | null): object {
   // Every actor in this repository is one of core's; the engine only passes them on.
@@ -120,7 +120,7 @@ export function describeActor(acting: EngineActor, about?: string | null): objec
   return id === about ? { kind, email, provider } : { kind, id, email, provider };
 }
 
-/** Returns an actor, which an expression describes whole, as it is stored in a row that has a person as `user_id`. */
+/** Returns a complete actor without its `id` in rows where that is the `user_id`, as `describeActor` does. */
 export function actorOfRow(actor: SqlText): SqlText {
   return sqlText`(${actor}) - case when user_id::text = (${actor}) ->> 'id' then 'id' else '' end`;
 }

@@ -79,7 +79,7 @@ async function readLedger(
       .limit(page.limit);
   const own = () => {
     const mine = eq(ledger.userId, user.id);
-    // Notable entries have an index of their numbers, all entries together one of the ranges.
+    // Notable entries have an index by number; the index of all entries has the ranges of the numbers.
     if (notable) return walk([mine]);
     const before = page.before === undefined ? undefined : lte(rangeOf(ledger.seq), rangeOf(page.before));
     return walk([mine, before], [desc(rangeOf(ledger.seq)), desc(ledger.seq)]);

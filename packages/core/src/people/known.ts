@@ -13,14 +13,14 @@ import { asc, type Column, inArray, or, type SQL, sql } from 'drizzle-orm';
 import { foldName, namesOf } from './names.js';
 import { isKnownAs, toPerson } from './people.js';
 
-/** The people with an address, and every name that a provider may know them by. */
+/** The people with an address, and every name by which a provider may know them. */
 export interface Known {
   /** The person's name here, for messages. */
   email: string;
   /** None for a person who never signed in: colleagues may still have requested access for them. */
   ids: string[];
   names: string[];
-  /** The addresses that they had before: for what was requested until then. */
+  /** Their former addresses, by which requests from before the change are found. */
   former: FormerAddress[];
 }
 
@@ -36,7 +36,7 @@ export async function findKnown(db: Database | Transaction, address: string, loc
   return describeKnown(db, { email: found[0]?.email ?? address, ids, addresses: [address], former: [] });
 }
 
-/** Returns people with all their names, beside addresses that are known to be theirs or to have been. */
+/** Returns people with all their names, and with addresses that are known to be theirs or to have been theirs. */
 export async function describeKnown(
   db: Database | Transaction,
   { email, ids, addresses, former }: Omit<Known, 'names'> & { addresses: readonly string[] },
@@ -53,8 +53,8 @@ export async function describeKnown(
 }
 
 /**
- * Matches grants, beside their entitlements, that people requested or that give access to an account which is one of theirs, by a
- * name that they have now, or had when it was intended.
+ * Matches grants, joined with their entitlements, that people requested, or that give access to an account of theirs,
+ * by a name that they have now or had when the grant was intended.
  */
 export function isAccessOf(known: Known): SQL | undefined {
   // A grant of an older version has the one address that its entitlement has.
@@ -65,7 +65,8 @@ export function isAccessOf(known: Known): SQL | undefined {
 
 /**
  * Matches executions that people requested, or that request access for one of their names. A request for an identity by
- * its id at the provider is found by what the provider said when it was made, or when its approvers were asked.
+ * its id at the provider is found by the names that the provider returned when the request was made, or when its
+ * approvers were asked.
  */
 export function isRequestOf(known: Known): SQL | undefined {
   const made = executions.createdAt;
@@ -79,7 +80,7 @@ export function isRequestOf(known: Known): SQL | undefined {
   return or(inArray(executions.ownerId, known.ids), isNamed(asked, made, known), shownTo);
 }
 
-/** Matches a JSON array of names that has one of these people's, or one that was theirs at a moment. */
+/** Matches a JSON array of names that contains one of these people's names, or one that was theirs at that moment. */
 function isNamed(account: SQL, moment: Column, { names, former }: Known): SQL {
   const list = sql`array(select jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb))`;
   const now = sql`coalesce(jsonb_exists_any(${account}, ${list}), false)`;

@@ -3,15 +3,15 @@ import type { Login, ProviderIdentity } from '@belay/providers';
 import type { Person } from '../context.js';
 
 /**
- * Returns how the name of a person or an account is compared: an address as an address, any other name in lower case.
+ * Returns the name of a person or an account in the form that is compared: addresses folded, other names in lower case.
  */
 export function foldName(name: string): string {
   return foldAddress(name) ?? name.toLowerCase();
 }
 
 /**
- * Returns every name that a person has at their providers: their addresses, their subjects, and their sign-ins. Access, requests
- * and exclusions are about a person when one of these names is among those of `namesOfAccount`.
+ * Returns every name that a person has at their providers: their addresses, their subjects, and their sign-ins. Access,
+ * requests and exclusions are about a person when `namesOfAccount` contains one of these names.
  */
 export function namesOf(selves: readonly Pick<Person, 'provider' | 'subject' | 'email'>[]): string[] {
   const names = selves.flatMap((self) => {
@@ -22,9 +22,9 @@ export function namesOf(selves: readonly Pick<Person, 'provider' | 'subject' | '
 }
 
 /**
- * Returns the names by which an account is that of a person, beside what its system calls it: every address and every sign-in
- * whose account it is. Of the requester's own account only their address: by the others it may be that of more people, and what a person
- * requests for themselves is theirs.
+ * Returns the names by which an account belongs to a person, beside the name that its system has for it: every address
+ * and every sign-in whose account it is. With `own`, for the requester's own account, it returns only their address: by
+ * the other names the account may belong to more people, and what a person requests for themselves is theirs alone.
  */
 export function namesOfAccount(account: ProviderIdentity, { own }: { own: boolean }): string[] {
   const { email, addresses = [], logins = [] } = account;
@@ -32,7 +32,7 @@ export function namesOfAccount(account: ProviderIdentity, { own }: { own: boolea
   return [...new Set([...names, ...(own ? [] : logins.map(nameOfLogin))])];
 }
 
-/** Returns the name of a sign-in, which no address and no subject can be. */
+/** Returns the name of a sign-in, in a form that no address and no subject has. */
 function nameOfLogin({ provider, subject }: Login): string {
   return JSON.stringify([provider, subject]);
 }

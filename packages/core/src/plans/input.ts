@@ -38,8 +38,9 @@ export const elevationInputSchema = z.object({
   /** Only for a role for emergencies: who is told of its use, and who reviews it (`CompiledRole`). */
   break_glass: z.object({ ...audience, review: z.object({ ...audience, within: z.number() }).optional() }).optional(),
   /**
-   * Only in a request for others: what their systems called them when it was made, in lower case, and the names by which these accounts
-   * are those of people (`namesOfAccount`). By them the request is found when one of these people is stopped.
+   * Only in a request for others: the names of the accounts at their systems when the request was made, in lower case,
+   * and the names by which these accounts belong to people (`namesOfAccount`). By these names the request is found when
+   * one of these people is stopped.
    */
   elevated: z.array(z.string()).optional(),
   /** Never stored: the access that the request extends was given back or revoked since. */

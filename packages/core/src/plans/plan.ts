@@ -49,8 +49,8 @@ export interface Plan {
   duration: number;
   grants: PlannedGrant[];
   /**
-   * For each grant, the names by which its account is that of a person (`namesOfAccount`). Not approved and not in the digest: the
-   * account is the same under any name.
+   * The names by which the account of each grant belongs to a person (`namesOfAccount`). They are not approved and not
+   * in the digest: the account is the same under any name.
    */
   knownAs: string[][];
   requester: { email: string; name: string };

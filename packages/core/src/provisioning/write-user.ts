@@ -220,8 +220,8 @@ async function follow(ctx: Store, tx: Transaction, provider: string, rows: reado
 }
 
 /**
- * Returns the addresses of a person who has left, now and before, for which the directory is trusted: without those of people who stay,
- * who may have a second account with their address.
+ * Returns the present and the former addresses of a person who has left, if the directory is trusted for them. Present
+ * addresses of people who stay are left out: such a person may have a second account with their address.
  */
 async function findTheirs(
   ctx: Store,

@@ -41,7 +41,10 @@ export interface FoundReview {
   /** Whether access is held, or about to be. */
   live: boolean;
   extensions: number;
-  /** The names of the accounts to which access was given, and of the people whose accounts they are (`namesOfAccount`). */
+  /**
+   * The names of the accounts to which access was given, and those by which the accounts belong to people
+   * (`namesOfAccount`).
+   */
   elevated: string[];
   /** The identities to which it was given on behalf of others; empty where the requester requested for themselves. */
   given: { provider: string; identity: string }[];

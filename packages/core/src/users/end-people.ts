@@ -71,7 +71,7 @@ export async function endPeople(
   return { ended, requests: requests.map(({ id }) => id), access: access.map(({ id }) => id), jobs };
 }
 
-/** Returns the entries that tell the requesters of what has ended why it did. */
+/** Returns the entries that tell requesters why what they requested for these people has ended. */
 function explain(known: Known, name: string, actor: Actor, all: readonly Found[]): LedgerEntry[] {
   return all
     .filter(({ ownerId }) => !known.ids.includes(ownerId))
@@ -110,7 +110,7 @@ function whose(accounts: readonly string[]): string {
     : `one of the accounts ${accounts.join(', ')} is theirs`;
 }
 
-/** An execution, and the accounts for which it was found. */
+/** An execution, and the accounts by which it was found. */
 interface Found {
   id: string;
   ownerId: string;

@@ -112,7 +112,7 @@ export const grants = pgTable(
       .notNull()
       .references(() => users.id),
     /**
-     * The names by which the account is that of a person, when it was intended: addresses, folded, and sign-ins
+     * The names by which the account belonged to a person when the grant was intended: folded addresses and sign-ins
      * (`namesOfAccount`). Null in rows of older versions, whose entitlement has one address.
      */
     knownAs: json<string[]>('known_as'),

@@ -30,9 +30,10 @@ export const actorOf = ({ actor }: Acted): SQL => sql`(${actor} ->> 'id')`;
 export const isAboutOthers = (table: Acted): SQL => sql`${actorOf(table)} <> coalesce(${table.userId}::text, '')`;
 
 /**
- * Returns the range that a number of the ledger is in: 1,310 numbers of its sequence. Entries of one range have equal keys in an
- * index, and PostgreSQL stores equal keys once. A query that reads in order sorts by the range and then by the number: the index
- * has the ranges in order, and no more than one range is sorted. Queries must use this expression to use the indexes.
+ * Returns the range that contains a number of the ledger; a range has 1,310 numbers of its sequence. Entries of one
+ * range have equal keys in an index, and PostgreSQL stores equal keys once. A query that reads in order sorts by the
+ * range and then by the number: the index has the ranges in order, so at most one range is sorted. Queries must use
+ * this expression to use the indexes.
  */
 export const rangeOf = (seq: SQLWrapper | number): SQL => sql`(${seq}::bigint >> 17)`;
 

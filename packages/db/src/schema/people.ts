@@ -37,10 +37,10 @@ export const starredRoles = pgTable(
   ],
 );
 
-/** An address that a person had until they had another one, folded. */
+/** A folded address that a person had before it was replaced by another one. */
 export interface FormerAddress {
   address: string;
-  /** ISO 8601. */
+  /** When it was replaced, in ISO 8601. */
   until: string;
 }
 
@@ -56,7 +56,7 @@ export const userIdentities = pgTable(
     email: text('email').notNull(),
     /** The folded address (`foldAddress`); null for an address that cannot be compared, which counts as no address. */
     emailFolded: text('email_folded'),
-    /** A trigger writes them when the address changes. */
+    /** The former addresses, which a trigger writes when the address changes. */
     former: json<FormerAddress[]>('former').notNull().default([]),
     name: text('name').notNull(),
     /**

@@ -39,7 +39,7 @@ export const provisionedUsers = pgTable(
     active: boolean('active').notNull(),
     /** The folded e-mail addresses by which its identity is found. */
     addresses: json<string[]>('addresses').notNull(),
-    /** A trigger writes them when the addresses change. */
+    /** The former addresses, which a trigger writes when the addresses change. */
     former: json<FormerAddress[]>('former').notNull().default([]),
     details: json<ProvisionedDetails>('details').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),

@@ -73,7 +73,7 @@ export interface WaitingSignal {
   receivedAt: Date;
 }
 
-/** What is read: an execution, and a call of it to read as well. */
+/** What a caller reads: an execution, and one of its calls. */
 interface Asked {
   ctx: EngineStore;
   executionId: string;
@@ -81,8 +81,8 @@ interface Asked {
 }
 
 /**
- * Reads what a turn needs in one statement, which turns of this process share; returns null for an execution that has ended. `key`: a call
- * to read as well.
+ * Returns what a turn needs, or null for an execution that has ended. It is read in one statement, which turns of this
+ * process share. `key` is a call to read as well.
  */
 export async function readSnapshot(ctx: EngineStore, executionId: string, key = TURN): Promise<Snapshot | null> {
   const row = await readRow(ctx.db, { ctx, executionId, key });

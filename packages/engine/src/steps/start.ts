@@ -10,7 +10,7 @@ export interface Starting {
   workflow: { name: string; digest: string; workflow: Workflow };
   catalogVersion: number;
   ownerId: string;
-  /** What the host's query and condition read of this start, as columns of `given.asking`. */
+  /** What the host's query and condition read of this start, as fields of `given.asking`. */
   asking: Json;
   /** The input without the time of the request, which is the database's. */
   input: object;
@@ -22,9 +22,9 @@ export interface Starting {
   claimId: string;
 }
 
-/** What the host asks in the statement of a start, about each row of `given`. */
+/** What the host checks in the statement of a start, for each row of `given`. */
 export interface Admission {
-  /** A function with one row, whose columns are returned: what the start must know, under its locks. */
+  /** A function that returns one row, under its locks: what the start must know. Its columns are returned. */
   asked: SqlText;
   /** The condition on that row, `asked`, under which the execution is started. */
   when: SqlText;
@@ -40,8 +40,8 @@ export interface Started {
 }
 
 /**
- * Starts executions of different owners in one statement, which locks in the order of the owners; they have no state before their first
- * turn, which a worker takes.
+ * Returns the statement that starts executions of different owners. It locks in the order of the owners. The executions
+ * have no state before their first turn, which a worker takes.
  */
 export function startingExecutions(
   ctx: EngineStore,

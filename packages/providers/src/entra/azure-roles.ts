@@ -45,7 +45,7 @@ const dangers = [
   'Microsoft.Authorization/roleAssignmentScheduleRequests/write',
   'Microsoft.Authorization/roleEligibilityScheduleRequests/write',
   'Microsoft.Authorization/elevateAccess/action',
-  // A managed identity that trusts an issuer of the holder's own.
+  // The holder could make a managed identity trust an issuer of their own.
   'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials/write',
 ];
 

@@ -9,7 +9,7 @@ import { equal, isGuid, isName } from './names.js';
 export function createIdentities(config: EntraConfig, api: Api): Identities {
   const { identity, email_domains: domains } = config;
   const isListed = (user: User) => (name: string) => name.toLowerCase() === user.userPrincipalName.toLowerCase();
-  /** Where the configuration has a table, the address in it is the person's: Entra may know another one, or none. */
+  /** Returns an account. An address in the configuration's table comes first: Entra may know another one, or none. */
   const present = (user: User): ProviderIdentity => {
     const { id: subject, userPrincipalName: id, displayName, mail } = user;
     const account = { id, name: displayName || id, email: mail || id };

@@ -16,7 +16,7 @@ export function createIdentities({ users, email_domains: domains }: GcpConfig): 
     return describe({ id, name: id, email });
   }
 
-  /** Accounts are called by their address. */
+  /** Returns an account with all its addresses. The id of an account is an address too. */
   function describe(account: ProviderIdentity): ProviderIdentity {
     const listed = addressesInTable<string>({ table: users }, (user) => isSameAddress(user, account.id));
     return describeAccount(account, { configured: [], told: [account.id, ...listed] });

@@ -22,7 +22,7 @@ export function createIdentities(config: KubernetesConfig): Identities {
     return { id, name: id, email };
   }
 
-  /** Returns the addresses of which the template makes this user. */
+  /** Returns the addresses from which the template makes this user. */
   function madeOf(id: string): string[] {
     const addresses = addressesBehind(id, config.username_template, config.email_domains);
     return addresses.filter((address) => userOf(address)?.id === id);
@@ -40,7 +40,7 @@ export function createIdentities(config: KubernetesConfig): Identities {
     return user && describe(user, made);
   }
 
-  /** Of several people whose user it may be, an address names one. */
+  /** Returns the user of one person: an address names one, also where the user may belong to several. */
   function find(email: string): ProviderIdentity | null {
     const user = userOf(email);
     return user && describe(user, []);

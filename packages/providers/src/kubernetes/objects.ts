@@ -90,14 +90,20 @@ const dangers: readonly { groups: readonly string[]; resources: readonly string[
     ],
     verbs: writes,
   },
-  // Registers a server of the holder's own for an API, which receives what others send to it.
+  // The holder could register a server of their own for an API. It receives what others send to that API.
   { groups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: writes },
 ];
 
-/** ConfigMaps of kube-system that say whom the cluster knows: EKS by roles of AWS, other API servers by who has signed a certificate. */
+/**
+ * ConfigMaps of kube-system that say whom the cluster trusts: EKS maps roles of AWS to users, and extension API servers
+ * read the authority that signs client certificates.
+ */
 const trusted = { namespace: 'kube-system', names: ['aws-auth', 'extension-apiserver-authentication'] };
 
-/** Returns whether a rule lets a holder say whom the cluster knows. Only in the namespace that is meant; most roles write other ConfigMaps. */
+/**
+ * Returns whether a rule lets a holder change whom the cluster trusts. Other namespaces do not count, because most
+ * roles write ConfigMaps there.
+ */
 function changesTrust(
   { verbs, apiGroups = [], resources = [], resourceNames = [] }: Rule,
   { namespace }: Target,
@@ -111,7 +117,10 @@ function changesTrust(
 /** Kubernetes has verbs for impersonation of some users, and for single actions as another one, beside the one for all of it. */
 const impersonates = /^impersonate(-on)?(:|$)/;
 
-/** Returns whether one of the rules, in the scope of the target, lets a holder give themselves more, act as another, or keep access. */
+/**
+ * Returns whether one of the rules, in the scope of the target, lets a holder give themselves more, act as another
+ * person, or keep access.
+ */
 export function isPrivileged(rules: readonly Rule[], target: Target): boolean {
   return rules.some((rule) => {
     const { verbs, apiGroups = [], resources = [], nonResourceURLs = [] } = rule;

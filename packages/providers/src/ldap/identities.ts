@@ -11,7 +11,7 @@ export function createIdentities(config: LdapConfig, directory: Directory): Iden
   const attributes = [login, config.email_attribute, 'displayName', 'cn'];
   const isListed = (entry: Entry) => (name: string) =>
     entry.texts(login).some((one) => one.toLowerCase() === name.toLowerCase());
-  /** Returns the addresses that the configuration has for an entry: the directory may know others, or none. */
+  /** Returns the addresses that the configuration has for an entry. The directory may know others, or none. */
   const configuredFor = (entry: Entry): string[] =>
     config.identity === 'username'
       ? entry.texts(login).flatMap((name) => addressesBehind(name, '{username}', config.email_domains))

@@ -34,7 +34,10 @@ export function createIdentities(config: MysqlConfig, database: Database): Ident
   };
 }
 
-/** Returns the addresses of the people whose account it is by the table, else by the template; then those by both. */
+/**
+ * Returns the addresses of the people whose account it is. First: the only one in the table, otherwise those of the
+ * template. Second: those of both.
+ */
 function addressesOf(config: MysqlConfig, account: Account): [string[], string[]] {
   const isTheirs = (name: string | undefined) => name === account.user || name === identityOf(account);
   const listed = addressesInTable({ table: config.users }, isTheirs);

@@ -9,7 +9,7 @@ import { findOne, findUser } from './subject.js';
 /** Maps people to users of Okta, who are called by their login. */
 export function createIdentities({ identity, email_domains: domains }: OktaConfig, api: Api): Identities {
   const isListed = (user: User) => (login: string) => login.toLowerCase() === user.profile.login.toLowerCase();
-  /** Where the configuration has a table, the address in it is the person's: Okta may know another one. */
+  /** Returns a user. An address in the table of the configuration comes first: Okta may know another one. */
   const present = (user: User): ProviderIdentity => {
     const { login: id, email, firstName, lastName } = user.profile;
     const name = [firstName, lastName].filter(Boolean).join(' ') || id;

@@ -105,7 +105,10 @@ async function begin<T>(sql: postgres.Sql, signal: AbortSignal, work: Work<T>): 
   return ((await untilAborted(running, signal)) as { result: T }).result;
 }
 
-/** Returns whether a connection was lost, or could not be opened: the driver's codes for that, and no others, begin like this. */
+/**
+ * Returns whether a connection was lost or could not be opened. Only the driver's codes for these errors begin with
+ * `CONNECT`.
+ */
 function isLost(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT');
 }

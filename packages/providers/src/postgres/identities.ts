@@ -49,7 +49,7 @@ function roleOf(config: PostgresConfig, person: Person): string | undefined {
   return isInDomains(email, config.email_domains ?? []) ? email.split('@')[0] : undefined;
 }
 
-/** Returns the addresses of the people whose login role it is by the `identity` setting. */
+/** Returns the addresses of the people to whom a login role belongs by the `identity` setting. */
 function addressesOf({ identity, email_domains: domains }: PostgresConfig, role: string): string[] {
   if (typeof identity === 'object') return addressesInTable(identity, (listed) => listed === role);
   return addressesBehind(role, identity === 'email' ? '{email}' : '{username}', domains);

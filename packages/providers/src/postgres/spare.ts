@@ -7,7 +7,7 @@ import { connectionOptions } from './options.js';
  * immediately.
  */
 const answerMilliseconds = 3_000;
-/** The same once another connection to the server was lost: a call has waited for that already. */
+/** The same after another connection to the server was lost, because a call has already waited for that. */
 const doubtedMilliseconds = 1_000;
 
 /**
@@ -34,7 +34,7 @@ export interface Spare {
   close(): Promise<void>;
   /** Gives up a connection that does not respond; the next `renew` opens another. */
   abandon(): Promise<void>;
-  /** Says that another connection to the server was lost: the next `renew` does not wait for this one for so long. */
+  /** Notes that another connection to the server was lost, so that the next `renew` waits less for this one. */
   doubt(): void;
 }
 

@@ -40,7 +40,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   // Balancers need a moment to see that /ready says 503, and send requests until then.
   const stopServing = async ({ server, endWaits }: { server: Server } & Pick<App, 'endWaits'>) => {
     await context.delay(environment.drainSeconds * 1_000);
-    // Not before: who calls again comes to this server for as long as it is used.
+    // Not before the delay: until then a client that calls again may reach this server.
     endWaits();
     await stopListening(server, context.delay);
   };
