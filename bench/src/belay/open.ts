@@ -58,7 +58,7 @@ const log: Context['log'] = {
 export async function openBelay(url: string, options: BelayOptions): Promise<Belay> {
   const delay: Context['delay'] = async (milliseconds, signal) =>
     void (await wait(milliseconds, undefined, { signal }));
-  await migrateDatabase(url);
+  await migrateDatabase(url, { clock: () => new Date(), delay });
   const statements = countStatements();
   const database = openDatabase(url, { max: 20, ...(options.count ? { onStatement: statements.hear } : {}) });
   const names = Array.from({ length: options.people }, (_, index) => `person${index}`);

@@ -1,38 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { createLogin, upsertUser, verifyLogin, withActor } from '@belay/core';
 import { migrateDatabase } from '@belay/db';
+import { machine } from '@belay/program';
+import { createOlderDatabase } from '@belay/testkit/database';
 import { newId } from '@belay/testkit/house';
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { expect, it } from 'vitest';
 import { approve, ask, openCast, staged } from './support/stories.js';
 
-const migrations = new URL('../../db/drizzle/', import.meta.url);
-
 /** A database as it was before the migration whose name has `tag` in it, and the rest of the way from there. */
 async function fromBefore(tag: string, look: (sql: postgres.Sql, migrate: () => Promise<void>) => Promise<void>) {
-  await using cast = await openCast({});
-  const { database } = cast.house;
-  const name = `belay_before_${newId().slice(-12)}`;
-  await database.sql.unsafe(`create database ${name}`);
-  const url = new URL(database.url);
-  url.pathname = `/${name}`;
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
-  try {
-    const journal = JSON.parse(readFileSync(new URL('meta/_journal.json', migrations), 'utf8')) as {
-      entries: { tag: string; when: number }[];
-    };
-    const before = journal.entries.slice(
-      0,
-      journal.entries.findIndex((entry) => entry.tag.includes(tag)),
-    );
-    for (const { tag: file } of before) await sql.unsafe(readFileSync(new URL(`${file}.sql`, migrations), 'utf8'));
-    await sql.unsafe('create table migrations (id serial primary key, hash text not null, created_at bigint)');
-    await sql`insert into migrations (hash, created_at) values ('before', ${String(before.at(-1)?.when)})`;
-    await look(sql, async () => void (await migrateDatabase(url.href)));
-  } finally {
-    await sql.end();
-    await database.sql.unsafe(`drop database ${name} with (force)`);
-  }
+  await using database = await createOlderDatabase(tag);
+  await look(database.sql, async () => void (await migrateDatabase(database.url, machine)));
 }
 
 it('addresses from before one folding are folded, and those that are not plain wait for the next sign-in', async () => {

@@ -14,6 +14,7 @@ import {
 } from '@belay/core';
 import { migrateDatabase, openDatabase } from '@belay/db';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@belay/embedded-postgres';
+import { machine } from '@belay/program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { access, ask, type Cast, minute, openCast } from './support/stories.js';
 
@@ -164,7 +165,7 @@ it('is noticed after a recovery of a real server, and not after its restart', as
   try {
     server = await startEmbeddedPostgres({ dataDirectory });
     await server.ensureDatabase('belay');
-    await migrateDatabase(server.url('belay'));
+    await migrateDatabase(server.url('belay'), machine);
     expect([await noticed(server.url('belay')), await noticed(server.url('belay'))]).toEqual([false, false]);
     await server.stop();
     await copy(dataDirectory, backup);

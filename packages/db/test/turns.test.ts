@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { migrateDatabase, takeTurn, tryTurn } from '@belay/db';
+import { machine } from '@belay/program';
 import { createTestDatabase, serverUrl } from '@belay/testkit/database';
 import postgres from 'postgres';
 import { expect, it, vi } from 'vitest';
@@ -49,13 +50,13 @@ it('closes a database at its migration, and reports when its user may not', asyn
     // As in a database that was made before PostgreSQL 15.
     await inside.unsafe('grant create on schema public to public');
     await inside.end();
-    expect(await migrateDatabase(mine.href)).toEqual({ closed: false });
+    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: false });
     await admin.unsafe(`alter database ${name} owner to ${user}`);
-    expect(await migrateDatabase(mine.href)).toEqual({ closed: true });
+    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: true });
     const [open] = await admin`
       select has_database_privilege('public', ${name}, 'connect') as connect, has_database_privilege('public', ${name}, 'temporary') as temporary`;
     expect(open).toEqual({ connect: false, temporary: false });
-    expect(await migrateDatabase(mine.href)).toEqual({ closed: true });
+    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: true });
   } finally {
     await admin.unsafe(`drop database if exists ${name} with (force)`);
     await admin.unsafe(`drop role if exists ${user}`);

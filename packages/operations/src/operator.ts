@@ -45,7 +45,7 @@ export async function openOperatorContext({
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
     closing.add('The database', storage.close);
-    if (readOnly !== true) await migrateDatabase(storage.url);
+    if (readOnly !== true) await migrateDatabase(storage.url, machine);
     const { db, close } = openDatabase(storage.url, { max: 2, applicationName: 'belay-operator' });
     closing.add('The connections to the database', () => close());
     const definitions = await readDefinitions(db, connectors);

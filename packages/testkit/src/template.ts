@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { migrateDatabase } from '@belay/db';
+import { machine } from '@belay/program';
 import postgres from 'postgres';
 
 /** Returns the superuser's URL of the run's PostgreSQL. */
@@ -100,7 +101,7 @@ async function ensureTemplate(admin: postgres.Sql): Promise<string> {
     try {
       await maker.unsafe(`drop database if exists ${name}`);
       await maker.unsafe(`create database ${name}`);
-      await migrateDatabase(urlOf(name));
+      await migrateDatabase(urlOf(name), machine);
       const client = postgres(urlOf(name), { max: 1, onnotice: () => {} });
       await client.unsafe(clock);
       await client.unsafe(emptying);

@@ -86,7 +86,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { secret: given, previousSecrets: previous } = environment;
   const required = () => readSecrets({ given, previous, embedded, dataDirectory, randomBytes });
   const reachable = <T>(step: () => Promise<T>) => whileReachable({ url: storage.url, delay }, step);
-  const { closed } = await reachable(() => migrateDatabase(storage.url)).catch((cause: unknown) => {
+  const { closed } = await reachable(() => migrateDatabase(storage.url, machine)).catch((cause: unknown) => {
     throw cause instanceof StartError ? cause : new StartError(explainMigration(cause), { cause });
   });
   if (!closed)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { applyCatalog, type Logger, rotateEncryptionKey, withActor } from '@belay/core';
 import { migrateDatabase } from '@belay/db';
+import { machine } from '@belay/program';
 import { createRegistry, type EncryptionService, oidcConnector } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 import { serverUrl } from '@belay/testkit/database';
@@ -44,7 +45,7 @@ async function makeDatabase(): Promise<{ url: string } & AsyncDisposable> {
   await admin.unsafe(`create database ${database}`);
   const url = new URL(serverUrl());
   url.pathname = `/${database}`;
-  await migrateDatabase(url.href);
+  await migrateDatabase(url.href, machine);
   return {
     url: url.href,
     [Symbol.asyncDispose]: async () => void (await admin.unsafe(`drop database ${database} with (force)`)),
@@ -90,7 +91,7 @@ describe('another user of the database server', () => {
     await stranger`select pg_advisory_lock(key) from generate_series(7235309100::bigint, 7235309200::bigint) key`;
     await stranger`select pg_advisory_lock(7235309)`;
 
-    expect(await within(migrateDatabase(world.database.url))).not.toBe('too late');
+    expect(await within(migrateDatabase(world.database.url, machine))).not.toBe('too late');
 
     const { document } = world.context.catalog.current();
     const changed = { document: { ...document, server: { callbacks: ['https://a.example'] } }, source: 'test' };
