@@ -14,7 +14,7 @@ export interface OpenStreams<Context extends RestContext> {
    * Ends all streams without saying that they are complete, so that clients connect again elsewhere; answers come soon.
    */
   close(): void;
-  /** Ends the waits of all open answers, so that they return the present state. */
+  /** Ends the waits of all open answers, and of those that are opened later, so that they return the present state. */
   endWaits(): void;
 }
 
@@ -50,6 +50,7 @@ export function createOpenStreams<Context extends RestContext>(
   options: OpenStreamsOptions<Context>,
 ): OpenStreams<Context> {
   const streams = new Set<Stream>();
+  let waitsEnded = false;
   /** Aborted while there is no stream to check. */
   let idle = new AbortController();
   idle.abort();
@@ -63,9 +64,9 @@ export function createOpenStreams<Context extends RestContext>(
   };
   return {
     open(context, response, kind = 'stream') {
-      // A client that has disconnected is not counted.
+      // A client that has disconnected is not counted, nor an answer that does not wait.
       const over = new AbortController();
-      if (response.closed) {
+      if (response.closed || (waitsEnded && kind === 'answer')) {
         over.abort();
         return over.signal;
       }
@@ -92,6 +93,7 @@ export function createOpenStreams<Context extends RestContext>(
       for (const { response, kind } of streams) if (kind === 'stream') response.destroy();
     },
     endWaits() {
+      waitsEnded = true;
       for (const { over, kind } of streams) if (kind === 'answer') over.abort();
     },
   };

@@ -216,6 +216,9 @@ describe('a process that is asked to stop', () => {
     stopping.endWaits();
     const { status, json } = await waiting;
     expect([status, json]).toMatchObject([200, { status: 'pending' }]);
+    // A call that begins after that does not wait either.
+    const later = await send('GET', `/execution/${output.execution_id}?until=ended&wait=PT30S`);
+    expect([later.status, later.json]).toMatchObject([200, { status: 'pending' }]);
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 });
