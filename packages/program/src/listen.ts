@@ -78,6 +78,8 @@ function explainListen(code: string | undefined, port: number, host: string): st
 
 /** How many turns of the event loop a server that stops goes on taking connections, when they never end: twice its queue. */
 const mostTurns = 1_024;
+/** How long it does so at most, in milliseconds: turns of a busy server are long, and its responses have the grace after that. */
+const longestTaking = 1_000;
 /** How long a turn in which nothing else has run takes at most, in milliseconds: many times what an empty one takes. */
 const shortTurn = 0.05;
 
@@ -91,7 +93,8 @@ async function takeWaiting(server: Server): Promise<void> {
   let taken = 0;
   const count = () => (taken += 1);
   server.on('connection', count);
-  for (let turn = 0; turn < mostTurns; turn++) {
+  const end = elapsed() + longestTaking;
+  for (let turn = 0; turn < mostTurns && elapsed() < end; turn++) {
     const [before, began] = [taken, elapsed()];
     await setImmediate();
     if (turn > 0 && taken === before && elapsed() - began < shortTurn) break;

@@ -1,4 +1,4 @@
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -102,8 +102,12 @@ describe('stopListening', { timeout: 20_000 }, () => {
     expect(read).toBeGreaterThan(size);
   });
 
-  it('ends though connections arrive without end', async () => {
-    const server = await listen((_request, response) => response.end(), 0, '127.0.0.1');
+  it('closes its port within seconds though connections arrive without end, each with some work', async () => {
+    const work = (_request: IncomingMessage, response: ServerResponse) => {
+      for (const until = performance.now() + 15; performance.now() < until; );
+      response.end();
+    };
+    const server = await listen(work, 0, '127.0.0.1');
     const { port } = server.address() as AddressInfo;
     let going = true;
     const one = () => fetch(`http://127.0.0.1:${port}`, { headers: { connection: 'close' } }).catch(() => undefined);
@@ -113,9 +117,14 @@ describe('stopListening', { timeout: 20_000 }, () => {
       }),
     );
     await one();
-    await stopListening(server, delay);
+    const began = performance.now();
+    let closed: number | undefined;
+    await stopListening(server, async () => {
+      closed ??= performance.now();
+    });
     going = false;
     await all;
     expect(server.listening).toBe(false);
+    expect((closed ?? Number.POSITIVE_INFINITY) - began).toBeLessThan(4_000);
   });
 });
