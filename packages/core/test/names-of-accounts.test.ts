@@ -192,6 +192,33 @@ describe('a person whose address has changed', () => {
     expect([await stop('married@example.com'), holds()]).toEqual([[], true]);
     expect([await stop(mallory), holds()]).toEqual([[id], false]);
   });
+
+  it('takes nothing by the former one from another person who requested it for themselves', async () => {
+    const { house } = cast;
+    account({ email: mallory });
+    const twin = await signIn('twin', mallory);
+    const own = await ask(house, twin, { workflow: 'fleeting' });
+    const waiting = await ask(house, twin);
+    await signIn('mallory', mallory);
+    await house.database.advance(minute);
+    await signIn('mallory', 'married@example.com');
+    expect([await stop('married@example.com'), holds()]).toEqual([[], true]);
+    expect((await stop(mallory)).sort()).toEqual([own, waiting].sort());
+  });
+
+  it('is told why their own request ended when the next person with their address is stopped', async () => {
+    const { house } = cast;
+    account({ email: mallory });
+    const person = await signIn('mallory', mallory);
+    const id = await ask(house, person);
+    const married = await signIn('mallory', 'married@example.com');
+    await signIn('successor', mallory);
+    expect(await stop(mallory)).toEqual([id]);
+    const { history } = await getExecution(married, { id });
+    expect(history.map(({ message }) => message)).toContain(
+      'An operator ended the access of mallory@example.com, which includes this: the account of the requester is theirs, by its addresses and sign-ins at the system or by the configuration',
+    );
+  });
 });
 
 it('finds access of an older version by the one address that its row has', async () => {

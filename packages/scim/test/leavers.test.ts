@@ -200,4 +200,29 @@ describe('a person who leaves', () => {
     const ended = await house.database.sql`select from grants where ended_at is not null`;
     expect(ended).toHaveLength(0);
   });
+
+  it.each([
+    ['in the change that deactivates it', []],
+    ['before it is deactivated', [patchOf({ op: 'Remove', path: 'emails' })]],
+  ])('takes nothing from a person who stays when a second account loses their address %s', async (_when, renamed) => {
+    const { add, call, house } = directory;
+    const admin = await add({ userName: 'ada-admin', emails: [{ value: 'ada@example.com' }], active: true });
+    await addAda();
+    const signedIn = await isSignedIn(ada);
+    // What she has herself, what waits for approval, and what a colleague requested for her.
+    await request(ada);
+    const waiting = await request(ada, { workflow: 'approved' });
+    await request(grace, { identities: ['ada@example.com'] });
+    for (const change of renamed) expect((await call('PATCH', `/Users/${admin}`, change)).status).toBe(200);
+    const gone = patchOf(...(renamed.length === 0 ? [{ op: 'Remove', path: 'emails' }] : []), {
+      op: 'Replace',
+      path: 'active',
+      value: 'False',
+    });
+    expect((await call('PATCH', `/Users/${admin}`, gone)).status).toBe(200);
+    await house.work();
+    await signedIn(true);
+    const ended = await house.database.sql`select from grants where ended_at is not null`;
+    expect([await holds(), ended, (await getExecution(ada, { id: waiting })).status]).toEqual([true, [], 'waiting']);
+  });
 });

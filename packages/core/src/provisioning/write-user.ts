@@ -230,18 +230,16 @@ async function findTheirs(
   { after, left }: { after: Row; left: readonly string[] },
 ): Promise<[string[], FormerAddress[]]> {
   const { userId, emailFolded } = userIdentities;
+  const all = [...after.addresses, ...after.former.map(({ address }) => address)];
   const staying = await tx
     .select({ provider: userIdentities.provider, address: emailFolded })
     .from(userIdentities)
     .innerJoin(users, and(eq(users.id, userId), isNull(users.deprovisionedAt)))
-    .where(and(inArray(emailFolded, after.addresses), notInArray(userId, [...left])));
+    .where(and(inArray(emailFolded, all), notInArray(userId, [...left])));
   const isAnothers = (address: string) =>
     staying.some((one) => one.address === address && isTrusted(ctx, one.provider, address));
-  const isToldOf = (address: string) => isTrusted(ctx, provider, address);
-  return [
-    after.addresses.filter((address) => isToldOf(address) && !isAnothers(address)),
-    after.former.filter(({ address }) => isToldOf(address)),
-  ];
+  const isTheirs = (address: string) => isTrusted(ctx, provider, address) && !isAnothers(address);
+  return [after.addresses.filter(isTheirs), after.former.filter(({ address }) => isTheirs(address))];
 }
 
 /**

@@ -105,6 +105,7 @@ async function endLogins(tx: Transaction, ids: readonly string[]): Promise<(type
 
 function whose(accounts: readonly string[]): string {
   const [account, ...others] = accounts;
+  if (account === undefined) return 'the account of the requester is theirs';
   return others.length === 0
     ? `the account ${account} is theirs`
     : `one of the accounts ${accounts.join(', ')} is theirs`;
