@@ -14,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withPlaces } from './support/places.js';
 import {
   access,
+  approve,
   ask,
   type Cast,
   catalogWith,
@@ -27,8 +28,10 @@ import {
 /** Accounts with several names: the colleague used another name than that of the person who is stopped. */
 
 const grant = { grant: { call: 'access.grant' } };
-/** The workflow `fleeting` has already ended when the access is held. */
-const workflows = { later: [{ pause: { wait: 'PT1H' } }, grant], fleeting: [grant] };
+/** The request of `fleeting` has ended when the access is held. */
+const stages = ['approvers', 'approvers'].map((group) => ({ approvers: { groups: [group] } }));
+const staged = [{ ask: { call: 'access.approve', with: { stages } } }, grant];
+const workflows = { staged, later: [{ pause: { wait: 'PT1H' } }, grant], fleeting: [grant] };
 const mallory = 'mallory@example.com';
 
 let cast: Cast;
@@ -44,6 +47,7 @@ afterEach(() => cast[Symbol.asyncDispose]());
 const holds = () => cast.house.provider.holds('U-7', access);
 /** Makes the system know mallory by an id and the given names. */
 function account(known: {
+  id?: string;
   email?: string;
   addresses?: string[];
   logins?: { provider: string; subject: string }[];
@@ -218,6 +222,46 @@ describe('a person whose address has changed', () => {
     expect(history.map(({ message }) => message)).toContain(
       'An operator ended the access of mallory@example.com, which includes this: the account of the requester is theirs, by its addresses and sign-ins at the system or by the configuration',
     );
+  });
+});
+
+describe('what a person requested for their own account, whose address at its system is that of another person', () => {
+  let twin: Person;
+  const holdsOwn = () => cast.house.provider.holds('twin', access);
+  beforeEach(async () => {
+    const { house } = cast;
+    const document = catalogWith(workflows) as { providers: { memory: object } };
+    const memory = { ...document.providers.memory, config: { identity: { login: 'login' } } };
+    await house.applyCatalog({ ...document, providers: { memory } });
+    twin = await signIn('twin', 'twin@example.com');
+    account({ id: 'twin', email: mallory });
+  });
+
+  it('stays when the other is stopped, and ends with its person', async () => {
+    const { house } = cast;
+    const id = await ask(house, twin, { workflow: 'fleeting' });
+    expect([await stop(mallory), holdsOwn()]).toEqual([[], true]);
+    expect([await stop('twin@example.com'), holdsOwn()]).toEqual([[id], false]);
+  });
+
+  it.each([0, 1])('waits on for approval when the other is stopped, after %s stages', async (approved) => {
+    const { house, grace, alan } = cast;
+    const id = await ask(house, twin, { workflow: 'staged' });
+    for (const approver of [grace, alan].slice(0, approved)) await approve(approver, id);
+    await house.work();
+    expect([await stop(mallory), await statusOf(twin, id)]).toEqual([[], 'waiting']);
+  });
+
+  it('waits on for another approval, after one that was not used in time, when the other is stopped', async () => {
+    const { house, grace } = cast;
+    const id = await ask(house, twin);
+    await approve(grace, id);
+    house.provider.down = true;
+    for (let passed = 0; passed < 120; passed += 10) await house.pass(10 * minute);
+    house.provider.down = false;
+    await house.pass(minute);
+    expect((await getExecution(twin, { id })).approvals).toHaveLength(2);
+    expect([await stop(mallory), await statusOf(twin, id)]).toEqual([[], 'waiting']);
   });
 });
 

@@ -38,6 +38,7 @@ export async function renewApprovals(
     stage: (earlier?.count ?? 0) + index,
     rule: row.rule,
     excluded: excludedFrom(plan, call.input.user.email),
+    knownAs: plan.knownAs.flat(),
     subject: subjectOf(plan) as Json,
     requestDigest: plan.digest,
     status: 'open' as const,

@@ -38,7 +38,7 @@ export async function settleApproval(
   key: string,
 ): Promise<Progress | null> {
   const rows = await tx
-    .select({ ...asked, excluded: approvals.excluded, subject: approvals.subject, digest: approvals.requestDigest })
+    .select({ ...asked, ...content })
     .from(approvals)
     .where(and(eq(approvals.executionId, execution.id), eq(approvals.stepKey, key), isNull(approvals.renews)))
     .orderBy(asc(approvals.stage))
@@ -51,9 +51,9 @@ export async function settleApproval(
   if (status === 'open') return null;
   const { stage } = stageOf(last.rule);
   if (status === 'approved' && hasMore(last.rule)) {
-    const { excluded, digest, subject } = last;
+    const { excluded, knownAs, digest, subject } = last;
     const { id: executionId, ownerId, now } = execution;
-    const next = { executionId, key, ownerId, now, excluded, digest, subject: subject as Json };
+    const next = { executionId, key, ownerId, now, excluded, knownAs, digest, subject: subject as Json };
     const request = execution.step?.request;
     const { rule } = await openStage(ctx, tx, { ...next, request, index: stage });
     // The step is due: it waits on for the new approvers, and sends the message that their approval has.
@@ -110,6 +110,14 @@ const asked = {
   status: approvals.status,
   rule: approvals.rule,
   expired: sql<boolean>`${approvals.expiresAt} <= app_now()`,
+};
+
+/** What an approval is about, which the next stage has too. */
+const content = {
+  excluded: approvals.excluded,
+  knownAs: approvals.knownAs,
+  subject: approvals.subject,
+  digest: approvals.requestDigest,
 };
 
 /** Closes one approval that is settled. */

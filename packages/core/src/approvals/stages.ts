@@ -39,8 +39,8 @@ interface Opening {
   /** Counted from 0. */
   index: number;
   excluded: string[];
-  /** Only for the first stage: further stages belong to the same request. */
-  knownAs?: string[];
+  /** Null after a stage that an older version opened. */
+  knownAs: string[] | null;
   subject: Json;
   digest: string;
   now: Date;

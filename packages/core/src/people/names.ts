@@ -23,13 +23,11 @@ export function namesOf(selves: readonly Pick<Person, 'provider' | 'subject' | '
 
 /**
  * Returns the names by which an account belongs to a person, beside the name that its system has for it: every address
- * and every sign-in whose account it is. With `own`, for the requester's own account, it returns only their address: by
- * the other names the account may belong to more people, and what a person requests for themselves is theirs alone.
+ * and every sign-in whose account it is. What people request for their own account has their own address instead: by the
+ * other names the account may belong to more people, and what people request for themselves is theirs.
  */
-export function namesOfAccount(account: ProviderIdentity, { own }: { own: boolean }): string[] {
-  const { email, addresses = [], logins = [] } = account;
-  const names = [email, ...(own ? [] : addresses)].filter(Boolean).map(foldName);
-  return [...new Set([...names, ...(own ? [] : logins.map(nameOfLogin))])];
+export function namesOfAccount({ email, addresses = [], logins = [] }: ProviderIdentity): string[] {
+  return [...new Set([...[email, ...addresses].filter(Boolean).map(foldName), ...logins.map(nameOfLogin)])];
 }
 
 /** Returns the name of a sign-in, in a form that no address and no subject has. */

@@ -17,7 +17,7 @@ import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/c
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { soughtBy } from '../people/admission.js';
-import { namesOfAccount } from '../people/names.js';
+import { foldName, namesOfAccount } from '../people/names.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { accessEnded } from './owner.js';
@@ -164,7 +164,7 @@ async function planProvider(
         ...(leavesBehind === undefined ? {} : { leavesBehind }),
         ...expiryOf(provider, access),
       },
-      names: namesOfAccount(identity, { own: identity === own }),
+      names: identity === own ? [foldName(input.user.email)] : namesOfAccount(identity),
     })),
   );
 }

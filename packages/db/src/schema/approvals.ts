@@ -33,8 +33,8 @@ export const approvals = pgTable(
     /** Addresses (folded) and names of identities that may never decide: the requester and the person to be elevated. */
     excluded: json<string[]>('excluded').notNull(),
     /**
-     * The names by which the accounts belonged to people when approvers were first asked (`namesOfAccount`). Null in
-     * further stages, in approvals that were requested again, and in rows of older versions.
+     * The names by which the accounts belonged to people when the request was planned (`namesOfAccount`). Null in rows of
+     * older versions.
      */
     knownAs: json<string[]>('known_as'),
     /** What is requested, as the approver sees it. */
