@@ -174,20 +174,20 @@ describe('the review of an emergency', () => {
   });
 
   it.each([
-    ['another address of the account', { email: 'shared@example.org', addresses: ['grace@example.com'] }],
-    ['a sign-in', { email: '', logins: [{ provider: 'login', subject: 'grace' }] }],
-  ])('cannot be closed by that person, whose account is known by %s', async (_, account) => {
+    ['another address of the account', { email: 'shared@example.org', addresses: ['gwen@example.com'] }],
+    ['a sign-in', { email: '', logins: [{ provider: 'login', subject: 'Gwen' }] }],
+  ])('is not offered to that person, known by %s, nor closed by them', async (_, account) => {
     const { house, ada } = await open(
       emergencyCatalog({ role: { permissions: { groups: ['engineers'], delegates: { users: ['ada@example.com'] } } } }),
     );
-    const grace = await house.person('grace', ['security']);
+    const gwen = await house.person('Gwen', ['security']);
     const known = house.provider.options.people?.find(({ email }) => email === 'grace@example.com');
     if (known) Object.assign(known, { id: 'U-9', ...account });
     await ask(house, ada, { workflow: 'automatic', duration: 'PT1H', identities: ['U-9'] });
     await house.pass(2 * hour);
-    const { id, may_close } = await only(grace);
+    const { id, may_close } = await only(gwen);
     expect(may_close).toBe(false);
-    await expect(closeReview(grace, { id, ...justified })).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(closeReview(gwen, { id, ...justified })).rejects.toMatchObject({ code: 'forbidden' });
     expect(told().map(([to]) => to)).toEqual(['sue@example.com']);
   });
 

@@ -164,6 +164,20 @@ describe('whose word counts for a listen', () => {
     },
   );
 
+  it.each(['by-group', 'unasked'])(
+    'takes no word of a person for access to an account that is theirs by a sign-in whose subject has capitals: %s',
+    async (workflow) => {
+      const { house, ada, grace } = cast;
+      const logins = [{ provider: 'login', subject: 'Rosa' }];
+      house.provider.options.people?.push({ id: 'U-7', name: 'opaque', email: '', logins });
+      const id = await ask(house, ada, { workflow, identities: ['U-7'] });
+      if (workflow !== 'unasked') await approve(grace, id);
+      await house.work();
+      await expect(send(await house.person('Rosa', ['release']), id)).rejects.toMatchObject({ code: 'not_found' });
+      expect(await granted(id)).toBe(false);
+    },
+  );
+
   it('keeps an event only for a task that takes its sender’s', async () => {
     const { ada, alan } = cast;
     const id = await listening('mixed');

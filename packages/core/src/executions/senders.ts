@@ -43,7 +43,7 @@ export async function describeSender(
   const requester = user.id === execution.ownerId || isRequester(selves, execution);
   // What approvers were shown, and what is known of a request of which no one was asked.
   const { identities = [], elevated = [] } = execution.input as Partial<ElevationInput>;
-  const others = { excluded: [...identities, ...elevated].map(foldName) };
+  const others = { excluded: [...identities.map(foldName), ...elevated] };
   const barred = requester || [...asked, others].some((one) => isExcluded(selves, one));
   return {
     kind: 'user',

@@ -21,7 +21,7 @@ import { readNow } from '../now.js';
 import { foldName, namesOf } from '../people/names.js';
 import { listSelves } from '../people/selves.js';
 import { elevationInputSchema } from '../plans/input.js';
-import { readReviews } from '../reviews/read.js';
+import { namesUnderReview, readReviews } from '../reviews/read.js';
 import { type Addressee, readApprovers } from './approvers.js';
 import { placeInCourse } from './in-order.js';
 import { subjectOf } from './queue.js';
@@ -253,7 +253,7 @@ async function tellReview(
   const [found] = await readReviews(tx, { which: sql`r.id = ${subjectOf(key)}::uuid`, order: sql`r.id`, limit: 1 });
   if (!found || found.closedAt !== null) return [];
   const names = namesOf(await listSelves(tx, found.ownerId));
-  const excluded = [...names, ...[found.requestedAs, ...found.elevated].map(foldName)];
+  const excluded = [...names, ...namesUnderReview(found)];
   const asked = { rule: { ...found.rule, count: 1, refusals: 1 }, excluded };
   const people = (await readApprovers(ctx, tx, [asked]))(asked);
   return [...people, ...(kind === 'review.overdue' ? operators : [])].map((to) => ({ to, urgent }));

@@ -41,10 +41,9 @@ export interface FoundReview {
   /** Whether access is held, or about to be. */
   live: boolean;
   extensions: number;
-  /**
-   * The names of the accounts to which access was given, and those by which the accounts belong to people
-   * (`namesOfAccount`).
-   */
+  /** The accounts to which access was given, as their systems call them. */
+  accounts: string[];
+  /** The names of the people whose accounts they are (`namesOfAccount`). */
   elevated: string[];
   /** The identities to which it was given on behalf of others; empty where the requester requested for themselves. */
   given: { provider: string; identity: string }[];
@@ -82,13 +81,14 @@ export async function readReviews(
         max(least(g.ended_at, ${overAtIn('g')})) filter (where g.activated_at is not null) as "activeUntil",
         coalesce(bool_or(${isLiveIn('g')}), false) as live,
         greatest(0, count(distinct g.execution_id) filter (where g.activated_at is not null) - 1)::int as extensions,
-        coalesce(jsonb_agg(distinct given.name) filter (where given.name is not null), '[]') as elevated,
+        coalesce(jsonb_agg(distinct given.name) filter (where not given.folded and given.name is not null), '[]') as accounts,
+        coalesce(jsonb_agg(distinct given.name) filter (where given.folded), '[]') as elevated,
         coalesce(jsonb_agg(distinct jsonb_build_object('provider', held.provider, 'identity', held.identity))
           filter (where held.id is not null and jsonb_array_length(e.input -> 'identities') > 0), '[]') as given
       from ${grants} g
       left join ${entitlements} held on held.id = g.entitlement_id
-      left join lateral (select held.identity as name union select jsonb_array_elements_text(
-        coalesce(g.known_as, jsonb_build_array(held.identity_email)))) as given on true
+      left join lateral (select held.identity as name, false as folded union select jsonb_array_elements_text(
+        coalesce(g.known_as, jsonb_build_array(held.identity_email))), g.known_as is not null) as given on true
       where g.execution_id in ${familyOf(sqlText`r.execution_id`)}) used
     order by ${order}`)),
   ];
@@ -107,13 +107,17 @@ export function seesReview(ctx: Store, { user, selves }: Reviewer, found: FoundR
  */
 export function whyNot(ctx: Store, { user, selves }: Reviewer, found: FoundReview): AccessError | undefined {
   if (isRequester(selves, found)) return new AccessError('forbidden', 'You cannot review your own use of a role');
-  const excluded = [found.requestedAs, ...found.elevated].map(foldName);
-  if (isExcluded(selves, { excluded })) return ownAccess();
+  if (isExcluded(selves, { excluded: namesUnderReview(found) })) return ownAccess();
   if (!isNamed(user, found.rule) && oversightOf(ctx, user) !== 'administrator')
     return new AccessError('forbidden', 'Only its reviewers and administrators can close a review');
   if (found.closedAt !== null) return new AccessError('conflict', 'The review has been closed');
   if (found.live) return new AccessError('conflict', 'The access is active; close its review when it has ended');
   return undefined;
+}
+
+/** Returns the names that may not review a use: those of the requester and of the people to whom access was given. */
+export function namesUnderReview({ requestedAs, accounts, elevated }: FoundReview): string[] {
+  return [...[requestedAs, ...accounts].map(foldName), ...elevated];
 }
 
 /** Returns the error of a person who was given the access under review. */
