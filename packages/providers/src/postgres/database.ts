@@ -50,8 +50,9 @@ export function openDatabase(config: PostgresConfig): Database {
     try {
       return await begin(own, signal, work);
     } catch (error) {
+      // A pool that was replaced loses its connections because it is ended here: that says nothing of the server.
+      if (pool === own && isLost(error)) spare.doubt();
       if (signal.aborted) replace(own);
-      if (isLost(error)) spare.doubt();
       if (signal.aborted || !isOutOfRoom(error) || !spare.isOpen()) throw toPortError(error);
     }
     return overSpare(signal, () => instead(work));

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FaultyProxy, type Loss, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
 import { type Authorizer, type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
+import type { PostgresConfig } from '../../src/postgres/config.js';
+import { openDatabase, type Statements } from '../../src/postgres/database.js';
 import { openTestServer, type TestServer } from './server.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -10,6 +12,7 @@ const losses: Loss[] = ['reset', 'close', 'half-close'];
 describe('the postgres connector', () => {
   let server: TestServer;
   let proxy: FaultyProxy;
+  let config: PostgresConfig;
   let client: ProviderClient;
   let authorizer: Authorizer;
   let entitlement: { id: string; identity: string; access: { role: string } };
@@ -20,14 +23,12 @@ describe('the postgres connector', () => {
     proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
     target.hostname = '127.0.0.1';
     target.port = String(proxy.port);
-    client = postgresConnector.create(
-      postgresConnector.config.parse({
-        url: target.href,
-        email_domains: ['example.test'],
-        accept_objects_left_behind: server.version < 160_000,
-      }),
-      { now: Date.now, log: () => {} },
-    );
+    config = postgresConnector.config.parse({
+      url: target.href,
+      email_domains: ['example.test'],
+      accept_objects_left_behind: server.version < 160_000,
+    });
+    client = postgresConnector.create(config, { now: Date.now, log: () => {} });
     if (!client.authorizer) throw new Error('the connector has no authorizer');
     authorizer = client.authorizer;
     entitlement = { id: 'e', identity: (await server.login()).name, access: { role: await server.role() } };
@@ -91,5 +92,22 @@ describe('the postgres connector', () => {
     const later = new Promise((resolve) => setTimeout(() => resolve('later'), 2_900));
     expect(await Promise.race([authorizer.standBy?.(calm()).then(() => 'in time'), later])).toBe('in time');
     await authorizer.standDown?.();
+  });
+
+  it('gives it three seconds when Belay itself has ended the other one, after a call that was aborted', async () => {
+    const database = openDatabase(config);
+    const warm = (sql: Statements) => sql`select 1`;
+    await database.standBy(calm(), warm);
+    const sleep = (signal: AbortSignal) => database.read(signal, (sql) => sql`select pg_sleep(4)`);
+    const aborted = new AbortController();
+    const calls = [sleep(calm()), sleep(aborted.signal)];
+    aborted.abort();
+    const ended = await Promise.allSettled(calls);
+    expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    proxy.lose('half-open');
+    const began = performance.now();
+    await database.standBy(calm(), warm);
+    expect(performance.now() - began).toBeGreaterThan(2_500);
+    await database.close();
   });
 });
