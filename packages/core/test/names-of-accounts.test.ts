@@ -186,12 +186,30 @@ describe('a person whose address has changed', () => {
     expect(holds()).toBe(false);
   });
 
-  it('takes nothing from the person who has the former address afterwards', async () => {
+  it.each([
+    ['before the change and granted after it', 'later', 'before'],
+    ['while the change was being written', 'fleeting', 'after'],
+  ])('loses what a colleague had requested for the former one %s', async (_, workflow, when) => {
+    const { house, ada } = cast;
+    account({ email: mallory });
+    const marry = () => signIn('mallory', 'married@example.com');
+    if (when === 'after') await marry();
+    await house.database.advance(minute / 2);
+    const id = await ask(house, ada, { workflow, identities: ['U-7'] });
+    if (when === 'before') {
+      await marry();
+      await house.pass(61 * minute);
+    }
+    expect(holds()).toBe(true);
+    expect([await stop('married@example.com'), holds()]).toEqual([[id], false]);
+  });
+
+  it('keeps nothing from who has the former address afterwards', async () => {
     const { house, ada } = cast;
     await signIn('mallory', 'married@example.com');
     await signIn('successor', mallory);
     account({ email: mallory });
-    await house.database.advance(minute);
+    await house.database.advance(2 * minute);
     const id = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
     expect([await stop('married@example.com'), holds()]).toEqual([[], true]);
     expect([await stop(mallory), holds()]).toEqual([[id], false]);

@@ -149,7 +149,7 @@ describe('a person who leaves', () => {
     const { add, call, house } = directory;
     const id = await add({ userName: 'mallory@example.com', active: true });
     await call('PATCH', `/Users/${id}`, patchOf({ op: 'Replace', path: 'userName', value: 'married@example.com' }));
-    await house.database.advance(60_000);
+    await house.database.advance(120_000);
     await request(ada, { identities: ['mallory@example.com'] });
     await call('PATCH', `/Users/${id}`, off);
     await house.work();

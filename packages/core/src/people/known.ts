@@ -54,16 +54,13 @@ export async function describeKnown(
 
 /**
  * Matches grants, joined with their entitlements, that people requested, or that give access to an account of theirs,
- * by a name that they have now or had when the grant was intended.
+ * by a name that they have now or had when it was requested.
  */
 export function isAccessOf(known: Known): SQL | undefined {
   // A grant of an older version has the one address that its entitlement has.
   const account = sql`coalesce(${grants.knownAs}, jsonb_build_array(${entitlements.identityEmail}))
     || jsonb_build_array(lower(${entitlements.identity}))`;
-  return or(
-    inArray(grants.userId, known.ids),
-    isNamed(account, { executionId: grants.executionId, moment: grants.createdAt }, known),
-  );
+  return or(inArray(grants.userId, known.ids), isNamed(account, grants.executionId, known));
 }
 
 /**
@@ -72,33 +69,29 @@ export function isAccessOf(known: Known): SQL | undefined {
  * approvers were asked.
  */
 export function isRequestOf(known: Known): SQL | undefined {
-  const request = { executionId: executions.id, moment: executions.createdAt };
   const asked = sql`(select coalesce(jsonb_agg(lower(one)), '[]') from jsonb_array_elements_text(${executions.input} -> 'identities') one)
     || coalesce(${executions.input} -> 'elevated', '[]')`;
   const { knownAs, subject, executionId } = approvals;
   // An approval without names has one address of each identity.
   const shown = sql`coalesce(${knownAs}, (select jsonb_agg(lower(one ->> 'identityEmail'))
     from jsonb_array_elements(${subject} -> 'grants') one))`;
-  const shownTo = sql`exists (select from ${approvals} where ${executionId} = ${executions.id} and ${isNamed(shown, request, known)})`;
-  return or(inArray(executions.ownerId, known.ids), isNamed(asked, request, known), shownTo);
+  const shownTo = sql`exists (select from ${approvals} where ${executionId} = ${executions.id} and ${isNamed(shown, executions.id, known)})`;
+  return or(inArray(executions.ownerId, known.ids), isNamed(asked, executions.id, known), shownTo);
 }
 
 /**
- * Matches a JSON array of names that contains one of these people's names, or one that was theirs at that moment. A former
- * name finds only what was requested for others: what people requested for themselves is found by who they are, and their
- * address may have become another person's.
+ * Matches a JSON array of names that contains one of these people's names, or one that was theirs when an execution was
+ * requested. A former name finds only what was requested for others: what people requested for themselves is found by who
+ * they are, and their address may have become another person's.
  */
-function isNamed(
-  account: SQL,
-  { executionId, moment }: { executionId: Column; moment: Column },
-  { names, former }: Known,
-): SQL {
+function isNamed(account: SQL, executionId: Column, { names, former }: Known): SQL {
   const list = sql`array(select jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb))`;
   const now = sql`coalesce(jsonb_exists_any(${account}, ${list}), false)`;
   if (former.length === 0) return now;
+  // A change is dated when its transaction begins; with the address before it, people can request until it is committed.
   return sql`(${now} or exists (
     select from jsonb_to_recordset(${JSON.stringify(former)}::text::jsonb) as former (address text, until timestamptz)
     join ${executions} made on made.id = ${executionId}
       and made.input -> 'identities' <> '[]' and lower(made.input #>> '{user,email}') is distinct from former.address
-    where ${moment} <= former.until and jsonb_exists(${account}, former.address)))`;
+    where made.created_at <= former.until + interval '1 minute' and jsonb_exists(${account}, former.address)))`;
 }
