@@ -31,6 +31,7 @@ afterEach(() => directory[Symbol.asyncDispose]());
 const access = { role: 'read' };
 const holds = (name = 'ada') => directory.house.provider.holds(`${name}@example.com`, access);
 const off = patchOf({ op: 'Replace', path: 'active', value: 'False' });
+const mail = { emails: [{ value: 'mallory@example.com' }] };
 const addAda = (more: object = {}) => directory.add({ userName: 'ada@example.com', active: true, ...more });
 
 async function request(person: Person, more: { workflow?: string; identities?: string[] } = {}): Promise<string> {
@@ -199,6 +200,36 @@ describe('a person who leaves', () => {
     expect([await holds('grace'), await holds()]).toEqual([true, true]);
     const ended = await house.database.sql`select from grants where ended_at is not null`;
     expect(ended).toHaveLength(0);
+  });
+
+  it.each([
+    ['an active account is named by it', 'admin', { userName: 'mallory@example.com' }, true],
+    ['an active account has it as well', 'admin', { userName: 'mallory', ...mail }, true],
+    ['the account named by it is inactive', 'admin', { userName: 'mallory@example.com', active: false }, false],
+    ['only the deactivated account is named by it', 'Mallory@example.com', { userName: 'admin', ...mail }, false],
+  ])(
+    'of two accounts with the address of a person who never signed in says who leaves: %s',
+    async (_, userName, other, stays) => {
+      const { add, call, house } = directory;
+      await add({ active: true, ...other });
+      const id = await add({ userName, ...mail, active: true });
+      await request(grace, { identities: ['mallory@example.com'] });
+      expect(await holds('mallory')).toBe(true);
+      await call('PATCH', `/Users/${id}`, off);
+      await house.work();
+      expect(await holds('mallory')).toBe(stays);
+    },
+  );
+
+  it('takes nothing by a former address that an active account has now, whose person never signed in', async () => {
+    const { add, call, house } = directory;
+    const id = await add({ userName: 'admin', ...mail, active: true });
+    await add({ userName: 'mallory@example.com', active: true });
+    await request(grace, { identities: ['mallory@example.com'] });
+    await call('PATCH', `/Users/${id}`, patchOf({ op: 'Remove', path: 'emails' }));
+    await call('PATCH', `/Users/${id}`, off);
+    await house.work();
+    expect(await holds('mallory')).toBe(true);
   });
 
   it.each([

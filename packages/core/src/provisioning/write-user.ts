@@ -220,8 +220,10 @@ async function follow(ctx: Store, tx: Transaction, provider: string, rows: reado
 }
 
 /**
- * Returns the present and the former addresses of a person who has left, if the directory is trusted for them. Present
- * addresses of people who stay are left out: such a person may have a second account with their address.
+ * Returns the present and the former addresses of a person who has left, if the directory is trusted for them. Addresses
+ * of people who stay are left out: such a person may have a second account with their address. A person who never signed
+ * in stays by another active account with the address, unless only the account that is gone has it as its user name
+ * (`settleProvisioned`).
  */
 async function findTheirs(
   ctx: Store,
@@ -231,11 +233,26 @@ async function findTheirs(
 ): Promise<[string[], FormerAddress[]]> {
   const { userId, emailFolded } = userIdentities;
   const all = [...after.addresses, ...after.former.map(({ address }) => address)];
-  const staying = await tx
+  if (all.length === 0) return [[], []];
+  const signedIn = await tx
     .select({ provider: userIdentities.provider, address: emailFolded })
     .from(userIdentities)
     .innerJoin(users, and(eq(users.id, userId), isNull(users.deprovisionedAt)))
     .where(and(inArray(emailFolded, all), notInArray(userId, [...left])));
+  const { provider: directory, addresses, userNameFolded, active, deletedAt, id } = provisionedUsers;
+  const has = (address: string) => sql`${addresses} @> ${JSON.stringify([address])}::text::jsonb`;
+  const others = await tx
+    .select({ provider: directory, addresses, name: userNameFolded })
+    .from(provisionedUsers)
+    .where(and(ne(id, after.id), eq(active, true), isNull(deletedAt), or(...all.map(has))));
+  const staying = [
+    ...signedIn,
+    ...others.flatMap((other) =>
+      other.addresses
+        .filter((address) => address !== after.userNameFolded || address === other.name)
+        .map((address) => ({ provider: other.provider, address })),
+    ),
+  ];
   const isAnothers = (address: string) =>
     staying.some((one) => one.address === address && isTrusted(ctx, one.provider, address));
   const isTheirs = (address: string) => isTrusted(ctx, provider, address) && !isAnothers(address);
