@@ -76,7 +76,7 @@ export interface App {
   answer: RequestListener;
   /** Prepares the stop: /ready fails, event streams end (clients reconnect elsewhere) and connections are not kept alive. */
   drain(): void;
-  /** Answers the calls that wait for something with the present state, because their connections are about to end. */
+  /** Ends the calls that wait for something with the present state, because their connections are about to end. */
   endWaits(): void;
 }
 
