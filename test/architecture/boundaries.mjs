@@ -342,6 +342,7 @@ export const boundaries = {
       'db',
       'demo',
       'engine',
+      'host',
       'program',
       'providers',
       'providers/testkit',

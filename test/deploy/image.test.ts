@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { findFreePort } from '@belay/host';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import { findTestPort } from '@belay/testkit/ports';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readStages, root, valuesOf } from './dockerfile.js';
 
@@ -152,7 +152,7 @@ describe('the image', () => {
   });
 
   it('serves as another account with a read-only root, and SIGTERM ends it with 0', async () => {
-    const port = String(await findFreePort('127.0.0.1'));
+    const port = String(await findTestPort());
     const server = start({ PORT: port, HOST: '127.0.0.1', BELAY_WORKER: 'off' });
     expect(await health({ PORT: port })).toBe(1);
     await vi.waitFor(async () => expect(await health({ PORT: port }), server.said()).toBe(0), waiting);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { findFreePort } from '@belay/host';
+import { findTestPort } from '@belay/testkit/ports';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { signInThroughDemo } from './support/browser.js';
 import { type Installation, type Running, startInstallation } from './support/installation.js';
@@ -28,7 +28,7 @@ const patiently = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, { ti
 
 describe('an agent by the command line, beside a real server', () => {
   it('reports in one line why an agent cannot be enrolled or started, and exits with the code of that reason', async () => {
-    const nowhere = `http://127.0.0.1:${await findFreePort('127.0.0.1')}`;
+    const nowhere = `http://127.0.0.1:${await findTestPort()}`;
     const wellFormed = `belay-agent.${'x'.repeat(43)}`;
     const join = (url: string, home: string) =>
       installation.program(

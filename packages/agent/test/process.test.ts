@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startDemoIdentityProvider } from '@belay/demo';
-import { findFreePort } from '@belay/host';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import { findTestPort } from '@belay/testkit/ports';
 import { people } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -96,8 +96,8 @@ beforeAll(async () => {
   database = await createTestDatabase();
   home = await makeFolder();
   machine = await makeFolder();
-  serverUrl = `http://127.0.0.1:${await findFreePort('127.0.0.1')}`;
-  agentPort = await findFreePort('127.0.0.1');
+  serverUrl = `http://127.0.0.1:${await findTestPort()}`;
+  agentPort = await findTestPort();
   agentUrl = `http://127.0.0.1:${agentPort}`;
   idp = await startDemoIdentityProvider({
     port: 0,

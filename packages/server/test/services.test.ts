@@ -4,10 +4,10 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDemoIdentityProvider } from '@belay/demo';
-import { findFreePort } from '@belay/host';
 import { listVault, parseEnvironment, removeFromVault, rotateEncryption, setInVault } from '@belay/operations';
 import { StartError } from '@belay/program';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import { findTestPort } from '@belay/testkit/ports';
 import { keepLines, type LogLine } from '@belay/testkit/serve';
 import { openVisitor } from '@belay/testkit/visitor';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -35,7 +35,7 @@ const closing: (() => Promise<unknown>)[] = [];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'belay-services-'));
   database = await createTestDatabase();
-  port = await findFreePort('127.0.0.1');
+  port = await findTestPort();
   url = `http://127.0.0.1:${port}`;
 });
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFreePort } from '@belay/host';
+import { findTestPort } from '@belay/testkit/ports';
 
 const program = '/usr/sbin/pgbouncer';
 
@@ -24,7 +24,7 @@ export interface Pooler {
 /** Starts a PgBouncer in session mode before a server. It drops the settings that it does not know. */
 export async function startPooler(serverUrl: string): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'belay-pgbouncer-'));
-  const port = await findFreePort('127.0.0.1');
+  const port = await findTestPort();
   const file = join(folder, 'pgbouncer.ini');
   const write = (url: string) => {
     const { port: to, username, password, pathname } = new URL(url);

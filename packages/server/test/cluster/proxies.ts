@@ -5,7 +5,7 @@ import { Agent, createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from '@belay/host';
+import { findTestPort } from '@belay/testkit/ports';
 
 export interface Front extends AsyncDisposable {
   /** Where it listens: with TLS, and a certificate of its own. */
@@ -67,7 +67,7 @@ async function startBalancer(ports: readonly number[]): Promise<Front> {
     outgoing.on('close', () => onward.destroy());
     incoming.pipe(onward);
   });
-  const port = await findFreePort('127.0.0.1');
+  const port = await findTestPort();
   await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
   return {
     url: `http://127.0.0.1:${port}`,
@@ -83,7 +83,7 @@ async function startBalancer(ports: readonly number[]): Promise<Front> {
 
 async function startNginx(program: string, ports: readonly number[]): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-nginx-'));
-  const [plain, port] = [await findFreePort('127.0.0.1'), await findFreePort('127.0.0.1')];
+  const [plain, port] = [await findTestPort(), await findTestPort()];
   const tls = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
   const files = ['-keyout', join(folder, 'belay.key'), '-out', join(folder, 'belay.crt'), '-subj', '/CN=localhost'];
   const made = spawnSync('openssl', [...tls, ...files]);
@@ -118,7 +118,7 @@ ${site}
 
 async function startCaddy(program: string, ports: readonly number[]): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-caddy-'));
-  const [plain, port] = [await findFreePort('127.0.0.1'), await findFreePort('127.0.0.1')];
+  const [plain, port] = [await findTestPort(), await findTestPort()];
   const own = `{\n\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port ${plain}\n\thttps_port ${port}\n`;
   await writeFile(join(folder, 'Caddyfile'), example('caddy/Caddyfile').replace(/^\{\n/m, own));
   const variables = {

@@ -1,7 +1,7 @@
 import { createToken } from '@belay/core';
-import { findFreePort } from '@belay/host';
 import { openOperatorContext, parseEnvironment } from '@belay/operations';
 import { createClient } from '@belay/sdk';
+import { findTestPort } from '@belay/testkit/ports';
 import { Agent, setGlobalDispatcher } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from '../start/server-process.js';
@@ -45,7 +45,7 @@ describe('two servers and two workers behind a proxy', () => {
       LOG_LEVEL: 'error',
       TARGET_URL: target.url,
     };
-    for (let index = 0; index < 2; index++) ports.push(await findFreePort('127.0.0.1'));
+    for (let index = 0; index < 2; index++) ports.push(await findTestPort());
     // Both at once, on an empty database: one migrates it, the other one waits.
     await Promise.all(ports.map(startServer));
     await Promise.all([startWorker(), startWorker()]);
