@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkEnglish } from './architecture/english.mjs';
+import { checkEnglish, textsOf } from './architecture/english.mjs';
 
 /** The faults of a small repository with one file. */
 const faultsOf = (path: string, text: string) => checkEnglish(new Map([[path, text]]));
@@ -92,5 +92,25 @@ describe('texts of pages', () => {
   it('are not seen in classes, paths of drawings and header fields', () => {
     const data = `const a = <path class="cards two" d="M11.5 6.5a6.5 6.5 0 0" />;\nconst type = 'text/css; charset=utf-8';`;
     expect(faultsOf('packages/console/src/pages/a.tsx', data)).toEqual([]);
+  });
+});
+
+describe('the list of texts', () => {
+  it('has what people see, with its line, templates whole, and neither statements nor single words', () => {
+    const source = [
+      "import { a } from 'a module';",
+      "const word = 'status';",
+      'const rows = sql`select id from roles where name = 1`;',
+      "const other = 'select id from roles';",
+      "fail('is required to remove');",
+      'fail(`the server answered ${status}',
+      ' twice`);',
+      'const page = <p>Where access is granted</p>;',
+    ].join('\n');
+    expect(textsOf('packages/console/src/page.tsx', source)).toEqual([
+      { line: 5, text: "'is required to remove'" },
+      { line: 6, text: '`the server answered ${status} twice`' },
+      { line: 8, text: 'Where access is granted' },
+    ]);
   });
 });

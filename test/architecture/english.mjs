@@ -28,6 +28,30 @@ export function checkEnglish(tree) {
   return faults;
 }
 
+/**
+ * Returns the texts of a source that people see, each with its line: strings with words in them, templates whole, and no statements
+ * of SQL.
+ *
+ * @param {string} path
+ * @param {string} source
+ * @returns {{ line: number, text: string }[]}
+ */
+export function textsOf(path, source) {
+  const texts = [];
+  visit(parse(path, source).program, (node) => {
+    if (node.type === 'ImportDeclaration' || node.type === 'TaggedTemplateExpression') return false;
+    const isText = (node.type === 'Literal' && typeof node.value === 'string') || node.type === 'JSXText';
+    if (!isText && node.type !== 'TemplateLiteral') return true;
+    const text = source.slice(node.start, node.end).trim().replace(/\s+/g, ' ');
+    const isSql =
+      /^['"`](select|insert|update|delete|with|create|alter|drop|grant|revoke|set|lock) [^.]* (from|into|table|on|role|to)\b/i;
+    if (/[A-Za-z]{2,}[,.:;)]* +[^ ]*[A-Za-z$]/.test(text) && !isSql.test(text))
+      texts.push({ line: source.slice(0, node.start).split('\n').length, text });
+    return !isText;
+  });
+  return texts;
+}
+
 /** A phrase may go on in the next line. */
 const acrossLines = (pattern) => new RegExp(pattern.source.replaceAll(' ', '\\s+'), 'gi');
 const phrases = bannedPhrases.map(([pattern, instead]) => [acrossLines(pattern), instead]);
