@@ -85,7 +85,7 @@ const table: Record<string, { right: Config; rows: Row[] }> = {
       [
         'credentials',
         '{"type":"external_account","credential_source":{"executable":{}}}',
-        /may not name an executable/,
+        /must not name an executable/,
       ],
       ['projects', ['Shop Project'], /is not the id of a project/],
       ['groups', ['Oncall@Example.com'], /in lower case/],

@@ -54,7 +54,7 @@ export function openApi(config: AwsConfig, { now }: Pick<ConnectorTools, 'now'>)
         return await untilAborted(run(clients, { abortSignal: limited }), limited);
       } catch (error) {
         if (signal.aborted) throw stopped(signal);
-        if (limited.aborted) throw new Retryable('AWS did not answer in time');
+        if (limited.aborted) throw new Retryable('AWS did not respond in time');
         const fault = explain(operation, error);
         if (fault instanceof Throttled)
           closedUntil = now() + Math.min(fault.options.afterMilliseconds ?? 0, longestWait);
@@ -97,7 +97,7 @@ export async function* readPages<T>(
 /** Returns a value that the API documents as always there. Throws `Retryable` when it is not: a proxy in between. */
 export function present<T>(value: T | null | undefined): T {
   if (value === undefined || value === null) {
-    throw new Retryable('AWS answered something else than its API documents');
+    throw new Retryable('AWS returned a response that its API does not document');
   }
   return value;
 }

@@ -88,7 +88,7 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
     // A group gives what is assigned to it, whose sessions are limited in the same way.
     residualOf: () => config.max_session_duration,
     leavesBehind:
-      'Sessions in an AWS account that were opened before the end last until their own end, which no API call of AWS changes.',
+      'Sessions in an AWS account that were opened before the access ended continue until they expire; no API call of AWS ends them earlier.',
     knows: true,
 
     target: readTarget,

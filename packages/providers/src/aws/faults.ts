@@ -61,8 +61,8 @@ export function explain(operation: string, error: unknown): Retryable | Terminal
   if (unknownCredentials.test(name)) return new Terminal("AWS does not accept the connector's credentials", options);
   if (denied.test(name) || status === 401 || status === 403) return new Denied(operation, options);
   if (status === undefined) return new Retryable('AWS cannot be reached', options);
-  if (status >= 500) return new Retryable(`AWS cannot answer now (${status})`, options);
-  if (status < 300) return new Retryable('AWS answered something else than its API documents', options);
+  if (status >= 500) return new Retryable(`AWS is temporarily unavailable (${status})`, options);
+  if (status < 300) return new Retryable('AWS returned a response that its API does not document', options);
   return new Terminal(`AWS rejected the request (${status})`, options);
 }
 

@@ -31,14 +31,15 @@ export function planAccess(config: EntraConfig, { roles, permissions, resources 
     else if (prefix === 'azure-role') azureRoles.push(rest);
     else accesses.push(prefix === 'group' ? { group: rest } : { directory_role: rest });
   });
-  if (roles.length === 0) issues.push({ path: 'inherits', message: 'names nothing, such as group/Shop Operators' });
+  if (roles.length === 0)
+    issues.push({ path: 'inherits', message: 'must name a group or a role, for example group/Shop Operators' });
   else if (azureRoles.length === 0 && resources.allow.length > 0) {
     issues.push({
       path: 'resources.allow',
       message: 'is for roles of Azure; groups and directory roles have no resource',
     });
   } else if (azureRoles.length > 0 && resources.allow.length === 0) {
-    issues.push({ path: 'resources.allow', message: 'names no scope of Azure, such as /subscriptions/<id>' });
+    issues.push({ path: 'resources.allow', message: 'must name a scope of Azure, for example /subscriptions/<id>' });
   }
   resources.allow.forEach((scope, index) => {
     if (!isScope(scope)) {

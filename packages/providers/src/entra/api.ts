@@ -117,10 +117,10 @@ export function errorOf({ body }: HttpAnswer): { code: string; message: string }
 /** Returns what a 404 comes to that is not the vendor's own: a proxy in between says nothing of what there is. */
 function explainStranger(service: string, answer: HttpAnswer): Retryable | undefined {
   if (answer.status !== 404 || errorOf(answer).code !== '') return undefined;
-  return new Retryable(`${service} answered something else than its API documents`);
+  return new Retryable(`${service} returned a response that its API does not document`);
 }
 
 /** Throws `Retryable` for a success that is not Graph's: a page of a proxy in between says nothing of what was done. */
 export function refuseUnlessEmpty({ status }: HttpAnswer): void {
-  if (status !== 204) throw new Retryable('Microsoft Graph answered something else than its API documents');
+  if (status !== 204) throw new Retryable('Microsoft Graph returned a response that its API does not document');
 }

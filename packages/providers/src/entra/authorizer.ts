@@ -39,7 +39,7 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
       if (entitlement.pin.target !== target) throw new OtherTarget();
       const subject = subjectSchema.safeParse(entitlement.pin.subject);
       if (subject.success && subject.data.kind === kind) return subject.data;
-      throw new Terminal('The pin is not one of this connector');
+      throw new Terminal('The stored identifiers are not those of this kind of access');
     }
     const user = await findUser(api, entitlement.identity, signal);
     const found = user && (await places[kind].find(access, signal));
@@ -56,8 +56,8 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
   return {
     residual: config.residual,
     leavesBehind: config.end_sign_ins
-      ? 'Access tokens that applications hold go on until they end; what the holder made or read stays.'
-      : 'Access tokens and sign-ins of applications go on until they end; what the holder made or read stays.',
+      ? 'Access tokens that applications hold stay valid until they expire; what the holder created or read remains.'
+      : 'Access tokens and sign-ins of applications stay valid until they expire; what the holder created or read remains.',
     knows: true,
     target: async () => target,
 

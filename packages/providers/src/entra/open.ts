@@ -43,7 +43,7 @@ async function findWeaknesses(config: EntraConfig, api: Api, signal: AbortSignal
   }
   if (config.pim.length === 0) {
     found.push({
-      message: 'Nothing has an end at Entra: while Belay is stopped, access goes on',
+      message: 'No access expires at Entra by itself: while Belay is stopped, it does not end',
       cure: 'Name the licensed kinds in pim (Entra ID P2 or Entra ID Governance)',
     });
   }

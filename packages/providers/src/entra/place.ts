@@ -109,7 +109,7 @@ export function explainRefusal(answer: HttpAnswer, action: Order['action']): Out
   }
   if (is('RoleAssignmentRequestPolicyValidationFailed')) {
     throw new Terminal(
-      'The policy of Privileged Identity Management rejects it: it may permit shorter assignments only, or ask for a ticket',
+      'The policy of Privileged Identity Management rejects it: it may permit shorter assignments only, or require a ticket',
     );
   }
   if (is('SubjectNotFound', 'PrincipalNotFound')) throw new Retryable('Entra does not know the account everywhere yet');

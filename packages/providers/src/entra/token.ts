@@ -61,7 +61,7 @@ function signAssertion(config: EntraConfig, certificate: Certificate, at: string
 
 function explain(body: unknown): Retryable | Terminal {
   const { error, error_codes: codes = [] } = refusalSchema.safeParse(body).data ?? {};
-  if (error === 'temporarily_unavailable') return new Retryable('Entra cannot answer now');
+  if (error === 'temporarily_unavailable') return new Retryable('Entra is temporarily unavailable');
   const known = codes.map((code) => meanings[code]).find((meaning) => meaning !== undefined);
   return new Terminal(known ?? "Entra does not accept the connector's client ID and credentials");
 }

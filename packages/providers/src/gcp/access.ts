@@ -40,11 +40,14 @@ export function planAccess(config: GcpConfig, { roles, permissions, resources }:
     else if (group !== undefined) accesses.push({ group });
   });
   if (roles.length === 0) {
-    issues.push({ path: 'inherits', message: 'names nothing, such as role/roles/bigquery.dataViewer' });
+    issues.push({
+      path: 'inherits',
+      message: 'must name a role or a group, for example role/roles/bigquery.dataViewer',
+    });
   } else if (wanted.length === 0 && resources.allow.length > 0) {
     issues.push({ path: 'resources.allow', message: 'is for roles; membership of a group has no resource' });
   } else if (wanted.length > 0 && resources.allow.length === 0) {
-    issues.push({ path: 'resources.allow', message: 'names no project: projects/<id>' });
+    issues.push({ path: 'resources.allow', message: 'must name a project: projects/<id>' });
   }
   resources.allow.forEach((resource, index) => {
     const id = /^projects\/(.*)$/s.exec(resource)?.[1];
@@ -60,7 +63,8 @@ export function planAccess(config: GcpConfig, { roles, permissions, resources }:
 }
 
 function explainRole(role: string): string | undefined {
-  if (basic.includes(role)) return 'is a basic role, which Google Cloud grants without an end: use a predefined role';
+  if (basic.includes(role))
+    return 'is a basic role, which Google Cloud does not grant with an expiry: use a predefined role';
   if (!roleName.test(role)) return 'is not a role: role/roles/<name>, or role/projects/<id>/roles/<name>';
   return undefined;
 }

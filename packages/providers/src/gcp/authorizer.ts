@@ -23,7 +23,7 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
     residual: 'PT6H',
     residualOf: (access) => ('group' in access ? 'PT6H' : 'PT7M'),
     leavesBehind:
-      'Credentials of other accounts that the holder could read or create, and operations that the holder started, go on.',
+      'Credentials of other accounts that the holder read or created stay valid, and operations that the holder started continue.',
     knows: true,
     target: async () => target,
     async pin(entitlement, signal) {

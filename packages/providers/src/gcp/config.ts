@@ -13,7 +13,7 @@ const credentials = z
     if (!parsed || !kinds.includes(String(parsed.type))) {
       reject(`is not the JSON of a credentials file of type ${kinds.join(', ')}`);
     } else if (JSON.stringify(parsed).includes('"executable":')) {
-      reject('may not name an executable, because the configuration would run a program; use a file or a URL');
+      reject('must not name an executable, because the configuration would run a program; use a file or a URL');
     }
   });
 

@@ -84,7 +84,7 @@ export function createGroupAccess(
   async function placeOf(entitlement: EntitlementRef, signal: AbortSignal): Promise<Place | null> {
     if (entitlement.pin) {
       const subject = pinned.safeParse(entitlement.pin.subject);
-      if (!subject.success) throw new Terminal('The pin is not one of this connector');
+      if (!subject.success) throw new Terminal('The stored identifiers are not those of this kind of access');
       const user = await findUser(subject.data.user, signal);
       return user && { group: subject.data.group, user };
     }
@@ -150,8 +150,8 @@ export function createGroupAccess(
       unsettled.delete(keyOf(place));
       throw new Terminal(
         config.group_expiry
-          ? 'Google Groups does not accept the membership: the group takes no such member, or the edition has no memberships that end; then set group_expiry: false'
-          : 'Google Groups does not accept the membership: the group takes no such member',
+          ? 'Google Groups does not accept the membership: the group accepts no such member, or the edition has no memberships that expire (then set group_expiry: false)'
+          : 'Google Groups does not accept the membership: the group accepts no such member',
       );
     }
     refuseUnlessDone(answer, at);

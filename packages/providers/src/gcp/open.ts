@@ -114,7 +114,7 @@ async function findWeaknesses(config: GcpConfig, clients: GoogleClients, signal:
   }
   if (config.groups.length > 0 && !config.group_expiry) {
     found.push({
-      message: 'Memberships of groups have no end at Google: while Belay is stopped they go on',
+      message: 'Memberships of groups do not expire at Google by themselves: while Belay is stopped, they do not end',
       cure: 'Set group_expiry: true where the edition has it (Cloud Identity Premium, Enterprise Standard or Plus)',
     });
   }

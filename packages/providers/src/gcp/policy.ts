@@ -98,11 +98,11 @@ export function addOwn(policy: Policy, grantee: Grantee, until: Date): Policy | 
     ({ role, members = [], condition }) => condition && role === grantee.role && members.includes(member),
   );
   if (conditional.length >= mostConditional) {
-    throw new Terminal('The account has 20 conditional bindings of the role, the most that a policy takes');
+    throw new Terminal('The account has 20 conditional bindings of the role, the most that a policy allows');
   }
   const principals = others.reduce((sum, { members = [] }) => sum + members.length, 0);
   if (principals >= mostPrincipals) {
-    throw new Terminal('The policy of the project is full: it has 1,500 principals, the most that Google Cloud takes');
+    throw new Terminal('The policy of the project is full: it has 1,500 principals, the most that Google Cloud allows');
   }
   const expression = `request.time < timestamp("${new Date(end).toISOString()}")`;
   const binding = { role: grantee.role, members: [member], condition: { title: titleOf(grantee.id), expression } };

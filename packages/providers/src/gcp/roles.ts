@@ -71,7 +71,7 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     const { role, resource } = readAccess(entitlement) as RoleAccess;
     if (!pin) return { project: await readProject(resource, signal), grantee: { id, role, email, pinned: false } };
     const subject = pinned.safeParse(pin.subject);
-    if (!subject.success) throw new Terminal('The pin is not one of this connector');
+    if (!subject.success) throw new Terminal('The stored identifiers are not those of this kind of access');
     const { user, role: pinnedRole, project } = subject.data;
     return { project, grantee: { id, role: pinnedRole, email: user, pinned: true } };
   }

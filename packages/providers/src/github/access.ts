@@ -69,15 +69,19 @@ export function planAccesses(
         : [{ path: `resources.allow[${index}]`, message: 'is not a repository: <owner>/<repository>' }],
     ),
   ];
-  if (roles.length === 0) issues.push({ path: 'inherits', message: 'names no role, such as team/oncall' });
+  if (roles.length === 0)
+    issues.push({ path: 'inherits', message: 'must name a team or a role, for example team/oncall' });
   if (inRepositories.length > 0 && resources.allow.length === 0) {
-    issues.push({ path: 'resources.allow', message: 'names no repository for repo-role: <owner>/<repository>' });
+    issues.push({ path: 'resources.allow', message: 'must name a repository for repo-role: <owner>/<repository>' });
   }
   if (inRepositories.length === 0 && resources.allow.length > 0) {
-    issues.push({ path: 'resources.allow', message: 'names repositories, and inherits has no repo-role for them' });
+    issues.push({ path: 'resources.allow', message: 'names repositories, but inherits has no repo-role for them' });
   }
   if (new Set(inRepositories).size > 1) {
-    issues.push({ path: 'inherits', message: 'has two roles for the same repositories, where a person has one' });
+    issues.push({
+      path: 'inherits',
+      message: 'has two roles for the same repositories, but a person can have only one',
+    });
   }
   if (issues.length > 0) return { ok: false, issues };
   const others = roles.filter((role) => !inRepositories.includes(role)).map((role) => ({ role }));
@@ -90,7 +94,7 @@ export function planAccesses(
 
 function findFault(role: string, privileged: boolean): string | undefined {
   if (role === 'repo-role/admin' && !privileged) {
-    return 'is privileged: its holder can give access to others; allow_privileged_roles permits it';
+    return 'is privileged: its holder can give access to others; to permit it, set allow_privileged_roles for the provider';
   }
   if (role.startsWith('repo-role/') && !repositoryRole.test(role)) {
     return 'is not a role of repositories: read, triage, write, maintain or admin; give a custom role to a team';

@@ -35,14 +35,15 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
     if (!pin) return null;
     if (pin.target !== (await api.organization(signal)).fingerprint) throw new OtherTarget();
     const { data } = pinned.safeParse(pin.subject);
-    if (data?.kind !== target.kind) throw new Terminal('The access is not the one that was granted');
+    if (data?.kind !== target.kind) throw new Terminal('The stored identifiers are not those of this kind of access');
     return data;
   }
 
   async function* listExclusive(name: string, signal: AbortSignal): AsyncGenerator<EntitlementRef> {
     const kind = kindOf(name);
     const id = await places[kind].find(kind === 'repo-role' ? name : name.slice(kind.length + 1), signal);
-    if (id === null) throw new Terminal('exclusive names what does not exist in the organization');
+    if (id === null)
+      throw new Terminal('exclusive: a team, a role or a repository of this list does not exist in the organization');
     const { fingerprint } = await api.organization(signal);
     for (const member of await places[kind].members(id, signal)) {
       const subject = { user: member.id, kind, id };
@@ -63,7 +64,7 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
     // Membership and permissions are looked up at each request, of git as well.
     residual: 'PT0S',
     leavesBehind:
-      'Clones, and what the holder put into a repository or its settings: webhooks, workflows, and keys that a role permits them to add.',
+      'Clones remain, and so does what the holder put into a repository or its settings: webhooks, workflows, and keys that a role permits them to add.',
     knows: true,
 
     target: async (signal) => (await api.organization(signal)).fingerprint,
@@ -84,7 +85,7 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
     async ensurePresent(entitlement, _until, signal) {
       const target = targetOf(entitlement.access);
       const subject = await resolve(entitlement, target, signal);
-      if (!subject) throw new Terminal('The GitHub account, or what it is to have, does not exist');
+      if (!subject) throw new Terminal('The GitHub account, or the team, the role or the repository, does not exist');
       await places[target.kind].grant(subject.id, subject.user, target, signal);
     },
 

@@ -50,7 +50,7 @@ async function findWeaknesses(api: Api, signal: AbortSignal): Promise<Weakness[]
       .filter((permission) => permissions[permission] === 'write')
       .map((permission) => ({
         message: `The GitHub App has the permission ${permission}: write, which it does not need`,
-        cure: 'Take the permission away in the settings of the App',
+        cure: 'Remove the permission in the settings of the App',
       })),
   ];
 }

@@ -50,7 +50,7 @@ export function createTeams(api: Api, people: People): Place {
     }
     const children = await api.list(`${at}/teams`, z.object({ id: z.int() }), signal);
     if (children && children.length > 0) {
-      throw new Terminal('The team has child teams, whose members cannot be told from its own');
+      throw new Terminal('The team has child teams, and GitHub does not distinguish their members from its own');
     }
   }
 
@@ -115,5 +115,5 @@ export function createTeams(api: Api, people: People): Place {
 }
 
 function filledElsewhere(): Terminal {
-  return new Terminal('An identity provider fills the team, and takes out whom Belay adds');
+  return new Terminal('An identity provider manages the members of the team, and would remove those that Belay adds');
 }

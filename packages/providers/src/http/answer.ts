@@ -40,7 +40,7 @@ export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, { service, m
   // The places of the issues, not their messages: these can repeat what the provider sent.
   const issues = result.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.')}: ${issue.code}`);
   const cause = new HttpFault('the response has another shape', { method, path, issues });
-  throw new Retryable(`${service} answered something else than its API documents`, { cause });
+  throw new Retryable(`${service} returned a response that its API does not document`, { cause });
 }
 
 /**
@@ -57,7 +57,7 @@ export function explainStatus(answer: HttpAnswer, asked: Asked, wait: number | u
   }
   if (status === 408 || status === 425) return new Retryable(`${service} did not accept the request in time`, options);
   if (status === 409 || status === 412) return new Retryable(`${service} was changed at the same time`, options);
-  if (status >= 500) return new Retryable(`${service} cannot answer now (${status})`, options);
+  if (status >= 500) return new Retryable(`${service} is temporarily unavailable (${status})`, options);
   if (status === 401) return new Terminal(`${service} does not accept the connector's credentials`, options);
   if (status === 403) return new Terminal(`${service} does not permit this to the connector`, options);
   if (status === 404 || status === 410)
@@ -73,7 +73,7 @@ const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|SSL|EPROTO/;
 export function explainSilence(error: unknown, { service, method, path }: Asked): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   const code = codeOf(error);
-  const cause = new HttpFault('no answer', { method, path, code }, { cause: error });
+  const cause = new HttpFault('no response', { method, path, code }, { cause: error });
   // An operator mends a certificate while access is held: the call is worth repeating.
   if (certificate.test(code)) return new Retryable(`No secure connection to ${service} could be made`, { cause });
   return new Retryable(`${service} cannot be reached`, { cause });

@@ -94,8 +94,8 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
       } catch (error) {
         if (error instanceof Terminal) throw error;
         if (signal.aborted) throw stopped(signal);
-        const cause = new HttpFault('no answer in time', asked);
-        if (limited.aborted) throw new Retryable(`${service} did not answer in time`, { cause });
+        const cause = new HttpFault('no response in time', asked);
+        if (limited.aborted) throw new Retryable(`${service} did not respond in time`, { cause });
         throw explainSilence(error, asked);
       }
     });
@@ -150,7 +150,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
     const read = await readBounded(response.body, options.mostBytes ?? 4 * 1024 * 1024);
     if (read === undefined) {
       const cause = new HttpFault('the response is too large', { method, path, status: response.statusCode });
-      throw new Terminal(`${service} answered with more than Belay reads`, { cause });
+      throw new Terminal(`${service} returned a response that is too large`, { cause });
     }
     return {
       status: response.statusCode,

@@ -30,9 +30,9 @@ export function planBindings(_config: unknown, request: AccessRequest): Plan {
     ...reject(request.resources.deny, 'resources.deny', 'RBAC of Kubernetes cannot deny'),
   ];
   if (request.roles.length === 0)
-    issues.push({ path: 'inherits', message: 'names no role, such as cluster-role/view' });
+    issues.push({ path: 'inherits', message: 'must name a role, for example cluster-role/view' });
   if (request.resources.allow.length === 0) {
-    issues.push({ path: 'resources.allow', message: 'names no scope: cluster, or namespace/<name>' });
+    issues.push({ path: 'resources.allow', message: 'must name a scope: cluster, or namespace/<name>' });
   }
   request.roles.forEach((role, index) => {
     const local = role.startsWith('role/') && request.resources.allow.includes('cluster');

@@ -95,7 +95,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     // Each API server learns of the deletion by a watch, within moments.
     residual: 'PT10S',
     leavesBehind:
-      'Streams that are open (exec, attach, port-forward, watch) go on until they end, and tokens of service accounts that were created meanwhile stay valid.',
+      'Streams that are open (exec, attach, port-forward, watch) continue until they are closed, and tokens of service accounts that were created meanwhile stay valid.',
     knows: true,
 
     target: readTarget,

@@ -46,13 +46,13 @@ export async function findWeaknesses(session: Session, config: LdapConfig): Prom
   if (active && !(await isOneServer(session, config))) {
     found.push({
       message:
-        'The address is not the name of one domain controller: a call could reach one that does not know of the last',
+        'The address is not the name of one domain controller: a call could reach one that does not have the latest change yet',
       cure: 'Write into url the name of one domain controller as it calls itself (dnsHostName)',
     });
   }
   if (active && !config.member_ttl && (await session.takesTimeToLive())) {
     found.push({
-      message: 'Memberships could end by themselves here, and do not',
+      message: 'The directory supports memberships that expire by themselves, and member_ttl is not set',
       cure: 'Set member_ttl: true',
     });
   }

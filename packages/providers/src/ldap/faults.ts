@@ -20,7 +20,7 @@ const passing = new Set([1, 3, 11, 51, 52, 80]);
 const readable: Record<number, string> = {
   4: "The directory's size limit for the connector's account is too low",
   8: 'The directory requires an encrypted connection',
-  10: 'The directory is a read-only copy; the address must be of a server that takes changes',
+  10: 'The directory is a read-only copy; the address must be of a server that accepts changes',
   13: 'The directory requires an encrypted connection',
   19: 'The directory does not allow this membership',
   48: "The directory does not accept the connector's kind of sign-in",

@@ -111,7 +111,9 @@ async function grant(sql: Statements, config: MysqlConfig, entitlement: Entitlem
   await requirePrivileges(sql);
   await refuse(sql, config, subject, account);
   if ((await readProxies(sql, [account.user])).length > 0) {
-    throw new Terminal('Another user may act as the account (GRANT PROXY), with connections that are not told apart');
+    throw new Terminal(
+      'Another user may act as the account (GRANT PROXY), with connections that the server does not distinguish',
+    );
   }
   // What exists while the access is held is found by the revocation.
   if ((await readMembers(sql, subject)).length === 0) {

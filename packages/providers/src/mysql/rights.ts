@@ -73,7 +73,7 @@ export async function refuse(sql: Statements, config: MysqlConfig, { role }: Sub
 async function refuseSeveral(sql: Statements, { user }: Account): Promise<void> {
   const accounts = await sql.rows('select 1 from accounts where user = ? and not is_role', [user]);
   if (accounts.length > 1) {
-    throw new Terminal('The user has accounts for several hosts, whose sessions the server does not tell apart');
+    throw new Terminal('The user has accounts for several hosts, whose sessions the server does not distinguish');
   }
 }
 

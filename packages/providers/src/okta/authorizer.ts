@@ -49,8 +49,8 @@ export function createAuthorizer(config: OktaConfig, api: Api): Authorizer {
   return {
     residual: config.residual,
     leavesBehind: config.end_sessions
-      ? 'Sessions that applications keep by themselves go on until they end.'
-      : 'Sessions at applications, and tokens with the claim groups, go on until they end.',
+      ? 'Sessions that applications keep by themselves continue until they expire.'
+      : 'Sessions at applications continue, and tokens with the claim groups stay valid, until they expire.',
     knows: true,
 
     target: (signal) => api.organization(signal),

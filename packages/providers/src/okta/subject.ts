@@ -18,7 +18,7 @@ export async function resolve(api: Api, { pin, identity, access }: EntitlementRe
   if (pin) {
     if (pin.target !== target) throw new OtherTarget();
     const subject = subjectSchema.safeParse(pin.subject);
-    if (!subject.success) throw new Terminal('The pin is not one of a group and a user at Okta');
+    if (!subject.success) throw new Terminal('The stored identifiers are not those of a group and a user at Okta');
     return { target, subject: subject.data };
   }
   const [group, user] = [await findGroup(api, named.data.group, signal), await findUser(api, identity, signal)];

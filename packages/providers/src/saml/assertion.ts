@@ -62,11 +62,11 @@ export function readAssertion(
   const { Issuer, Subject, AuthnStatement, AttributeStatement = [] } = read.data.Assertion;
   const { $: confirmation, SubjectConfirmationData } = Subject.SubjectConfirmation;
   const { Recipient, InResponseTo } = SubjectConfirmationData.$;
-  if (Issuer._ !== expected.idpEntityId) throw refused('the issuer is another one');
+  if (Issuer._ !== expected.idpEntityId) throw refused('the issuer is not the identity provider');
   if (confirmation.Method !== 'urn:oasis:names:tc:SAML:2.0:cm:bearer')
     throw refused('the confirmation method is not bearer');
-  if (Recipient !== expected.recipient) throw refused('the recipient is another service');
-  if (InResponseTo !== expected.requestId) throw refused('it responds to another request');
+  if (Recipient !== expected.recipient) throw refused('the recipient is not this service');
+  if (InResponseTo !== expected.requestId) throw refused('it is the response to another request');
   const ends = AuthnStatement.map(({ $ }) => $?.SessionNotOnOrAfter).filter((time) => time !== undefined);
   const times = ends.map((time) => Date.parse(time));
   if (times.some(Number.isNaN)) throw refused('SessionNotOnOrAfter is not a time');

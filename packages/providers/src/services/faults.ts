@@ -42,7 +42,7 @@ export function explainFaults(service: string): Explain {
     if (error instanceof Retryable || error instanceof Terminal) return error;
     const name = error instanceof Error ? error.name : '';
     const status = statusOf(error);
-    if (busy.test(name)) return new Retryable(`${service} has too many requests`);
+    if (busy.test(name)) return new Retryable(`${service} is handling too many requests`);
     if (forbidden.test(name)) return refused(service);
     if (missing.test(name)) return new Terminal(`${service} has no secret with this name`);
     return explainStatus(service, status);
@@ -54,7 +54,8 @@ export function explainStatus(service: string, status: number | undefined): Retr
   if (status === undefined) return new Retryable(`${service} cannot be reached`);
   if (status === 401 || status === 403) return refused(service);
   if (status === 404) return new Terminal(`${service} has no secret with this name`);
-  if (status === 408 || status === 425 || status === 429) return new Retryable(`${service} has too many requests`);
+  if (status === 408 || status === 425 || status === 429)
+    return new Retryable(`${service} is handling too many requests`);
   if (status >= 500) return new Retryable(`${service} is temporarily unavailable (${status})`);
   return new Terminal(
     `${service} rejected the request (${status}): it used another key, or the wrapped key failed its integrity check`,

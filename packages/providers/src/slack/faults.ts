@@ -39,7 +39,7 @@ export function explainSlack(answer: HttpAnswer, now: number): Retryable | Termi
       ...(wait === undefined ? {} : { afterMilliseconds: wait }),
     });
   }
-  if (passing.includes(code)) return new Retryable(`Slack cannot answer now (${code})`, { cause });
+  if (passing.includes(code)) return new Retryable(`Slack is temporarily unavailable (${code})`, { cause });
   if (code === 'missing_scope') return new Terminal('The Slack app lacks a scope; belay doctor names it', { cause });
   if (ofCredentials.includes(code))
     return new Terminal(`Slack does not accept the connector's token (${code})`, { cause });

@@ -105,7 +105,7 @@ async function findWeaknesses(api: SlackApi, signal: AbortSignal): Promise<Weakn
   if (missing.length === 0) return [];
   return [
     {
-      message: `the Slack app lacks the scope ${missing.join(', ')}: when an answer of Slack is lost, a message is posted twice, and the first one keeps its buttons`,
+      message: `the Slack app lacks the scope ${missing.join(', ')}: when a response of Slack is lost, a message is posted twice, and the first one keeps its buttons`,
       cure: 'Add the scopes to the app, and install it again; or accept that, since such buttons decide nothing',
     },
   ];

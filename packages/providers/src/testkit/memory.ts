@@ -237,7 +237,7 @@ async function perform<T>(
   if (work) throw beginOperation(state, call, work, change);
   if (fault?.kind === 'late') {
     state.later(fault.delayMilliseconds, change);
-    throw new Retryable('The provider did not answer in time');
+    throw new Retryable('The provider did not respond in time');
   }
   if (fault?.kind === 'asynchronous') {
     state.later(fault.delayMilliseconds, change);

@@ -33,7 +33,7 @@ export async function openWebhook(
     mostAtOnce: 4,
     lookup: examiningLookup(resolve, examine),
     explain: ({ status }) =>
-      status === 410 ? new Disabled('The receiver wants no more webhooks at this address (410)') : undefined,
+      status === 410 ? new Disabled('The receiver accepts no more webhooks at this address (410)') : undefined,
   });
   /** No name is resolved for an address that the URL itself has. */
   const examineOwn = () => {

@@ -64,7 +64,7 @@ describe('membership of a group', () => {
     await present(one, endless);
     expect([...google.oncall.members.values()]).toEqual([[{ name: 'MEMBER' }]]);
     expect((await client.weaknesses?.(calm()))?.map(({ message }) => message)).toEqual([
-      'Memberships of groups have no end at Google: while Belay is stopped they go on',
+      'Memberships of groups do not expire at Google by themselves: while Belay is stopped, they do not end',
     ]);
     await absent(one);
     expect(google.oncall.members.size).toBe(0);

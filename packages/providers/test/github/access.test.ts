@@ -112,7 +112,9 @@ describe('teams that are not granted', () => {
     await makeTeam(`filled-${by}`);
     organization.github.world.fill(`filled-${by}`, by);
     const { held } = await one({ role: `team/filled-${by}` });
-    await expect(authorizer.ensurePresent(held, until, calm())).rejects.toThrow('An identity provider fills the team');
+    await expect(authorizer.ensurePresent(held, until, calm())).rejects.toThrow(
+      'An identity provider manages the members of the team',
+    );
     expect((await organization.held()).filter((line) => line.startsWith('filled'))).toEqual([]);
   });
 

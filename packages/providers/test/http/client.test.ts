@@ -166,7 +166,7 @@ describe('the bounds of a call', () => {
     const { client } = await open(handler, { timeoutMilliseconds: 50 });
     const fault = await faultOf(client.send(get, calm()));
     expect(fault).toBeInstanceOf(Retryable);
-    expect(fault.message).toBe('The directory did not answer in time');
+    expect(fault.message).toBe('The directory did not respond in time');
   });
 
   it('ends when the caller says stop, and starts nothing after that', async () => {

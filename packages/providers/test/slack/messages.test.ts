@@ -144,7 +144,7 @@ describe('a message at Slack', () => {
     ['invalid_blocks', Terminal, 'invalid_blocks'],
     ['a word <with> secrets', Terminal, 'unknown_error'],
     ['ratelimited', Retryable, 'too many requests'],
-    ['internal_error', Retryable, 'cannot answer now'],
+    ['internal_error', Retryable, 'is temporarily unavailable'],
     ['invalid_auth', Retryable, 'does not accept'],
     ['account_inactive', Retryable, 'does not accept'],
     ['missing_scope', Retryable, 'lacks a scope'],

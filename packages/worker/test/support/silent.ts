@@ -35,7 +35,7 @@ export function silentConnector(
             if (stubborn === 'goes on') return;
             signal?.addEventListener('abort', () => {
               silence.waiting -= 1;
-              reject(new Retryable('The provider did not answer in time'));
+              reject(new Retryable('The provider did not respond in time'));
             });
           });
         };
