@@ -21,7 +21,7 @@ const tags: readonly { name: string; description: string }[] = [
   { name: 'administration', description: 'What administrators and auditors see and do' },
   { name: 'configuration', description: 'Name, version and configuration of this service' },
   { name: 'sessions', description: 'Your sessions with providers' },
-  { name: 'notifications', description: 'What you are told outside of Belay' },
+  { name: 'notifications', description: 'Your notifications outside of Belay' },
   { name: 'roles', description: 'Roles that can be requested' },
   { name: 'workflows', description: 'Workflows that decide requests' },
   { name: 'system', description: 'Health, readiness and metrics' },

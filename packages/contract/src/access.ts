@@ -15,7 +15,9 @@ export const accessGrant = z.object({
   leaves_behind: leavesBehind,
   pending: z.string().nullable().describe('What the provider is still working on; null when it is not known to be'),
   state: z.enum(['granting', 'active']),
-  break_glass: z.boolean().describe('Whether the role is one for emergencies, whose use is told'),
+  break_glass: z
+    .boolean()
+    .describe('Whether the role is for emergencies: each use notifies the people whom its configuration names'),
 });
 /** Access that a person holds now, or that is being granted. */
 export type AccessGrant = z.infer<typeof accessGrant>;

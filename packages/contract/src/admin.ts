@@ -30,7 +30,9 @@ export const heldAccess = z.object({
   state: z.enum(['granting', 'active']),
   granted_at: instant.nullable(),
   expires_at: instant.nullable().describe('Null until the access is active'),
-  break_glass: z.boolean().describe('Whether the role was one for emergencies, whose use is told'),
+  break_glass: z
+    .boolean()
+    .describe('Whether the role was for emergencies: each use notifies the people whom its configuration names'),
 });
 /** Access that a person holds now, as administrators and auditors see it. */
 export type HeldAccess = z.infer<typeof heldAccess>;
@@ -117,7 +119,9 @@ export type AuditEntry = z.infer<typeof auditEntry>;
 const auditCursor = paging.cursor.describe('`next` of the previous page');
 export const auditPage = z.object({
   logs: z.array(auditEntry),
-  next: next.describe('Cursor of the next page. A page can be empty and have one: only so much is searched at a time'),
+  next: next.describe(
+    'Cursor of the next page; null when there is none. A page can be empty and still have one, because each call searches a part of the log',
+  ),
 });
 export type AuditPage = z.infer<typeof auditPage>;
 

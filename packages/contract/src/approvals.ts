@@ -41,11 +41,15 @@ export const inboxEntry = z.object({
   decisions: z.number().int().describe('How many have decided'),
   ...stages,
   because: z.string().nullable().describe('Why this second approval is required; null for a first approval'),
-  decide_on_page: z.boolean().describe('Whether the role is decided on one by one, in Belay itself: no bulk decision'),
+  decide_on_page: z
+    .boolean()
+    .describe('Whether requests for the role are decided one by one, and only in Belay itself'),
   comments: z.number().int().describe('How many comments there are on the request'),
   open_question: z.boolean().describe('Whether the last question about the request has no answer yet'),
   extends: z.string().nullable().describe('The execution whose access this one would extend; null for any other'),
-  break_glass: z.boolean().describe('Whether the role is one for emergencies, whose use is told'),
+  break_glass: z
+    .boolean()
+    .describe('Whether the role is for emergencies: each use notifies the people whom its configuration names'),
 });
 /** A request that waits for the decision of its reader. */
 export type InboxEntry = z.infer<typeof inboxEntry>;

@@ -156,7 +156,7 @@ const words: Readonly<Record<string, unknown>> = {
   callback: 'http://127.0.0.1:49152/callback',
   catalog_version: '1.0.8',
   channels: ['mail'],
-  clock: 'in step with the server',
+  clock: "PT6M ahead of the server's",
   closed_at: null,
   closed_by: null,
   code: 'code-of-the-callback',
@@ -362,7 +362,7 @@ function example(schema: z.ZodType, at: Place): unknown {
     }
   }
   if (schema instanceof z.ZodObject) return exampleObject(schema, place);
-  // What a provider of messages expects for an answer is its own affair.
+  // Each message provider defines the response that it expects.
   if (schema instanceof z.ZodUnknown && at.field === '') return 'ok';
   if (schema instanceof z.ZodArray) return [example(schema.element as z.ZodType, place)];
   if (schema instanceof z.ZodRecord) {
@@ -379,7 +379,7 @@ function example(schema: z.ZodType, at: Place): unknown {
   throw new Error(`no example for ${shape}.${at.field}: it needs a word`);
 }
 
-/** By the field of a map: the field that its keys are like. */
+/** For each field that holds a map: the field whose example is used as a key of that map. */
 const keys: Readonly<Record<string, string>> = { roles: 'role', workflows: 'workflow', definitions: 'name' };
 
 function exampleObject(schema: z.ZodObject, at: Place): Record<string, unknown> {

@@ -89,7 +89,9 @@ export const execution = z.object({
     .describe('When the last access ended, by its time or early; for a request that was granted nothing, its end'),
   decided_by: z.array(executionDecision).describe('Decisions of approvers, oldest first'),
   extends: z.string().nullable().describe('The execution whose access this one extends; null for any other'),
-  break_glass: z.boolean().describe('Whether the role was one for emergencies, whose use is told'),
+  break_glass: z
+    .boolean()
+    .describe('Whether the role was for emergencies: each use notifies the people whom its configuration names'),
 });
 /** One run of a workflow for a person's request. */
 export type Execution = z.infer<typeof execution>;

@@ -9,6 +9,6 @@ export const hookOperations = {
       provider: name.describe('Name of the provider in the configuration'),
       body: z.string().min(1).max(limits.event).describe('What the provider signed, exactly as it sent it'),
     }),
-    output: z.record(z.string(), z.unknown()).describe('What the provider expects for an answer'),
+    output: z.record(z.string(), z.unknown()).describe('The response that the provider expects'),
   }),
 };

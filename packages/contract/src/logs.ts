@@ -59,7 +59,7 @@ export const logOperations = {
         .string()
         .regex(/^\d{1,15}$/)
         .optional()
-        .describe('Goes on after the entry that has it'),
+        .describe('The `cursor` of an entry; the entries after it are returned'),
     }),
     output: logPage,
   }),

@@ -99,7 +99,7 @@ export const metadata = {
       rest: atRoot,
     },
     metrics: {
-      openapi: { method: 'GET', path: '/metrics', tags: ['system'], protect: false, summary: 'Read the counters' },
+      openapi: { method: 'GET', path: '/metrics', tags: ['system'], protect: false, summary: 'Read the metrics' },
       rest: { ...atRoot, metrics: { counters: ['total_requests', 'dropped_jobs'] } },
     },
   },

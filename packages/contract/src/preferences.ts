@@ -42,11 +42,11 @@ function isTimeZone(text: string): boolean {
 const quietHours = z
   .strictObject({ from: timeOfDay, to: timeOfDay, time_zone: timeZone })
   .refine(({ from, to }) => from !== to, { path: ['to'], message: 'must differ from "from"' })
-  .describe('What is not urgent waits for the end of these hours');
+  .describe('Notifications that are not urgent wait until these hours end');
 
 export const notificationPreferences = z.object({
   channels: z.array(name).max(20).nullable().describe('Null: all channels that the configuration names'),
-  muted: z.array(noticeKind).max(noticeKinds.length).describe('What the person does not want to be told'),
+  muted: z.array(noticeKind).max(noticeKinds.length).describe('Kinds of notifications that the person has turned off'),
   quiet_hours: quietHours.nullable(),
 });
 /** What a person wants to be told outside of Belay, where and when. */
@@ -55,7 +55,7 @@ export type NotificationPreferences = z.infer<typeof notificationPreferences>;
 export const shownPreferences = notificationPreferences.extend({
   available: z.object({
     channels: z.array(z.string()).describe('The channels that the configuration names'),
-    kinds: z.array(noticeKind).describe('The kinds that it tells'),
+    kinds: z.array(noticeKind).describe('The kinds of notifications that it sends'),
   }),
 });
 export type ShownPreferences = z.infer<typeof shownPreferences>;
@@ -65,8 +65,12 @@ const chosenPreferences = z.strictObject({
     .array(name)
     .max(20)
     .optional()
-    .describe('Of the available ones; all of them include those that are added later'),
-  told: z.array(noticeKind).max(noticeKinds.length).optional().describe('The kinds that the person wants to be told'),
+    .describe('Channels among the available ones; to name all of them includes channels that are added later'),
+  told: z
+    .array(noticeKind)
+    .max(noticeKinds.length)
+    .optional()
+    .describe('The kinds of notifications that the person wants'),
   quiet_from: timeOfDay.optional(),
   quiet_to: timeOfDay.optional(),
   time_zone: timeZone.optional(),

@@ -27,7 +27,9 @@ export const role = z.object({
   break_glass: z
     .boolean()
     .optional()
-    .describe('Whether the role is one for emergencies, whose use is told at once; absent: it is not'),
+    .describe(
+      'Whether the role is for emergencies: each use notifies the people whom its configuration names; absent: it is not',
+    ),
 });
 /** A role with its bounds and with what it grants. */
 export type Role = z.infer<typeof role>;

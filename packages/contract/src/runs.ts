@@ -8,7 +8,7 @@ const runRequest = z.strictObject({
   workflow: name.optional().describe("One of the role's workflows; default: its first"),
   reason: reason.optional().describe('Required, unless the role makes it optional or access is joined'),
   duration: duration.optional(),
-  lease: duration.optional().describe('How long the heartbeat may stay away; default PT1M, from PT30S to PT15M'),
+  lease: duration.optional().describe('How long the heartbeat may be missing; default PT1M, from PT30S to PT15M'),
 });
 /** A command that is to run with the access of a role. */
 export type RunRequest = z.input<typeof runRequest>;
@@ -17,10 +17,10 @@ export const run = z.object({
   run_id: z.string(),
   execution_id: z.string(),
   joined: z.boolean().describe('Whether an earlier request is used instead of a new one'),
-  lease: z.string().describe('ISO 8601 duration: how long the heartbeat may stay away'),
-  beat: z.string().describe('ISO 8601 duration: the pause between two beats'),
+  lease: z.string().describe('ISO 8601 duration: how long the heartbeat may be missing'),
+  beat: z.string().describe('ISO 8601 duration: the pause between two heartbeats'),
 });
-/** A run that has started: it ends by itself when its heartbeat stays away for the lease. */
+/** A run that has started: it ends by itself when its heartbeat is missing for the lease. */
 export type Run = z.infer<typeof run>;
 
 export const beat = z.object({ status: z.enum(['ok']), run_id: z.string() });

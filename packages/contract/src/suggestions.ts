@@ -30,7 +30,7 @@ export const suggestionOperations = {
     }),
   }),
   suggest: mutation({
-    input: z.strictObject({ reason: reason.describe('What you want to do, or the rejection that you ran into') }),
+    input: z.strictObject({ reason: reason.describe('What you want to do, or the error message that you received') }),
     output: suggestion,
   }),
 };

@@ -34,11 +34,11 @@ export const metrics = z.object({
     .describe('Access whose removal is at least a minute overdue; any value above 0 is an alarm'),
   failing_executions: z.number().int().describe('Executions that fail because of a service error and are retried'),
   failing_providers: z.number().int().describe('Providers whose latest call for some access failed'),
-  undelivered_messages: z.number().int().describe('Messages that were given up in the last 24 hours'),
-  disabled_channels: z.number().int().describe('Channels whose receiver wants no more messages'),
+  undelivered_messages: z.number().int().describe('Messages that could not be delivered in the last 24 hours'),
+  disabled_channels: z.number().int().describe('Channels whose receiver accepts no more messages'),
   waiting_approvals: z.number().int().describe('Approvals that wait for a decision; 1,000 means 1,000 or more'),
   oldest_approval_seconds: z.number().describe('How long the oldest of them has waited, in seconds'),
-  due_work: z.number().int().describe('Steps and access that are due and that no worker has taken; 10000 at most'),
+  due_work: z.number().int().describe('Steps and access that are due and that no worker has taken; 10,000 at most'),
   queue_lag_seconds: z.number().describe('How long the oldest of that has been due, in seconds'),
   grants_waiting_for_restore: z
     .number()

@@ -17,7 +17,7 @@ export const accessRouter = router({
         method: 'GET',
         path: '/access/{execution_id}/connection',
         tags: ['access'],
-        summary: 'Show with what you connect to the systems of your access',
+        summary: 'Show how to connect to the systems of your access',
       },
     })
     .input(accessOperations.connection.input)

@@ -10,7 +10,7 @@ export const hooksRouter = router({
         method: 'POST',
         path: '/hooks/{provider}',
         tags: ['approvals'],
-        summary: 'Take the signed request of a provider of messages, such as a click on a button',
+        summary: 'Receive the signed request of a message provider, such as a click on a button',
       },
       rest: {
         public: true,

@@ -10,7 +10,7 @@ export const preferencesRouter = router({
         method: 'GET',
         path: '/preferences',
         tags: ['notifications'],
-        summary: 'Read what you are told outside of Belay, where and when',
+        summary: 'Read your notification settings: kinds, channels and quiet hours',
       },
       rest: { html: 'offered' },
     })
@@ -22,7 +22,7 @@ export const preferencesRouter = router({
         method: 'PUT',
         path: '/preferences',
         tags: ['notifications'],
-        summary: 'Choose what you are told outside of Belay, where and when',
+        summary: 'Replace your notification settings',
       },
     })
     .input(preferenceOperations.set.input)
@@ -34,7 +34,7 @@ export const preferencesRouter = router({
         method: 'POST',
         path: '/preferences',
         tags: ['notifications'],
-        summary: 'Choose the same in a form: what you want to be told',
+        summary: 'Replace your notification settings with the fields of a form',
         contentTypes: ['application/json', 'application/x-www-form-urlencoded'],
       },
       rest: { redirect: { status: 303, always: false } },

@@ -12,7 +12,7 @@ export const runsRouter = router({
     .output(runOperations.start.output)
     .mutation(({ ctx, input }) => startRun(ctx.caller, input)),
   beat: authenticated
-    .meta({ openapi: { method: 'POST', path: '/runs/{run_id}/beat', tags, summary: 'Keep a run' } })
+    .meta({ openapi: { method: 'POST', path: '/runs/{run_id}/beat', tags, summary: 'Send the heartbeat of a run' } })
     .input(runOperations.beat.input)
     .output(runOperations.beat.output)
     .mutation(({ ctx, input }) => beatRun(ctx.caller, input)),

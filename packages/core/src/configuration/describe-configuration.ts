@@ -10,12 +10,12 @@ type JsonSchema = Record<string, unknown>;
 const formats = new Set(['uri', 'email', 'uuid', 'date-time', 'ipv4', 'ipv6', 'hostname']);
 const reference = { $ref: '#/definitions/reference' };
 const sections: Readonly<Record<string, string>> = {
-  version: 'A number or a text of your own',
+  version: 'A number or a string of your choice',
   server: 'Limits, addresses that a login may return to, and hosts that workflows may call',
   services: 'Keys, a vault and a language model (docs/guides/services.md)',
   events: 'Programs that may send events to workflows',
   access: 'Administrators and auditors',
-  messages: 'What people are told outside of Belay (docs/guides/notifications.md)',
+  messages: 'Notifications outside of Belay (docs/guides/notifications.md)',
   providers: 'Systems where people sign in, where access is held, and that deliver messages',
   roles: 'What people can request',
   workflows: 'What happens to a request (docs/guides/workflow-authors.md)',

@@ -57,7 +57,7 @@ function makeFiles({ identityProvider, system, domain, messages }: Beginning): M
   if (told)
     files.set(
       'messages.yaml',
-      `${firstLine}\n# What people are told outside of Belay: docs/guides/notifications.md.\n\nproviders:\n  messages:\n${indent(told.provider(domain), 4)}\n\nmessages:\n  channels: [messages]\n`,
+      `${firstLine}\n# Notifications outside of Belay: docs/guides/notifications.md.\n\nproviders:\n  messages:\n${indent(told.provider(domain), 4)}\n\nmessages:\n  channels: [messages]\n`,
     );
   files.set('.env.example', environment({ ...login.variables, ...held.variables, ...told?.variables }));
   files.set('.gitignore', '.env\n');

@@ -35,7 +35,7 @@ const approval = z.strictObject({
 });
 
 const policyCase = z.strictObject({
-  name: text.describe('What the case holds, in words'),
+  name: text.describe('What the case checks, in words'),
   person: z.union([text, person]).describe('A person, or the name of one of `people`'),
   at: z.iso
     .datetime({ offset: true })

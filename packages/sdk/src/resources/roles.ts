@@ -5,7 +5,7 @@ import type { CallOptions, PageOptions, Role, RoleList, RoleStar, StarredRoles }
 /** The roles that the caller can see and request. */
 export interface RolesResource {
   /**
-   * With `provider`, only those that can be had at any of the named ones; with `q`, those that match words or a
+   * With `provider`, only those that can be requested at any of the named ones; with `q`, those that match words or a
    * sentence, best first.
    */
   list(filter?: { provider?: string[]; q?: string }, options?: PageOptions): Promise<RoleList>;

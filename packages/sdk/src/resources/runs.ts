@@ -1,7 +1,7 @@
 import type { Transport } from '../transport/create-transport.js';
 import type { Beat, CallOptions, Run, RunEnd, RunRequest } from '../types.js';
 
-/** Commands that run with access: it is given back when they end, or when their heartbeat stays away. */
+/** Commands that run with access: it is given back when they end, or when their heartbeat is missing. */
 export interface RunsResource {
   /** Joins the caller's own request for this role, or requests it. */
   start(request: RunRequest, options?: CallOptions): Promise<Run>;
