@@ -7,7 +7,7 @@ export function bodyType(request: IncomingMessage): string | undefined {
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? '0') === 0) return undefined;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw refuse(415, 'A body with a content encoding is not read');
+    throw refuse(415, 'A body with a content encoding is not supported');
   }
   const [type = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((piece) => piece.trim());
   const charset = parameters.find((parameter) => /^charset=/i.test(parameter))?.slice('charset='.length);
@@ -17,7 +17,7 @@ export function bodyType(request: IncomingMessage): string | undefined {
 
 /** Returns the whole body as text. Throws 413 past the limit (and ends the connection, so that the rest is never read), 400 when it is not UTF-8. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
-  const tooLarge = () => refuse(413, `A body may have at most ${limit} bytes`, { Connection: 'close' });
+  const tooLarge = () => refuse(413, `A body must have at most ${limit} bytes`, { Connection: 'close' });
   if (Number(request.headers['content-length'] ?? '0') > limit) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -33,8 +33,8 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
       }
     });
     request.once('end', resolve);
-    request.once('error', () => reject(refuse(400, 'The body did not arrive whole')));
-    request.once('aborted', () => reject(refuse(400, 'The body did not arrive whole')));
+    request.once('error', () => reject(refuse(400, 'The body is incomplete')));
+    request.once('aborted', () => reject(refuse(400, 'The body is incomplete')));
   });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));

@@ -88,7 +88,7 @@ export function guardOrigin<Context extends RestContext>({
   if (!context.request.viaCookie || context.actor === null || operation.rest.fromElsewhere === true) return;
   const acts = request.method === 'POST' || operation.type === 'mutation';
   // A browser that only gets ready for a click has not been told to do anything.
-  if (acts && isPrefetch(request)) throw refuse(403, 'What changes something is not prefetched');
+  if (acts && isPrefetch(request)) throw refuse(403, 'A request that changes something cannot be prefetched');
   if (!acts || operation.rest.fromAnywhere === true || isSameOrigin(request, options.origin)) return;
   // A page that only asks for a confirmation can be shown after a link from another site.
   if (request.method === 'GET' && context.request.accepts === 'html' && operation.rest.confirm !== undefined) return;

@@ -28,7 +28,8 @@ export interface PublishedError {
 /**
  * What a caller reads when something failed that we did not foresee; the cause is in the log, under the request's id.
  */
-export const internalMessage = 'Something went wrong on our side; the log has it under the id of this request';
+export const internalMessage =
+  'An internal error occurred; the log of the server has its cause under the id of this request';
 
 /**
  * Returns true when an error was thrown on purpose, for the caller to read; any other error is a defect and is logged.
@@ -82,7 +83,7 @@ function published(issue: Issue): ErrorIssue[] {
 /** What is missing or empty is so for people and programs; anything else zod says well enough. */
 function inWords(issue: Issue): string {
   if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
-  if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'may not be empty';
+  if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
   return issue.message;
 }
 

@@ -84,7 +84,7 @@ function relative(
 
 function confirmable(request: IncomingMessage, route: Route): Operation {
   if (request.method === 'POST' && route.confirmable !== undefined) return route.confirmable;
-  throw refuse(405, `${request.method ?? 'This method'} is not offered here`, { Allow: route.allow });
+  throw refuse(405, `${request.method ?? 'This method'} is not allowed here`, { Allow: route.allow });
 }
 
 async function perform<Context extends RestContext>(kept: KeptAnswers, exchange: Exchange<Context>): Promise<void> {
@@ -100,7 +100,7 @@ async function perform<Context extends RestContext>(kept: KeptAnswers, exchange:
     return sendRedirect(response, 302, `${options.basePath}${emptyForm}`);
   }
   const type = negotiate(request.headers.accept, exchange.operation.offers);
-  if (type === undefined) throw refuse(406, `Only ${exchange.operation.offers.join(' and ')} can be had here`);
+  if (type === undefined) throw refuse(406, `Only ${exchange.operation.offers.join(' and ')} can be returned here`);
   guardOrigin(exchange);
   const place = type === json && request.method === 'GET' ? placeOf(exchange) : undefined;
   const ready = place && kept.find(place.of, place.as);

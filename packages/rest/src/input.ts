@@ -212,7 +212,7 @@ async function toUrlencoded(contentType: string, body: string): Promise<string> 
   }
   const fields = new URLSearchParams();
   for (const [name, value] of form) {
-    if (typeof value !== 'string') throw refuseField(name, 'is a file; only text is read');
+    if (typeof value !== 'string') throw refuseField(name, 'must be text, not a file');
     fields.append(name, value);
   }
   return fields.toString();

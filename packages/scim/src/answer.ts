@@ -122,7 +122,7 @@ function describe(described: ReadonlyMap<string, object[] | object>, path: strin
   const found = described.get(path);
   if (found === undefined) throw new ScimError(404, 'There is nothing at this address');
   requireMethod(call, ['GET']);
-  if (call.query.has('filter')) throw new ScimError(403, 'What this server supports cannot be filtered');
+  if (call.query.has('filter')) throw new ScimError(403, 'filter is not supported at this address');
   return { status: 200, body: Array.isArray(found) ? listed(found, found.length, 1) : found };
 }
 
@@ -196,7 +196,7 @@ async function answerSearch(ctx: Context, base: string, call: Call, collection: 
     const value = fieldOf(body, name);
     if (value === undefined || value === null) continue;
     if (!['string', 'number'].includes(typeof value) && !Array.isArray(value)) {
-      throw new ScimError(400, `${name}: must be a text, a number or a list`, 'invalidValue');
+      throw new ScimError(400, `${name}: must be a string, a number or a list`, 'invalidValue');
     }
     query.set(name, String(value));
   }
@@ -246,14 +246,14 @@ async function readJson(request: IncomingMessage): Promise<Body> {
     // JSON.parse would take the last of two values of one name, and forget a deactivation that came before it.
     parsed = parse(text, undefined, { parseNumber: Number });
   } catch {
-    throw new ScimError(400, 'The body is not JSON, or has a name twice', 'invalidSyntax');
+    throw new ScimError(400, 'The body is not JSON, or contains a name twice', 'invalidSyntax');
   }
   return toBody(parsed, 'The body');
 }
 
 function requireMethod({ request }: Call, allowed: string[]): void {
   if (allowed.includes(request.method ?? '')) return;
-  throw new ScimError(405, `${request.method} is not offered here`, undefined, { Allow: allowed.join(', ') });
+  throw new ScimError(405, `${request.method} is not allowed here`, undefined, { Allow: allowed.join(', ') });
 }
 
 function listed(resources: object[], total: number, startIndex: number): object {

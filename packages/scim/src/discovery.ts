@@ -41,7 +41,9 @@ const userAttributes = [
       attribute('givenName', 'The given name'),
     ],
   }),
-  attribute('active', 'Whether the person may sign in; false ends all that they have', { type: 'boolean' }),
+  attribute('active', 'Whether the person may sign in; false ends their logins, requests and access', {
+    type: 'boolean',
+  }),
   attribute('emails', 'E-mail addresses', {
     type: 'complex',
     multiValued: true,

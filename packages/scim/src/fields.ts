@@ -15,15 +15,15 @@ export function toBody(value: unknown, name: string): Body {
 /** Returns the value of an attribute; undefined when it is absent. Throws 400 when it is there twice. */
 export function fieldOf(body: Body, name: string): unknown {
   const keys = Object.keys(body).filter((key) => key.toLowerCase() === name.toLowerCase());
-  if (keys.length > 1) throw invalidValue(name, 'is there more than once, in different cases');
+  if (keys.length > 1) throw invalidValue(name, 'is given more than once, in different cases');
   return keys[0] === undefined ? undefined : body[keys[0]];
 }
 
 /** Returns a text; null when it is absent. Throws 400. */
 export function textOf(value: unknown, name: string, longest: number): string | null {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw invalidValue(name, 'must be a text');
-  if (value.length > longest) throw invalidValue(name, `may have at most ${longest} characters`);
+  if (typeof value !== 'string') throw invalidValue(name, 'must be a string');
+  if (value.length > longest) throw invalidValue(name, `must have at most ${longest} characters`);
   if (!isStorable(value)) throw invalidValue(name, 'contains characters that cannot be stored');
   return value;
 }

@@ -26,9 +26,10 @@ export function parseFilter(text: string): Equal[] {
   const found: Equal[] = [];
   for (let at = 0; at < words.length; at += 4) {
     const [path = '', operator = '', value = '', joined] = words.slice(at, at + 4);
-    if (!/^[A-Za-z]/.test(path) || operator.toLowerCase() !== 'eq') throw rejected('only eq is supported');
+    if (!/^[A-Za-z]/.test(path) || operator.toLowerCase() !== 'eq')
+      throw rejected('only the operator "eq" is supported');
     if (joined !== undefined && (joined.toLowerCase() !== 'and' || at + 4 >= words.length)) {
-      throw rejected('only and is supported');
+      throw rejected('comparisons can only be joined with "and"');
     }
     found.push({ path: path.toLowerCase(), value: parseValue(value, rejected) });
   }

@@ -28,7 +28,7 @@ export function readOperations(body: Body, schema: string): Operation[] {
       if (op === 'remove') throw new ScimError(400, 'path: is required to remove', 'noTarget');
       return spread(op, toBody(value, 'value'), schema);
     }
-    if (typeof path !== 'string') throw new ScimError(400, 'path: must be a text', 'invalidPath');
+    if (typeof path !== 'string') throw new ScimError(400, 'path: must be a string', 'invalidPath');
     return [{ op, path: parsePath(path, schema), value }];
   });
 }
@@ -47,7 +47,7 @@ function spread(op: Operation['op'], value: Body, schema: string): Operation[] {
   const seen = new Set<string>();
   return Object.entries(value).flatMap(([key, inner]) => {
     if (isSchema(key, schema)) return spread(op, toBody(inner, schema), schema);
-    if (seen.has(key.toLowerCase())) throw new ScimError(400, `${key}: is there more than once`, 'invalidValue');
+    if (seen.has(key.toLowerCase())) throw new ScimError(400, `${key}: is given more than once`, 'invalidValue');
     seen.add(key.toLowerCase());
     return [{ op, path: parsePath(key, schema), value: inner }];
   });

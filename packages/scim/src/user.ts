@@ -68,7 +68,7 @@ function finish({ active, userName, externalId, displayName, name, emails }: Dra
   const called = textOf(userName, 'userName', longest.userName)?.trim() ?? '';
   if (called === '') throw invalidValue('userName', 'is required');
   const shown = textOf(displayName, 'displayName', longest.name);
-  if (emails.length > longest.emails) throw invalidValue('emails', `may be at most ${longest.emails}`);
+  if (emails.length > longest.emails) throw invalidValue('emails', `must have at most ${longest.emails} entries`);
   return {
     active,
     userName: called,

@@ -24,7 +24,7 @@ export async function createProvisioningToken(
   input: { provider: string; ttl: string },
 ): Promise<{ token: string; id: string; provider: string; expires_at: string }> {
   const { actor } = ctx;
-  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators create tokens');
+  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can create tokens');
   const { provider } = input;
   const ttl = requireDuration(input.ttl, 'ttl');
   if (ttl > timing.year) throw invalid('ttl', 'is longer than one year');
@@ -72,7 +72,7 @@ export async function createProvisioningToken(
 export async function listProvisioningTokens(
   ctx: ActorStore,
 ): Promise<{ id: string; provider: string; created_at: string; expires_at: string }[]> {
-  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators list tokens');
+  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can list tokens');
   const rows = await ctx.db
     .select()
     .from(provisioningTokens)
@@ -89,7 +89,7 @@ export async function listProvisioningTokens(
 /** Revokes the SCIM token of a directory at once (`belay scim revoke-token`). Throws `forbidden` or `not_found`. */
 export async function revokeProvisioningToken(ctx: ActorStore, input: { id: string }): Promise<{ message: string }> {
   const { actor } = ctx;
-  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators revoke tokens');
+  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can revoke tokens');
   if (!isId(input.id)) throw notFound('The token');
   return ctx.db.transaction(async (tx) => {
     const [gone] = await tx.delete(provisioningTokens).where(eq(provisioningTokens.id, input.id)).returning();

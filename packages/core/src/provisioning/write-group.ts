@@ -125,7 +125,7 @@ async function follow(
 
 async function requireMembers(tx: Transaction, provider: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  if (!ids.every(isId)) throw invalid('members', 'contains an id that is not of a user here');
+  if (!ids.every(isId)) throw invalid('members', 'contains an id that is not the id of a user on this server');
   const known = await tx
     .select({ id: provisionedUsers.id })
     .from(provisionedUsers)
@@ -136,7 +136,8 @@ async function requireMembers(tx: Transaction, provider: string, ids: readonly s
         inArray(provisionedUsers.id, [...ids]),
       ),
     );
-  if (known.length !== new Set(ids).size) throw invalid('members', 'contains an id that is not of a user here');
+  if (known.length !== new Set(ids).size)
+    throw invalid('members', 'contains an id that is not the id of a user on this server');
 }
 
 async function settleMembers(ctx: Store, tx: Transaction, members: readonly string[]): Promise<void> {

@@ -45,7 +45,7 @@ export function readFailure(source: FailureSource): BelayError {
   const data = isObject(shape.data) ? shape.data : {};
   const status = typeof data.httpStatus === 'number' ? data.httpStatus : source.status;
   const named = typeof data.reason === 'string' ? errorCodes.find((code) => code === data.reason) : undefined;
-  const said = typeof shape.message === 'string' ? shape.message : `the server answered ${status}`;
+  const said = typeof shape.message === 'string' ? shape.message : `the server returned status ${status}`;
   const unknown = unknownProcedure.exec(said)?.[1];
   const byStatus = codeOfStatus(status) ?? 'network';
   // Not a thing that is not there, but a server that cannot: it is of another version.

@@ -36,17 +36,13 @@ export function createSend(fetch: Fetch): Fetch {
     if (response.ok || isRedirect || isForeign) {
       await response.body?.cancel();
       const answer = isRedirect ? 'a redirect' : `${response.ok ? '' : `${status} and `}a body that is not JSON`;
-      throw new BelayError(
-        'network',
-        `${new URL(input).origin} answered with ${answer}; is this the address of Belay?`,
-        {
-          status,
-        },
-      );
+      throw new BelayError('network', `${new URL(input).origin} returned ${answer}; is this the address of Belay?`, {
+        status,
+      });
     }
     const text = await response.text();
     const body = parse(text);
-    // An unhealthy service answers 503 and says how it is: that is an answer, not a failure.
+    // An unhealthy service returns 503 with its health: a result for the caller, not a failure of the call.
     if (typeof body === 'object' && body !== null && 'result' in body) return new Response(text, { headers });
     throw readFailure({ status, headers, body });
   };

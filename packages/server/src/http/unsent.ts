@@ -29,7 +29,7 @@ export async function answerUnsent(
   if (request.method === 'OPTIONS') return sendOptions(response, allow);
   // A reload of what is shown here, by its address alone, has no form.
   if (request.method === 'GET' || request.method === 'HEAD') return sendRedirect(response, 302, '/');
-  if (request.method !== 'POST') throw refuse(405, `${request.method} is not offered here`, { Allow: allow });
+  if (request.method !== 'POST') throw refuse(405, `${request.method} is not allowed here`, { Allow: allow });
   if (!isSameOrigin(request, site.baseUrl.origin)) throw refuse(403, 'Only a page of this site can open a form here');
   if (bodyType(request) !== 'application/x-www-form-urlencoded') {
     throw refuse(415, 'The body must be application/x-www-form-urlencoded');

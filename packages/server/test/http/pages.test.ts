@@ -151,7 +151,7 @@ describe('forms', () => {
     );
     expect(answers.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
       { message: 'reason: is required', issues: [{ path: 'reason', message: 'is required' }] },
-      { message: 'The request is not valid', issues: [{ path: 'reason', message: 'may not be empty' }] },
+      { message: 'The request is not valid', issues: [{ path: 'reason', message: 'must not be empty' }] },
       { message: 'reason: is required' },
     ]);
     expect(await open(rita, '/api/v1/auth/device?user_code=ZZZZ-ZZZZ')).toMatch(
