@@ -162,7 +162,7 @@ function introduce(
     return;
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    throw refuse(405, `${request.method} is not offered here`, { Allow: allow });
+    throw refuse(405, `${request.method} is not allowed here`, { Allow: allow });
   }
   const about = describeLocal(context);
   if (acceptsHtml(request)) sendHtml(response, 200, renderIntroduction(about, routes));

@@ -55,7 +55,7 @@ export async function composeAgent(options: StartAgentOptions, closing: Closing)
   });
   await serveLocal({ context, router: agentRouter, machine, host: environment.host, port, closing });
   following.start();
-  closing.add('The questions to the server', following.stop);
+  closing.add('the requests to the server', following.stop);
   const version = following.source.current()?.catalog_version ?? 'none yet';
   return {
     url: baseUrl,

@@ -38,7 +38,7 @@ export async function readKeptConfiguration(
     const { configuration, digest } = await acceptConfiguration(answer, { key, version: undefined });
     return { configuration, digest, receivedAt: new Date(received_at) };
   } catch (error) {
-    log.warn({ error }, 'The stored configuration failed its check; it is requested from the server again');
+    log.warn({ error }, 'the stored configuration failed its check; it is requested from the server again');
     return undefined;
   }
 }

@@ -21,7 +21,7 @@ const cures: Record<string, string> = {
   EPERM: 'it does not belong to the user of this process; chown it to that user, or set BELAY_DATA to another folder',
   EROFS: 'nothing can be written there; set BELAY_DATA to another folder',
   ENOTDIR: 'a part of the path is not a folder; set BELAY_DATA to another one',
-  ENOSPC: 'the disk is full; make room',
+  ENOSPC: 'the disk is full; free some space',
   EDQUOT: 'the quota of the disk is used up; free some space',
 };
 

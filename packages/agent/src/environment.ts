@@ -39,7 +39,7 @@ const schema = z.object({
   BELAY_SERVER: z
     .string()
     .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#@]/.test(value), {
-      error: 'use the address of the server, e.g. https://belay.example.com',
+      error: 'use the address of the server, for example https://belay.example.com',
     })
     .transform((value) => value.replace(/\/+$/, ''))
     .optional(),
@@ -102,6 +102,6 @@ export function requireServerAddress(address: string): string {
   const isHere = url !== undefined && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere)) return address.replace(/\/+$/, '');
   throw new StartError(
-    `BELAY_SERVER is ${JSON.stringify(address)}: use https, e.g. https://belay.example.com; plain http is for a server on this machine`,
+    `BELAY_SERVER is ${JSON.stringify(address)}: use https, for example https://belay.example.com; plain http is for a server on this machine`,
   );
 }

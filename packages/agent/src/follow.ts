@@ -53,7 +53,7 @@ export function followServer(options: FollowOptions): Following {
   let identity = options.identity;
   let kept = options.kept;
   let confirmedAt: Date | undefined;
-  let server = 'not asked yet';
+  let server = 'not contacted yet';
   let skew = 0;
   let failures = 0;
   const ended = new AbortController();
@@ -68,7 +68,7 @@ export function followServer(options: FollowOptions): Following {
       if (!news) return;
       // A full disk does not keep the agent from following the server.
       await writeIdentity(folder, files, identity).catch((error: unknown) =>
-        log.warn({ error }, 'The time at which the key was last seen could not be stored'),
+        log.warn({ error }, 'the time at which the key was last seen could not be stored'),
       );
       return;
     }
@@ -76,7 +76,7 @@ export function followServer(options: FollowOptions): Following {
     const next = { ...identity, key };
     await writeIdentity(folder, files, next);
     identity = next;
-    log.warn({ before, now: key.kid }, 'The server signs with a new key, which its previous key announced');
+    log.warn({ before, now: key.kid }, 'the server signs with a new key, which its previous key announced');
     ledger.append({ level: 'warning', type: 'key.rotated', message: `The server signs with a new key (${key.kid})` });
   }
 
@@ -92,7 +92,7 @@ export function followServer(options: FollowOptions): Following {
     await pin(accepted.key);
     kept = { configuration: accepted.configuration, digest: accepted.digest, receivedAt };
     const version = accepted.configuration.catalog_version;
-    log.info({ version }, 'The configuration of the server is active');
+    log.info({ version }, 'the configuration of the server is active');
     ledger.append({ type: 'configuration.replaced', message: `The configuration ${version} is active` });
     await upstream.postflight(identity.credential, report(options, version));
   }
@@ -120,7 +120,7 @@ export function followServer(options: FollowOptions): Following {
   async function once(): Promise<void> {
     try {
       await ask();
-      if (!server.startsWith('reachable')) log.info({}, 'The server answers');
+      if (!server.startsWith('reachable')) log.info({}, 'the server responds');
       server = 'reachable';
       failures = 0;
       await refreshSessions({ upstream, sessions, ledger });
@@ -128,7 +128,7 @@ export function followServer(options: FollowOptions): Following {
       failures += 1;
       const told = explain(error);
       if (told !== server) {
-        log.warn({ error }, `The configuration could not be requested: ${told}`);
+        log.warn({ error }, `the configuration could not be requested: ${told}`);
         ledger.append({ level: 'warning', type: 'server.away', message: told });
       }
       server = told;
@@ -208,7 +208,7 @@ async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions
     if (token === undefined) continue;
     try {
       const found = (await upstream.sessions(token))[provider];
-      if (found === undefined) throw new AccessError('unauthenticated', 'The session is over');
+      if (found === undefined) throw new AccessError('unauthenticated', 'The session has ended');
       if (found.version === kept.version && found.expiry === kept.expiry) continue;
       const issued = await upstream.issue(token, provider);
       // Whose it is, and in which groups they are, may have changed as well.
@@ -217,7 +217,7 @@ async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions
       await sessions.replace(kept, { ...kept, ...issued, person: told });
     } catch (error) {
       if (!(error instanceof AccessError) || !['unauthenticated', 'not_found'].includes(error.code)) throw error;
-      // Signed out at the server: the login that it hung on is over, and so is the session.
+      // Signed out at the server: the login that the session belongs to has ended, and so has the session.
       if (!(await sessions.replace(kept, undefined))) continue;
       ledger.append({
         type: 'session.ended',

@@ -43,7 +43,7 @@ export async function openMachine(
   const folder = resolve(environment.dataDirectory);
   const randomName = () => randomBytes(9).toString('base64url');
   await prepareFolder(folder);
-  closing.add('The lock', await holdFolder(folder, randomName));
+  closing.add('the lock', await holdFolder(folder, randomName));
   await removeUnfinished(folder);
   const files = createFiles(randomName);
   const keyring = environment.keyring === 'off' ? undefined : await openKeyring(folder, variables);

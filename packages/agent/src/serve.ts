@@ -16,7 +16,7 @@ export async function chooseAddress({ host, port }: LocalEnvironment): Promise<{
   return { port: chosen, baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}` };
 }
 
-/** Serves a mode's router on this machine's own address. Throws `StartError` when the port cannot be had. */
+/** Serves a mode's router on this machine's own address. Throws `StartError` when the port is not available. */
 export async function serveLocal(options: {
   context: LocalContext;
   router: AnyTRPCRouter;
@@ -34,8 +34,8 @@ export async function serveLocal(options: {
     newId,
   });
   const server = await listen(app, port, host);
-  closing.add('The HTTP server', () => stopListening(server, delay));
+  closing.add('the HTTP server', () => stopListening(server, delay));
   const path = addressPath(machine.folder);
   await machine.files.replace(path, `${context.program.baseUrl}\n`);
-  closing.add('The address', () => rm(path, { force: true }));
+  closing.add('the address', () => rm(path, { force: true }));
 }

@@ -52,7 +52,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       trouble = `degraded: the sessions could not be opened; they were moved to ${aside}, and the store is empty`;
       log.error(
         { aside },
-        'The sessions of this machine could not be opened; they were moved aside, and the store is empty',
+        'the sessions of this machine could not be opened; they were moved aside, and the store is empty',
       );
     }
   }
@@ -77,7 +77,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       try {
         await files.replace(path, seal(next, key.key, randomBytes(12)));
       } catch (cause) {
-        log.error({ error: cause }, 'The sessions of this machine could not be written');
+        log.error({ error: cause }, 'the sessions of this machine could not be written');
         throw new AccessError('unavailable', 'The session could not be written to the disk; nothing was changed', {
           cause,
         });

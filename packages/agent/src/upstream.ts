@@ -84,7 +84,7 @@ function explain(error: BelayError): string {
     return `this machine does not trust the server's certificate (${reason}); see NODE_EXTRA_CA_CERTS`;
   }
   if (reason === tooLarge) return 'the response of the server is larger than an agent accepts';
-  if (error.code === 'aborted') return 'the question was given up';
+  if (error.code === 'aborted') return 'the request was aborted';
   if (error.cause instanceof DOMException && error.cause.name === 'TimeoutError') {
     return 'the server did not respond in time';
   }

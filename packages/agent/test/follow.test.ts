@@ -470,7 +470,7 @@ describe('an enrolment', () => {
     const impatient = new AbortController();
     const begun = enrolAgent({ ...here, signal: impatient.signal });
     impatient.abort();
-    await expect(begun).rejects.toThrow(/given up/);
+    await expect(begun).rejects.toThrow(/aborted/);
     middle.state = 'there';
     middle.hangUp();
     expect(await enrolAgent(here)).toMatchObject({ server: middle.url });

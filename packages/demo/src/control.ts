@@ -56,7 +56,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
   const server = createServer(arriving, (request, response) => {
     void answer(request)
       .catch((error: unknown): [number, object] => {
-        options.log.error({ error }, 'The workers of the demo could not be started or stopped');
+        options.log.error({ error }, 'the workers of the demo could not be started or stopped');
         return [503, { message: 'The workers could not be started or stopped' }];
       })
       .then(([status, body]) => {

@@ -79,7 +79,7 @@ async function holdListeners(options: ListenOptions, settings: DemoSettings): Pr
       held = await tryListen(options, settings);
     }
   })().catch((error: unknown) => {
-    if (!ended.signal.aborted) options.log.error({ error }, 'The demo could not configure its identity provider');
+    if (!ended.signal.aborted) options.log.error({ error }, 'the demo could not configure its identity provider');
   });
   return {
     async close() {

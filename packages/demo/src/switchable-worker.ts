@@ -65,7 +65,7 @@ export async function startSwitchableWorker(
       // In-flight work finishes before the turn is given back: the turn says that nothing runs.
       await worker.stop();
     }
-    if (!ended.signal.aborted) options.log.info({}, 'The demo stopped every worker');
+    if (!ended.signal.aborted) options.log.info({}, 'the demo stopped every worker');
   }
 
   const running = (async () => {
@@ -77,7 +77,7 @@ export async function startSwitchableWorker(
       } catch (error) {
         if (ended.signal.aborted) break;
         first.reject(error);
-        options.log.warn({ error }, 'The worker of the demo failed; retrying');
+        options.log.warn({ error }, 'the worker of the demo failed; retrying');
         await options.delay(retry, ended.signal).catch(() => {});
       } finally {
         await turn?.release();

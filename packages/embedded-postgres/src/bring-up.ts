@@ -112,7 +112,7 @@ export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres
 async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promise<EmbeddedPostgres> {
   const { binaries, cluster, user, token } = prepared;
   let port = await rememberedPort(options);
-  let reason = 'it does not answer';
+  let reason = 'it does not respond';
   for (let busy = 0, changing = 0; busy < BUSY_ATTEMPTS && changing < CHANGING_ATTEMPTS; ) {
     const found = await adoptPostmaster(prepared, options.log);
     if (found.state === 'ours') {

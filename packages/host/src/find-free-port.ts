@@ -20,7 +20,7 @@ export async function findFreePort(
     const port = first + ((await pick(host)) % many);
     if (await isPortFree(port, host)) return port;
   }
-  throw new Error(`None of ${tries} ports from ${first} to ${first + many - 1} can be had on ${host}`);
+  throw new Error(`None of ${tries} ports from ${first} to ${first + many - 1} is free on ${host}`);
 }
 
 /** Returns whether a program can listen on a port at this moment. */

@@ -49,12 +49,12 @@ const schema = z.object({
     .string()
     .default('127.0.0.1')
     .refine((value) => !/[\s/]/.test(value) && !/:\d+$/.test(value.replace(/^[\da-f:]+$/i, '')), {
-      error: 'use a host name or an address to listen on, without a scheme or a port, e.g. 127.0.0.1',
+      error: 'use a host name or an address to listen on, without a scheme or a port, for example 127.0.0.1',
     }),
   BELAY_BASE_URL: z
     .string()
     .refine((value) => urlWith(['http:', 'https:'])(value) && !/[?#]/.test(value), {
-      error: 'use the address that people open, e.g. https://belay.example.com',
+      error: 'use the address that people open, for example https://belay.example.com',
     })
     .transform((value) => value.replace(/\/+$/, ''))
     .optional(),
@@ -73,7 +73,7 @@ const schema = z.object({
     .optional(),
   BELAY_SECRET: z
     .string()
-    .min(32, { error: 'use at least 32 characters, e.g. the output of: openssl rand -base64 32' })
+    .min(32, { error: 'use at least 32 characters, for example the output of: openssl rand -base64 32' })
     .optional(),
   BELAY_SECRET_PREVIOUS: z
     .string()
@@ -94,7 +94,7 @@ const schema = z.object({
   BELAY_TRUST_PROXY: z
     .string()
     .refine((value) => /^\d{1,2}$/.test(value) || /^[\da-fA-F.:/, ]+$|^(loopback|linklocal|uniquelocal)$/.test(value), {
-      error: 'use the number of proxies in front of Belay, e.g. 1, or their addresses with commas',
+      error: 'use the number of proxies in front of Belay, for example 1, or their addresses with commas',
     })
     .transform((value) => (/^\d{1,2}$/.test(value) ? Number(value) : value))
     .optional(),

@@ -57,7 +57,7 @@ export async function openConfiguredKeyring(
   const wrapping = await openWrapping(document, resolve);
   if (!wrapping) return { keyring: createKeyring(await options.required()), encryption: undefined };
   const { service } = wrapping;
-  closing.add('The key management service', () => service.close());
+  closing.add('the key management service', () => service.close());
   const now = () => clock().getTime();
   const secrets = await options.found();
   const keyring = await openKeyring({ db, log, wrapping, secrets, randomBytes, delay, now }).catch((cause: unknown) => {
@@ -66,7 +66,7 @@ export async function openConfiguredKeyring(
       { cause },
     );
   });
-  closing.add('The keyring', () => keyring.close());
+  closing.add('the keyring', () => keyring.close());
   keyring.follow();
   const health = createProbe({
     name: 'the key management service',

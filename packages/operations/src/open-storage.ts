@@ -55,7 +55,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         embedded: true,
         async close() {
           if (await presence.leave()) await server.stop();
-          else options.log.debug({}, 'The embedded database stays up: another process uses it');
+          else options.log.debug({}, 'the embedded database stays up: another process uses it');
         },
       };
     } catch (cause) {
@@ -64,9 +64,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         continue;
       }
       if (!server.adopted) await server.stop();
-      throw new StartError(`The embedded database cannot be used: ${oneLine(cause)}; stop what else uses it`, {
-        cause,
-      });
+      throw new StartError(
+        `The embedded database cannot be used: ${oneLine(cause)}; stop other processes that use it`,
+        {
+          cause,
+        },
+      );
     }
   }
 }
@@ -99,7 +102,7 @@ export async function checkDatabase(url: string): Promise<void> {
   const ignored = await findIgnoredSettings(url);
   if (ignored.length > 0) {
     throw new StartError(
-      `DATABASE_URL: what is at ${new URL(url).host} drops ${ignored.join(' and ')}, as a pooler does; set them on the database user (docs/guides/scale.md)`,
+      `DATABASE_URL: the server at ${new URL(url).host} ignores the settings ${ignored.join(' and ')}, as a connection pooler does; set them on the database user (docs/guides/scale.md)`,
     );
   }
 }

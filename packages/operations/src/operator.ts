@@ -44,10 +44,10 @@ export async function openOperatorContext({
   const { dataDirectory } = environment;
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
-    closing.add('The database', storage.close);
+    closing.add('the database', storage.close);
     if (readOnly !== true) await migrateDatabase(storage.url, machine);
     const { db, close } = openDatabase(storage.url, { max: 2, applicationName: 'belay-operator' });
-    closing.add('The connections to the database', () => close());
+    closing.add('the connections to the database', () => close());
     const definitions = await readDefinitions(db, connectors);
     const context = withActor(
       {

@@ -27,7 +27,7 @@ export async function readSecrets(
     // A file that an embedded database once left here is another machine's guess: the next process would not have it.
     if (!options.embedded) {
       throw new StartError(
-        'BELAY_SECRET is not set: with DATABASE_URL every process needs the same one; set it, e.g. to the output of: openssl rand -base64 32',
+        'BELAY_SECRET is not set: with DATABASE_URL every process needs the same one; set it, for example to the output of: openssl rand -base64 32',
       );
     }
     if ((await readSecretFile(pathOf(options))) === undefined) await makeSecret(options);

@@ -37,7 +37,7 @@ interface Serving {
 }
 const serving = new WeakMap<Server, Serving>();
 
-/** Listens for HTTP. Throws `StartError` naming the variable when the port or the address cannot be had. */
+/** Listens for HTTP. Throws `StartError` naming the variable when the port or the address is not available. */
 export async function listen(
   app: RequestListener,
   port: number,
@@ -72,7 +72,7 @@ function explainListen(code: string | undefined, port: number, host: string): st
     return `PORT: ${port} on ${host} is in use; stop the program that uses it, or set PORT to another`;
   if (code === 'EACCES') return `PORT: ${port} is not allowed for this user; set PORT to one above 1023`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `HOST: ${host} is not an address of this machine; set HOST to one, e.g. 127.0.0.1`;
+    return `HOST: ${host} is not an address of this machine; set HOST to one, for example 127.0.0.1`;
   return `PORT: cannot listen on ${host}:${port} (${code ?? 'unknown'}); set PORT or HOST to others`;
 }
 

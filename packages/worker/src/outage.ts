@@ -47,7 +47,7 @@ export function watchOutage(
       if (!warned && now() - warnedAt >= quietFor) {
         warned = true;
         warnedAt = now();
-        log.warn({ error }, `${what}: not reachable (${reason}); going on without it`);
+        log.warn({ error }, `${what}: not reachable (${reason}); continuing without it`);
       } else log.debug({ reason }, `${what}: still not reachable`);
       if (first) onChange();
     },

@@ -36,7 +36,7 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
   }
   const deadLetters = countDeadLetters(log);
   let closed = false;
-  const outage = watchOutage(log, 'redis', () => {
+  const outage = watchOutage(log, 'Redis', () => {
     backend.local?.sweepSoon();
     if (outage.reason() !== null) void lookUntilBack();
   });
@@ -95,10 +95,10 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
     local: null,
     isAway: () => !isReady() || outage.reason() !== null,
     async check() {
-      if (producer.status !== 'ready') return `redis is not reachable (${outage.reason() ?? producer.status})`;
+      if (producer.status !== 'ready') return `Redis is not reachable (${outage.reason() ?? producer.status})`;
       await reach().catch(outage.down);
       const reason = outage.reason();
-      return reason === null ? 'healthy' : `redis is not reachable (${reason})`;
+      return reason === null ? 'healthy' : `Redis is not reachable (${reason})`;
     },
     async close() {
       closed = true;
@@ -137,7 +137,7 @@ function connect(urls: string[], options: RedisOptions): Client {
 }
 
 async function send(producer: Client, [name = '', ...parts]: readonly string[]): Promise<unknown> {
-  if (producer.status !== 'ready') throw new Error('redis is not reachable');
+  if (producer.status !== 'ready') throw new Error('Redis is not reachable');
   // A script must exist on the node that holds the key of its call.
   if (producer instanceof Cluster && name === 'SCRIPT') {
     const replies = await Promise.all(producer.nodes('master').map((node) => node.call(name, ...parts)));
@@ -152,7 +152,7 @@ function openQueue(name: QueueName, producer: Client, prefix: string, suspect: O
   let queue: Queue | null = null;
   return {
     async add(payloads) {
-      if (producer.status !== 'ready') throw new Error('redis is not reachable');
+      if (producer.status !== 'ready') throw new Error('Redis is not reachable');
       if (queue === null) {
         queue = new Queue(name, { connection: producer, prefix, ...queueOptions });
         queue.on('error', suspect);

@@ -84,13 +84,14 @@ export function startSweeper(
    */
   let slowStarts = 4;
 
-  // A provider of messages may take its time, a comparison takes as long as a provider does, and many rows can be settled.
+  // These three run beside the pass, because each can take long: a message provider or a compared provider can be slow, and
+  // there can be many rows to delete.
   const deliver = beside(context, 'messages could not be delivered', () => verbs.deliverMessages?.(context));
-  const compare = beside(context, 'a provider could not be compared with its rows', async () => {
+  const compare = beside(context, 'a provider could not be compared with what Belay granted', async () => {
     await verbs.compareRestored?.(context, stopping.signal);
     await verbs.auditDrift?.(context, stopping.signal);
   });
-  const clear = beside(context, 'rows that are over could not be deleted', async () => {
+  const clear = beside(context, 'rows that are no longer needed could not be deleted', async () => {
     await verbs.deleteSettled?.(context);
     await verbs.deleteRequests?.(context);
     await verbs.deleteArchived?.(context);

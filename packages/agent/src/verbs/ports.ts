@@ -20,7 +20,7 @@ export interface KeptSession {
   session: string;
   person: LocalPerson;
   /**
-   * The login that it hangs on, when the sign-in was made here; the next version of the session is requested with it.
+   * The login that it belongs to, when the sign-in was made here; the next version of the session is requested with it.
    */
   token?: string | undefined;
   storedAt: string;

@@ -24,7 +24,7 @@ function reasonOf(error: unknown): string {
 export async function readConfiguration(path: string, breathe: Breathe = inOnePiece): Promise<Configuration> {
   const names = await listFiles(path);
   if (names.length === 0) {
-    const message = `contains no YAML or JSON file; add one, e.g. ${path}/belay.yaml`;
+    const message = `contains no YAML or JSON file; add one, for example ${path}/belay.yaml`;
     throw new ConfigurationError([{ file: path, message }]);
   }
   const files: ConfigurationFile[] = [];

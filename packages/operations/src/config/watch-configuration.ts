@@ -78,7 +78,7 @@ export async function watchConfiguration(path: string, options: WatchOptions): P
         // Something newer is scheduled behind this one and will read what this one would have read.
         if (mine === wanted && !closing.signal.aborted) await read();
       } catch (error) {
-        if (!closing.signal.aborted) options.log.error({ error }, 'The configuration could not be read again');
+        if (!closing.signal.aborted) options.log.error({ error }, 'the configuration could not be read again');
       }
     });
     return running;
@@ -93,7 +93,7 @@ export async function watchConfiguration(path: string, options: WatchOptions): P
     if (isFolder || resolve(changed) === whole) void schedule(quiet);
   });
   watcher.on('error', (error) =>
-    options.log.warn({ error }, 'The configuration is not watched; send SIGHUP to reload it'),
+    options.log.warn({ error }, 'the configuration is not watched; send SIGHUP to reload it'),
   );
   void (async () => {
     while (!closing.signal.aborted) {

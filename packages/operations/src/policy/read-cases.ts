@@ -22,7 +22,7 @@ export async function readCases(configuration: string, own: string | undefined):
     throw new ConfigurationError([{ file: path, message: 'does not exist' }]);
   });
   if (files.length === 0) {
-    const message = `contains no policy cases; add a file of them, e.g. ${path}/access.policy-test.yaml`;
+    const message = `contains no policy cases; add a file of them, for example ${path}/access.policy-test.yaml`;
     throw new ConfigurationError([{ file: path, message }]);
   }
   return Promise.all(files.map(async (file) => ({ file, content: await readFileOfCases(file) })));

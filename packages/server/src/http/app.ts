@@ -146,7 +146,7 @@ export function createApp(options: AppOptions): App {
     const allow = 'GET, HEAD, OPTIONS';
     if (request.method === 'OPTIONS') return sendOptions(response, allow);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      const refusal = refuse(405, `${request.method} is not offered here`, { Allow: allow });
+      const refusal = refuse(405, `${request.method} is not allowed here`, { Allow: allow });
       return rest.fail(request, response, refusal);
     }
     return sendDocument(request, response, find);
@@ -272,7 +272,7 @@ function openStreams({ context, verify }: Site, log: Logger): OpenStreams<Reques
     delay: context.delay,
     failed: (error) => {
       if (isOutage(error)) noteOutage(context, error);
-      else log.warn({ error }, 'The logins of event streams could not be checked');
+      else log.warn({ error }, 'the logins of event streams could not be checked');
     },
   });
 }

@@ -27,13 +27,13 @@ export interface ServeOptions {
   closing: Closing;
 }
 
-/** Starts what the composed context is for: HTTP, then the worker. Throws `StartError` when the port cannot be had. */
+/** Starts what the composed context is for: HTTP, then the worker. Throws `StartError` when the port is not available. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { context, backend, environment, address, meters, demo, closing } = options;
   let http: ({ server: Server } & Omit<App, 'answer'>) | undefined;
   let worker: { stop(): Promise<unknown> } | undefined;
   // Together: both stop accepting work at the same moment, and both get time to finish work in progress.
-  closing.add('The HTTP server and the worker', async () => {
+  closing.add('the HTTP server and the worker', async () => {
     http?.drain();
     await Promise.all([http && stopServing(http), worker?.stop()]);
   });
@@ -89,7 +89,7 @@ export function noteUntilStopped(context: Context, closing: Pick<Closing, 'add'>
     }
   };
   const running = loop();
-  closing.add('The notes that the server can be reached', async () => {
+  closing.add('the record of when the server can be reached', async () => {
     stopping.abort();
     await running;
   });

@@ -81,7 +81,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { environment, log } = options;
   const { dataDirectory } = environment;
   const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
-  closing.add('The database', storage.close);
+  closing.add('the database', storage.close);
   const { embedded } = storage;
   const { secret: given, previousSecrets: previous } = environment;
   const required = () => readSecrets({ given, previous, embedded, dataDirectory, randomBytes });
@@ -90,9 +90,9 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     throw cause instanceof StartError ? cause : new StartError(explainMigration(cause), { cause });
   });
   if (!closed)
-    log.warn({}, `Other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
+    log.warn({}, `other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
   const { db, waited, close } = openDatabase(storage.url);
-  closing.add('The connections to the database', () => close());
+  closing.add('the connections to the database', () => close());
   // Before anything could be granted by rows of an earlier time.
   await reachable(() => noticeRestore({ db, log }));
 
@@ -108,9 +108,9 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     choice.kind === 'demo'
       ? await startDemo(options, { databaseUrl: storage.url, baseUrl: baseUrl?.public })
       : undefined;
-  if (demo) closing.add('The demo', demo.close);
+  if (demo) closing.add('the demo', demo.close);
   const references = openReferences({ environment, variables: { ...options.variables, ...demo?.variables } });
-  closing.add('The vault', references.close);
+  closing.add('the vault', references.close);
   const { resolve, follow: prepare } = references;
   const now = () => clock().getTime();
   const breathe = breatheBy(now);
@@ -119,7 +119,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const catalog = await reachable(open).catch((cause: unknown) => {
     throw cause instanceof StartError ? cause : new StartError(oneLine(cause), { cause });
   });
-  closing.add('The catalog', () => catalog.close());
+  closing.add('the catalog', () => catalog.close());
   catalog.follow();
 
   const { document } = catalog.current();
@@ -127,17 +127,17 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { keyring, encryption } = await openConfiguredKeyring({ db, document, resolve, log, required, found }, closing);
   // One processor at least is for what is not an expression.
   const expressions = createExpressionPool({ size: availableParallelism() > 2 ? 2 : 1 });
-  closing.add('The expression evaluator', () => expressions.close());
+  closing.add('the expression evaluator', () => expressions.close());
   const { redisUrl } = environment;
   const backend = await reachable(() => openQueueBackend({ redisUrl, databaseUrl: storage.url, log }));
-  closing.add('The queue', () => backend.close());
+  closing.add('the queue', () => backend.close());
   const waker = createWaker(backend, log, { now });
-  closing.add('The waker', () => waker.close());
+  closing.add('the waker', () => waker.close());
   // Only where people watch.
   const changes = baseUrl && openChanges({ databaseUrl: storage.url, log, delay });
-  if (changes) closing.add('The listener for changes', () => changes.close());
+  if (changes) closing.add('the listener for changes', () => changes.close());
   const meters = createMeters();
-  closing.add('The meters', async () => meters.close());
+  closing.add('the meters', async () => meters.close());
   const obstacles = watchObstacles({ catalog, log, timeout: timing.callTimeout, now });
   const context: Context = {
     db,
@@ -264,7 +264,7 @@ async function applyChoice(choice: ConfigurationChoice, tools: ApplyTools, log: 
 }
 
 function warn(log: StartOptions['log'], warnings: readonly string[]): void {
-  for (const warning of warnings) log.warn({}, `The configuration is active, with a warning: ${warning}`);
+  for (const warning of warnings) log.warn({}, `the configuration is active, with a warning: ${warning}`);
 }
 
 /** Follows changes of the files: each is one new version, or is rejected with a line in the log. Answers how to reload now. */
@@ -280,12 +280,12 @@ async function watchChoice(
   const { closing, log, apply, refresh } = options;
   if (choice.kind === 'stored') {
     return () =>
-      refresh({ reread: true }).catch((error: unknown) => log.error({ error }, 'The secrets could not be reloaded'));
+      refresh({ reread: true }).catch((error: unknown) => log.error({ error }, 'the secrets could not be reloaded'));
   }
   const source = choice.kind === 'demo' ? demoSource : undefined;
   const refuse = (messages: readonly string[]) => {
     for (const message of messages)
-      log.error({}, `The configuration was rejected and the previous one stays active: ${message}`);
+      log.error({}, `the configuration was rejected and the previous one stays active: ${message}`);
   };
   const watch = await watchConfiguration(choice.path, {
     log,
@@ -298,7 +298,7 @@ async function watchChoice(
         // Also without a new version, because referenced secrets can have changed.
         await refresh({ reread: true });
         if (!applied) return;
-        log.info({ version }, 'The configuration changed and is active');
+        log.info({ version }, 'the configuration changed and is active');
         warn(log, warnings);
       } catch (error) {
         if (!(error instanceof ConfigurationError)) throw error;
@@ -306,6 +306,6 @@ async function watchChoice(
       }
     },
   });
-  closing.add('The watch on the configuration', watch.close);
+  closing.add('the watch on the configuration', watch.close);
   return watch.reload;
 }

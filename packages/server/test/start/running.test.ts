@@ -85,9 +85,9 @@ describe('a server that runs', () => {
     const file = join(folder.path, 'belay.yaml');
     await server.says(`Configuration  ${file}`);
     await folder.write('belay.yaml', 'version: 2\n');
-    await server.says('The configuration changed and is active');
+    await server.says('the configuration changed and is active');
     await folder.write('belay.yaml', 'rolls: {}\n');
-    await server.says(`The configuration was rejected and the previous one stays active: ${file}:1:1: `);
+    await server.says(`the configuration was rejected and the previous one stays active: ${file}:1:1: `);
     expect((await fetch(`${await addressOf(server)}/ready`)).status).toBe(200);
   });
 

@@ -102,7 +102,7 @@ describe.runIf(hasRedis())('a queue in a Redis that is full', () => {
     await client.config('SET', 'maxmemory', '1');
     waker.wake([stepJob()]);
     await vi.waitFor(() => expect(backend.isAway()).toBe(true), eventually);
-    expect(await backend.check()).toBe('redis is not reachable (OOM)');
+    expect(await backend.check()).toBe('Redis is not reachable (OOM)');
     waker.wake([stepJob()]);
     await client.config('SET', 'maxmemory', '0');
     await vi.waitFor(() => expect(backend.isAway()).toBe(false), eventually);
