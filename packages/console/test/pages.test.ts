@@ -77,7 +77,7 @@ describe('the search', () => {
   it('finds what can be done now, where it is done', () => {
     expect(shown('give back')).toEqual(['Give back reader /requests/e-1#give-back']);
     expect(shown('extend ticket')).toEqual(['Extend reader /requests/e-1#extend-for']);
-    expect(shown('decide')).toEqual(['Decide on what waits for you (2) /inbox#opened-head']);
+    expect(shown('decide')).toEqual(['Decide requests that wait for you (2) /inbox#opened-head']);
   });
 
   it('offers nothing to do with access of others, or that is not held', () => {

@@ -71,7 +71,7 @@ describe('people are told', () => {
     expect(told?.actions).toEqual([
       {
         kind: 'link',
-        label: 'Open request',
+        label: 'View request',
         url: `http://127.0.0.1:8080/requests/${id}`,
         api: `http://127.0.0.1:8080/api/v1/execution/${id}`,
       },

@@ -40,7 +40,7 @@ export interface AccessRequest {
 }
 
 export interface PlanIssue {
-  /** Where in the role the fault is, e.g. `permissions.allow[0]`. */
+  /** Where in the role the fault is, for example `permissions.allow[0]`. */
   path: string;
   message: string;
 }

@@ -112,7 +112,7 @@ export function DecideForm({ item, view, next }: { item: InboxItem; view: View; 
   );
 }
 
-/** Returns name and address of the requester; the address once when there is no other name. */
+/** Returns the name and the address of the requester, or only the address when they are the same. */
 function requesterInWords({ requester: { name, email } }: InboxItem): string {
   return name === email ? email : `${name} (${email})`;
 }

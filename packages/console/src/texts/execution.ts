@@ -32,7 +32,7 @@ export const execution = {
   history: 'Timeline',
   approvals: 'Approvals',
   emergency: 'Emergency',
-  emergencyTold: 'The use of this role is told to those who watch over it.',
+  emergencyTold: 'The people responsible for this role are notified of its use.',
   reopened: 'Reopened: ',
   approved: 'Approved',
   denied: 'Denied',

@@ -62,7 +62,7 @@ export const search = {
   label: 'Search roles, requests and pages',
   submit: 'Search',
   actions: 'Actions',
-  decide: (count: Inserted) => `Decide on what waits for you (${count})`,
+  decide: (count: Inserted) => `Decide requests that wait for you (${count})`,
   giveBack: (role: Inserted) => `Give back ${role}`,
   extend: (role: Inserted) => `Extend ${role}`,
   pages: 'Pages',

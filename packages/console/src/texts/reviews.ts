@@ -18,7 +18,7 @@ export const reviews = {
   overdue: 'overdue',
   open: 'open',
   request: 'Request',
-  openRequest: 'Open request',
+  openRequest: 'View request',
   verdicts: { justified: 'Justified', not_justified: 'Not justified' },
   closed: 'Reviewed',
   by: (person: Inserted) => `${person}, `,

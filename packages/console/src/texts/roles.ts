@@ -15,7 +15,8 @@ export const role = {
   rules:
     'You cannot approve your own request, and neither can the person who would get the access. The duration starts when the access is granted. You can give it back early.',
   requestAccess: 'Request access',
-  emergencyTold: 'This role is for emergencies: when you get the access, those who watch over it are told at once.',
+  emergencyTold:
+    'This role is for emergencies: when you get the access, the people responsible for it are notified at once.',
   reason: 'Reason',
   duration: 'Duration',
   systems: 'Systems',

@@ -53,7 +53,7 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     const action = { label: 'Open reviews', to: places.reviews };
     return { title, text: `${title} at ${systems}`, facts: [...facts, by], action };
   }
-  const action = { label: 'Open request', to: placeOfRequest(notice.executionId) };
+  const action = { label: 'View request', to: placeOfRequest(notice.executionId) };
   if (notice.kind === 'request.comment')
     return { title: `A comment on ${role}`, text: row.text ?? '', facts: facts.slice(0, 1), action };
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });

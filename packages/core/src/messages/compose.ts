@@ -32,7 +32,7 @@ export async function composeQuestion(
   approval: Approval,
 ): Promise<Message> {
   const subject = approval.subject as ApprovalSubject;
-  const actions = [linkTo(ctx, 'Open request', placeOfApproval(approval.id))];
+  const actions = [linkTo(ctx, 'View request', placeOfApproval(approval.id))];
   // No buttons where a click would be rejected.
   if (!mustDecideOnPage(ctx, subject.role)) {
     for (const verdict of verdictsOf(ctx, row.provider)) actions.push(await button(ctx, approval, verdict));
@@ -75,7 +75,7 @@ export async function composeOutcome(
       ...(deciders.length === 0 ? [] : [{ name: 'Decided by', value: deciders.join(', ') }]),
       ...factsOf(approval),
     ],
-    actions: [linkTo(ctx, 'Open request', placeOfApproval(approval.id))],
+    actions: [linkTo(ctx, 'View request', placeOfApproval(approval.id))],
     idempotencyKey: row.key,
   };
 }

@@ -48,7 +48,7 @@ async function open(library: Library, config: LdapConfig, signal: AbortSignal): 
   if (!config.start_tls) return socket;
   try {
     await clientOn(library, socket).exop('1.3.6.1.4.1.1466.20037');
-    // What a stranger sent along before the encryption began is dropped with the client that read it.
+    // Bytes that an attacker sent before the encryption began are dropped with the client that read them.
     socket.removeAllListeners();
     return await ready(connectSecure({ ...tls, socket }), 'secureConnect', signal);
   } catch (error) {

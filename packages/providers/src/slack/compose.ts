@@ -71,10 +71,10 @@ function linkTo({ label, url }: Link): string {
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-/** Signs that turn the direction of the text around them, and control characters other than tab and line feed. */
+/** Characters that change the direction of the text around them, and control characters other than tab and line feed. */
 const unseen = /[\u202a-\u202e\u2066-\u2069]|(?![\t\n])\p{Cc}/u;
 
-/** Escapes a text, and cuts it so that no sign and no entity is cut in two. */
+/** Escapes a text and shortens it to `most` characters, without splitting a character or an entity. */
 function escapeTo(text: string, most: number): string {
   let made = '';
   // Where it would be cut if more followed than there is room for.

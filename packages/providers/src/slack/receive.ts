@@ -38,7 +38,7 @@ function requireSigned(secret: string, { headers, body }: HookRequest, now: Date
   const expected = Buffer.from(`v0=${made}`);
   const given = Buffer.from(headers['x-slack-signature'] ?? '');
   if (expected.length !== given.length || !timingSafeEqual(expected, given))
-    throw new Terminal('Slack has not signed the request');
+    throw new Terminal('The request is not signed by Slack');
   const age = /^\d{1,12}$/.test(time) ? Math.abs(now.getTime() - Number(time) * 1_000) : Number.POSITIVE_INFINITY;
   if (age > longestAge) throw new Terminal('The request is too old');
 }

@@ -13,7 +13,7 @@ const message: Message = {
     { name: 'Reason', value: 'look at orders' },
   ],
   actions: [
-    { kind: 'link', label: 'Open request', url: page },
+    { kind: 'link', label: 'View request', url: page },
     { kind: 'decision', label: 'Approve', verdict: 'approve', token: 'a-sealed-token' },
   ],
   idempotencyKey: 'execution/approve',
@@ -67,7 +67,7 @@ describe('e-mail', () => {
     expect(mail.messageId).toBe(receipt.message_id);
     expect(mail.text).toContain('> Ada requests reader: look at orders');
     expect(mail.text).toContain('Role: reader\nReason: look at orders');
-    expect(mail.text).toContain(`Open request:\n${page}`);
+    expect(mail.text).toContain(`View request:\n${page}`);
     expect(mail.html).toContain(`href="${page.replace('&', '&#38;')}"`);
     expect(raw).not.toContain('a-sealed-token');
     expect(mail.html).not.toMatch(/<(script|img|form|link|style)|https?:\/\/(?!belay\.example\.com)/);
@@ -137,8 +137,8 @@ describe('e-mail', () => {
     await deliver({ text: reason, facts: [{ name: 'Reason', value: reason }], title: '<b>"Ä" & 🙂' });
     const { text = '', html, subject } = server.received[0]?.mail ?? {};
     expect(subject).toBe('<b>"Ä" & 🙂');
-    expect(text.split('\n').filter((line) => /^(Role|Open request:$|https:\/\/evil)/.test(line))).toEqual([
-      'Open request:',
+    expect(text.split('\n').filter((line) => /^(Role|View request:$|https:\/\/evil)/.test(line))).toEqual([
+      'View request:',
     ]);
     expect(html).not.toContain('<script>');
     expect(html).not.toContain('href="https://evil');

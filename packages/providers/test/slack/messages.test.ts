@@ -45,7 +45,7 @@ describe('a message at Slack', () => {
       'look at orders',
     ]);
     expect(posted?.blocks?.[3]?.text).toMatchObject({
-      text: '<https://belay.example.com/api/v1/approvals?id=1&amp;x=2|Open request>',
+      text: '<https://belay.example.com/api/v1/approvals?id=1&amp;x=2|View request>',
       verbatim: true,
     });
     expect(posted?.blocks?.[4]?.elements).toMatchObject([
@@ -85,7 +85,7 @@ describe('a message at Slack', () => {
   });
 
   it.each([
-    '<!channel> <!here|here> <@U012AB3CD> <#C0LAN2Q65> <https://evil.example|Open request>',
+    '<!channel> <!here|here> <@U012AB3CD> <#C0LAN2Q65> <https://evil.example|View request>',
     '&lt;!channel&gt; & more',
     '*Outcome:* Approved\n> quoted ~no~ `code`',
     '\u202edesrever\u0000\u0007\u2066',

@@ -10,7 +10,7 @@ export const message: Message = {
     { name: 'Reason', value: 'look at orders' },
   ],
   actions: [
-    { kind: 'link', label: 'Open request', url: 'https://belay.example.com/api/v1/approvals?id=1&x=2' },
+    { kind: 'link', label: 'View request', url: 'https://belay.example.com/api/v1/approvals?id=1&x=2' },
     { kind: 'decision', label: 'Approve', verdict: 'approve', token: 'a-sealed-token' },
     { kind: 'decision', label: 'Deny request', verdict: 'deny', token: 'another-sealed-token' },
   ],

@@ -18,7 +18,7 @@ const message: Message = {
   text: 'Ada requests reader: look at orders',
   facts: [{ name: 'Role', value: 'reader' }],
   actions: [
-    { kind: 'link', label: 'Open request', url: page, api },
+    { kind: 'link', label: 'View request', url: page, api },
     { kind: 'decision', label: 'Approve', verdict: 'approve', token: 'a-sealed-token' },
   ],
   idempotencyKey: 'execution/approve',
@@ -90,7 +90,7 @@ describe('a webhook', () => {
         title: message.title,
         text: message.text,
         facts: message.facts,
-        links: [{ label: 'Open request', url: page, api }],
+        links: [{ label: 'View request', url: page, api }],
       },
     });
     expect(receipt).toEqual({ webhook_id: headers['webhook-id'] });
@@ -132,7 +132,7 @@ describe('a webhook', () => {
     const { type, attachments } = JSON.parse(body);
     expect([type, attachments[0].contentType]).toEqual(['message', 'application/vnd.microsoft.card.adaptive']);
     const { content } = attachments[0];
-    expect(content.actions).toEqual([{ type: 'Action.OpenUrl', title: 'Open request', url: page }]);
+    expect(content.actions).toEqual([{ type: 'Action.OpenUrl', title: 'View request', url: page }]);
     expect(new Set(content.body.map((one: { type: string }) => one.type))).toEqual(new Set(['RichTextBlock']));
     expect(content.body[1].inlines).toEqual([{ type: 'TextRun', text: reason }]);
     expect(content.body[2].inlines[1].text).not.toMatch(/[\r\n]/);

@@ -42,7 +42,7 @@ describe.runIf(hasChromium())('the review of an emergency in a browser', () => {
     await page.getByRole('button', { name: 'Justified', exact: true }).click();
     await page.waitForURL(/execution_id/);
     expect(await page.locator('main').textContent()).toMatch(/Justified.*The queue was stuck/s);
-    await page.getByRole('link', { name: 'Open request' }).click();
+    await page.getByRole('link', { name: 'View request' }).click();
     await page.getByRole('heading', { name: 'The access has ended' }).waitFor();
     expect(await page.locator('main').textContent()).toContain('found it justified: The queue was stuck');
     expect(await faults()).toEqual([]);

@@ -84,7 +84,7 @@ describe('the pages of administration', () => {
     expect(body).toMatch(/<input[^>]*name="since"[^>]*value="2026-01-31T09:30"/);
     expect(body).toMatch(/<input[^>]*name="until"[^>]*value="2026-01-31T09:31:15"/);
     expect(body).toMatch(/<summary>.*Filters<span class="count">2<span class="hidden-text"> set/);
-    expect(body).toContain('No events match');
+    expect(body).toContain('No matching events');
 
     const wrong = await visit('auditor', '/admin/logs?since=yesterday&role=%3Cb%3E');
     expect(wrong.status).toBe(400);
@@ -94,7 +94,7 @@ describe('the pages of administration', () => {
     expect(wrong.body).toMatch(/<input id="since" name="since" aria-describedby="since-fault" aria-invalid="true"/);
     expect(wrong.body).toMatch(/<details class="fold" id="filters" open/);
     expect(wrong.body).toMatch(/name="role"[^>]*value="&lt;b>"/);
-    expect(wrong.body).not.toContain('No events match');
+    expect(wrong.body).not.toContain('No matching events');
     expect((await visit('plain', '/admin/logs?since=yesterday')).body).not.toContain('id="since"');
 
     const day = await visit('auditor', '/admin/logs?since=2026-01-31&until=2026-01-31');
