@@ -100,7 +100,7 @@ export const timing = {
   },
   idempotency: 24 * 60 * 60_000,
   run: {
-    /** How long the heartbeat of a run may stay away, unless the run asks for another time within these. */
+    /** How long the heartbeat of a run may be missing, unless the run requests another time within these. */
     lease: 60_000,
     shortest: 30_000,
     longest: 15 * 60_000,

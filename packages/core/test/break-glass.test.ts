@@ -118,7 +118,7 @@ describe('a role for emergencies', () => {
   it.each<[string, object, string, RegExp]>([
     ['without a person to tell', { role: { break_glass: { tell: {} } } }, 'roles.reader.break_glass.tell', /must name/],
     ['without a reason', { role: { reason: { required: false } } }, 'roles.reader.reason.required', /must be true/],
-    ['without channels', { messages: null }, 'roles.reader.break_glass', /needs "messages"/],
+    ['without channels', { messages: null }, 'roles.reader.break_glass', /requires messages.channels/],
     [
       'whose kind is left out',
       { messages: { kinds: ['access.active'] } },

@@ -43,7 +43,7 @@ describe('a restore that was not announced', () => {
   it.each([
     ['timeline', 'timeline - 1', /is on timeline \d+, and was on \d+/],
     ['system', `'7000000000000000000'`, /another cluster/],
-    ['database', `'1'`, /made anew/],
+    ['database', `'1'`, /created again/],
   ])('is noticed by its %s, by one of several processes', async (column, value, reason) => {
     await cast.house.database.sql.unsafe(`update clusters set ${column} = ${value}`);
     const seen = await Promise.all([notice(), notice(), notice()]);

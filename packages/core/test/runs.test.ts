@@ -79,7 +79,7 @@ describe('a run', () => {
     await expect(beatRun(cast.ada, run)).rejects.toMatchObject({ code: 'conflict' });
     const told = await cast.house.database.sql`select message, actor from ledger where type = 'run.lapsed'`;
     expect(told).toEqual([
-      { message: 'The heartbeat of a command stayed away: its access is given back', actor: { system: 'runs' } },
+      { message: 'The heartbeat of a command stopped: its access is given back', actor: { system: 'runs' } },
     ]);
   });
 

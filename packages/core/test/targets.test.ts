@@ -183,7 +183,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.work();
     expect(holds()).toBe(true);
     expect(await places(cast)).toMatchObject([{ state: 'revoking', elsewhere: true }]);
-    expect(await health(cast)).toBe('degraded: 1 at providers whose address now leads to another target');
+    expect(await health(cast)).toBe('degraded: 1 entitlements at providers whose address now leads to another target');
     expect(await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1 })).toMatchObject({
       overdue_revocations: 1,
     });
@@ -212,7 +212,9 @@ describe('access stays where it was approved and granted (R7)', () => {
     await house.work();
     expect(await isHeld()).toBe(true);
     expect(await places(cast as Cast)).toMatchObject([{ state: 'revoking', elsewhere: true }]);
-    expect(await health(cast as Cast)).toBe('degraded: 1 at providers whose address now leads to another target');
+    expect(await health(cast as Cast)).toBe(
+      'degraded: 1 entitlements at providers whose address now leads to another target',
+    );
     expect(await readMetrics(house.ctx, { uptimeMilliseconds: 1, requests: 1 })).toMatchObject({
       overdue_revocations: 1,
     });

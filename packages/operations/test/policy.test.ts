@@ -135,7 +135,7 @@ describe('testPolicies', () => {
         - grant: { call: access.grant }`;
     expect(await playOne(slow, request() + granted)).toMatchObject({
       result: 'unknown',
-      because: expect.stringContaining('lapsed'),
+      because: expect.stringContaining('expired'),
     });
   });
 

@@ -202,7 +202,7 @@ describe('belay validate', () => {
     [
       'a reference without a key',
       'services: { vault: { provider: local }, llm: { provider: anthropic, model: m, api_key: "${vault:llm}" } }',
-      'services.llm.api_key: ${vault:llm} has to be ${vault:path#key}',
+      'services.llm.api_key: ${vault:llm} must be ${vault:path#key}',
     ],
   ])('rejects in services: %s', async (_what, text, message) => {
     const file = join(folder, 'belay.yaml');

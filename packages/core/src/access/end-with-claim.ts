@@ -5,7 +5,7 @@ import type { ClaimRow } from './claim.js';
 import { endedEarly, tellingEnds } from './end.js';
 import { isLiveOf } from './wanted.js';
 
-/** The owner's access that ends, and the places of this process for its revocations. */
+/** An execution whose access ends, and the entitlements (`ids`) whose revocations this process can perform at once. */
 export interface EndWithClaim {
   executionId: string;
   ownerId: string;

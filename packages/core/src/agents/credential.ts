@@ -24,7 +24,7 @@ export async function enrollAgent(
   input: EnrollAgent,
 ): Promise<{ credential: string; expires_at: string; agent: { id: string; name: string } }> {
   const { actor } = ctx;
-  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators enrol agents');
+  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can enrol agents');
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(input.name)) {
     throw invalid(
       'name',

@@ -67,7 +67,7 @@ function requireAlike(ctx: ActorStore, found: readonly FoundApproval[]): void {
   const strict = found.find(({ subject }) => mustDecideOnPage(ctx, (subject as ApprovalSubject).role));
   if (!strict) return;
   const { role } = strict.subject as ApprovalSubject;
-  throw new AccessError('forbidden', `Requests for ${role} are decided on one by one: open each request`);
+  throw new AccessError('forbidden', `Requests for ${role} are decided one by one: open each request`);
 }
 
 /** Returns what requests of one bulk decision have in common: all that is granted, except to whom and why. */

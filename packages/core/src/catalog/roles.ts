@@ -68,7 +68,7 @@ function unreached({ name, definition }: CompiledRole): AccessError {
   const what = definition.description === '' ? '' : ` (${definition.description})`;
   return new AccessError(
     'forbidden',
-    `You cannot request ${name}${what} yet. This is how to get there: ${way}. An operator of this server can say how`,
+    `You cannot request ${name}${what} yet. To request it, you must ${way}. Contact an operator of this server.`,
   );
 }
 

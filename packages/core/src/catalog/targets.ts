@@ -90,7 +90,7 @@ interface Place {
   address: string | null;
 }
 
-/** Returns where something may be held for us. */
+/** Returns the providers, with target and address, where Belay may hold access. */
 export async function readPlaces(db: Database | Transaction): Promise<Place[]> {
   return db
     .selectDistinct({

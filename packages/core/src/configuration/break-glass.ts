@@ -23,7 +23,7 @@ export function readBreakGlass(
   };
   const requireKind = (kind: MessagesDefinition['kinds'][number], at: string) => {
     if (messages?.kinds.includes(kind)) return;
-    problem(at, `needs "messages" with channels, and with ${kind} among its kinds where these are named`);
+    problem(at, `requires messages.channels; messages.kinds, if it is set, must contain ${kind}`);
   };
   const tell = read(given.tell, 'break_glass.tell');
   if (reason?.required === false) problem('reason.required', 'must be true for a role with break_glass');

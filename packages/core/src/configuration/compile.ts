@@ -371,7 +371,7 @@ function compileDriftInterval(given: string | undefined, issues: ErrorIssue[]): 
   return interval;
 }
 
-/** Shorter than this, and pages and reports of a quarter would lack what they are about. */
+/** With a shorter retention, pages and reports about a quarter would lack some of its requests. */
 const shortestRetention = 90 * 24 * 60 * 60_000;
 
 function compileRetention(given: CatalogDocument['server']['retention'], issues: ErrorIssue[]): Catalog['retention'] {

@@ -147,5 +147,5 @@ function requireSame(held: Held, planned: readonly PlannedGrant[]): void {
     canonicalJson([provider, identity, access]);
   const names = new Set(held.map(nameOf));
   if (names.size === new Set(planned.map(nameOf)).size && planned.every((grant) => names.has(nameOf(grant)))) return;
-  throw new AccessError('conflict', 'The role gives other access now than you hold; request it again instead');
+  throw new AccessError('conflict', 'The role now gives different access from what you hold; request it again instead');
 }

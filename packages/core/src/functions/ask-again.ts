@@ -36,7 +36,7 @@ interface Asked {
   told?: boolean;
 }
 
-/** Judges the approvals under the execution's lock, and opens those that have to be asked again. */
+/** Judges the approvals under the execution's lock, and requests those again that have lapsed. */
 function look(ctx: Context, call: ElevationCall, { plan, lifetime }: { plan: Plan; lifetime: number }): Promise<Asked> {
   return ctx.db.transaction(async (tx): Promise<Asked> => {
     const execution = await lockExecution(tx, call.executionId, call.key);

@@ -27,7 +27,7 @@ export async function endOtherLogin(
  * were made with it continue. Throws `forbidden` or `not_found`.
  */
 export async function revokeToken(ctx: ActorStore, input: { id: string }): Promise<{ message: string; id: string }> {
-  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators revoke tokens');
+  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can revoke tokens');
   const { id, email } = await end(ctx, input.id, { kind: 'token' });
   return { message: `The token of ${email} is revoked`, id };
 }

@@ -18,7 +18,7 @@ export interface ListedToken {
  * never a secret, which is not stored. Operators only. Throws `forbidden`.
  */
 export async function listTokens(ctx: ActorStore, input: { user?: string | undefined }): Promise<ListedToken[]> {
-  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators list tokens');
+  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can list tokens');
   const theirs =
     input.user === undefined
       ? undefined

@@ -32,7 +32,7 @@ export async function createToken(
   ctx: ActorStore,
   input: CreateToken,
 ): Promise<{ token: string; expires_at: string; user: { email: string; name: string; groups: string[] } }> {
-  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators create tokens');
+  if (ctx.actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can create tokens');
   const ttl = requireDuration(input.ttl, 'ttl');
   if (ttl > timing.year) throw invalid('ttl', 'is longer than one year');
   const email = foldAddress(input.user.trim());

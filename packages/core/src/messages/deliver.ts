@@ -113,7 +113,7 @@ async function perform(ctx: Context, claimed: AnyClaimed, disabled: ReadonlySet<
   const { message } = claimed;
   try {
     if (disabled.has(message.provider) && message.deliveredAt === null)
-      throw new Terminal(`${message.provider} wants no more messages`);
+      throw new Terminal(`${message.provider} accepts no more messages`);
     if ('notice' in claimed) await performNotice(ctx, claimed);
     else if ('approval' in claimed) await performQuestion(ctx, claimed);
     else await performTold(ctx, claimed);

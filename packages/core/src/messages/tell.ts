@@ -85,7 +85,7 @@ async function tellAll(ctx: Store, due: readonly { id: string }[], told: Message
         done += 1;
       });
     } catch (error) {
-      ctx.log.error({ notice: id, error }, 'a notice could not be told');
+      ctx.log.error({ notice: id, error }, 'a notification could not be queued');
       await ctx.db.update(notices).set({ dueAt: later }).where(eq(notices.id, id));
       done += 1;
     }
@@ -110,7 +110,7 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
   if (await waitsForPerson(tx, notice, tellings)) {
     ctx.log.warn(
       { execution: notice.executionId },
-      'emergency access is used, and Belay knows no other person who is to be told',
+      'emergency access is used, but Belay knows no other person to notify',
     );
     await tx.update(notices).set({ dueAt: later }).where(eq(notices.id, notice.id));
     return;

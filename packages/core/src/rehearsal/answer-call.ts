@@ -237,7 +237,7 @@ function grant(step: Step, { catalog, role, input, workflow, played }: Stage, no
       return { ok: false, fault: { type: NOT_APPROVED, status: 403, title: 'Not approved', detail } };
     }
     if (played.decidedAt.some((decidedAt) => now - decidedAt > role.approvalLifetime))
-      throw new NotKnown('an approval has lapsed before the grant, and would be requested again');
+      throw new NotKnown('an approval has expired before the grant, and would be requested again');
     requireUnread(workflow, 'grants', 'which identities the access is granted to');
     played.grants.push({ providers: input.providers, duration });
     played.endsAt = now + Math.min(asked, less);

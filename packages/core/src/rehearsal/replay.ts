@@ -7,7 +7,7 @@ import { elevationInputSchema } from '../plans/input.js';
 import { describeRehearsal } from './compare-roles.js';
 import { type Rehearsal, type RehearsedRequest, rehearse } from './rehearse.js';
 
-/** A request of the past that would go another way. */
+/** A request of the past that would be decided differently. */
 interface PastRequest {
   execution_id: string;
   requested_at: string;
@@ -23,12 +23,12 @@ export interface Replay {
   count: number;
   more: boolean;
   rejected: number;
-  /** Other approvals, or for another time. */
+  /** How many would need other approvals, or get access for another duration. */
   otherwise: number;
   /** How many of `otherwise` would need the approval of more people. */
   more_approvals: number;
   unknown: number;
-  /** The first of those that go another way, the latest first. */
+  /** Some of those that would be decided differently, the latest first. */
   examples: PastRequest[];
 }
 

@@ -63,12 +63,12 @@ function deletingBlock(archive: string, nth: number): SqlText {
 const actor = { kind: 'system', name: 'retention' } as const;
 
 async function tellChanged(ctx: Context, archive: string, nth: number): Promise<void> {
-  ctx.log.warn({ archive, block: nth }, 'entries of the ledger are not as they were archived; archive them again');
+  ctx.log.warn({ archive, block: nth }, 'entries of the ledger differ from their archive; archive them again');
   await appendLedger(ctx.db, [
     {
       type: 'ledger.kept',
       level: 'warning',
-      message: 'Archived entries are kept, because they are not as they were archived; archive the ledger again',
+      message: 'Archived entries are kept, because they differ from their archive; archive the ledger again',
       actor,
       data: { sha256: archive, block: nth },
     },

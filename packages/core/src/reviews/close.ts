@@ -59,7 +59,7 @@ async function close(ctx: ActorStore, tx: Transaction, user: UserActor, input: R
     .where(and(eq(reviews.id, id), isNull(reviews.closedAt)))
     .returning({ id: reviews.id });
   const closed = await read();
-  if (!made || !closed) throw new AccessError('conflict', 'The review has been closed');
+  if (!made || !closed) throw new AccessError('conflict', 'The review has already been closed');
   await appendLedger(tx, [
     {
       type: 'review.closed',

@@ -110,7 +110,7 @@ export function whyNot(ctx: Store, { user, selves }: Reviewer, found: FoundRevie
   if (isExcluded(selves, { excluded: namesUnderReview(found) })) return ownAccess();
   if (!isNamed(user, found.rule) && oversightOf(ctx, user) !== 'administrator')
     return new AccessError('forbidden', 'Only its reviewers and administrators can close a review');
-  if (found.closedAt !== null) return new AccessError('conflict', 'The review has been closed');
+  if (found.closedAt !== null) return new AccessError('conflict', 'The review has already been closed');
   if (found.live) return new AccessError('conflict', 'The access is active; close its review when it has ended');
   return undefined;
 }

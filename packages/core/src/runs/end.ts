@@ -30,7 +30,7 @@ export async function endRun(ctx: ActorContext, { run_id: id }: { run_id: string
 const most = 200;
 
 /**
- * Ends the runs whose heartbeat stayed away for their lease, and completes what an end left to do. Called by every
+ * Ends the runs whose heartbeat was missing for their lease, and completes what an end left to do. Called by every
  * sweep; repeats and rivals change nothing. Returns how many runs it looked at.
  */
 export async function endLapsedRuns(ctx: Context): Promise<number> {
@@ -106,7 +106,7 @@ const becomes: Record<RunOutcome, string> = {
 };
 
 function entryOf(ctx: ActorContext, run: RunRow, type: 'run.ended' | 'run.lapsed', outcome: RunOutcome) {
-  const what = type === 'run.ended' ? 'A command ended' : 'The heartbeat of a command stayed away';
+  const what = type === 'run.ended' ? 'A command ended' : 'The heartbeat of a command stopped';
   return {
     type,
     message: `${what}: ${becomes[outcome]}`,

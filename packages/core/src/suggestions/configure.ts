@@ -78,7 +78,7 @@ export function configureSuggester(options: ConfigureOptions): ModelSuggester {
       );
       if (!usable) return 'degraded: the configuration cannot be used';
       const health = await found.health();
-      return health === 'healthy' && found.failed === true ? 'degraded: the latest question got no response' : health;
+      return health === 'healthy' && found.failed === true ? 'degraded: the latest request got no response' : health;
     },
   };
 

@@ -36,7 +36,7 @@ interface Wish {
   unwanted: ReadonlySet<string>;
   /** The highest level that is requested; undefined when nothing is stated. */
   level: number | undefined;
-  /** Whether less than this is wanted. */
+  /** The level that the access should stay below; undefined when nothing is stated. */
   below: number | undefined;
   environments: ReadonlySet<string>;
   duration: string | undefined;

@@ -78,7 +78,7 @@ async function engineHealth(ctx: Context): Promise<string> {
     ...(gate ? ['nothing is granted until providers are compared after a restore; see "belay restore status"'] : []),
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
     // Reported immediately: it ends only when the address leads back.
-    ...(elsewhere > 0 ? [`${elsewhere} at providers whose address now leads to another target`] : []),
+    ...(elsewhere > 0 ? [`${elsewhere} entitlements at providers whose address now leads to another target`] : []),
     ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
     ...(drifted > 0
       ? [`${drifted} differences between what providers hold and what Belay granted; see the audit log (drift.found)`]
@@ -86,7 +86,7 @@ async function engineHealth(ctx: Context): Promise<string> {
     ...(undelivered > 0
       ? [`${undelivered} messages could not be delivered in the last 24 hours; see the audit log`]
       : []),
-    ...(disabled > 0 ? [`${disabled} channels want no more messages; change their configuration`] : []),
+    ...(disabled > 0 ? [`${disabled} channels accept no more messages; change their configuration`] : []),
     ...(reviews > 0 ? [`${reviews} reviews of emergency access overdue; see "belay reviews"`] : []),
   ];
   const obstructed = ctx.obstacles?.count() ?? 0;

@@ -75,7 +75,7 @@ export function watchObstacles({ catalog, log, timeout, now }: WatchOptions): Ob
         log.warn({ provider, obstacles: obstacles.length }, `${line}; see belay doctor`);
       found.set(provider, line);
     } catch (error) {
-      log.debug({ provider, error }, 'a provider did not say what it would not grant');
+      log.debug({ provider, error }, 'a provider did not report what it would not grant');
     }
   }
 

@@ -18,7 +18,7 @@ export async function rotateEncryptionKey(
   input: { wrapping: KeyWrapping },
 ): Promise<{ kid: string; retired: string | undefined; created_at: string }> {
   const { actor } = ctx;
-  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators rotate keys');
+  if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can rotate keys');
   const made = await makeDataKey(input.wrapping, ctx.randomBytes, AbortSignal.timeout(patience)).catch(
     (cause: unknown) => {
       const reason = cause instanceof Error ? cause.message : 'it does not respond';

@@ -78,7 +78,7 @@ export const notificationPreferences = pgTable(
   ],
 );
 
-/** Channels whose receiver wants no more messages, until the configuration changes. */
+/** Channels whose receiver accepts no more messages, until the configuration changes. */
 export const disabledChannels = pgTable('disabled_channels', {
   provider: text('provider').primaryKey(),
   /** The configuration in which it was disabled. */

@@ -8,7 +8,7 @@ import { users } from './people.js';
 export type RunOutcome = 'given_back' | 'in_use' | 'left';
 
 /**
- * A command that uses the access of an execution (`belay run`). Its heartbeat keeps the access: when it stays away for
+ * A command that uses the access of an execution (`belay run`). Its heartbeat keeps the access: when it is missing for
  * the run's lease, the run ends (docs/interface.md, section 18).
  */
 export const runs = pgTable(
@@ -23,7 +23,7 @@ export const runs = pgTable(
       .references(() => users.id),
     /** Whether the execution was requested for this run; the access of an execution without such a run is left alone. */
     requested: boolean('requested').notNull(),
-    /** How long the heartbeat may stay away, in milliseconds. */
+    /** How long the heartbeat may be missing, in milliseconds. */
     lease: bigint('lease', { mode: 'number' }).notNull(),
     /** The reading of `reachable` at which the run has to be looked at: the end of its lease, or 0 at once. */
     dueAt: bigint('due_at', { mode: 'number' }).notNull(),

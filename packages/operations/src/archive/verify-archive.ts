@@ -61,7 +61,7 @@ export async function verifyArchives(folder: string): Promise<VerifiedArchive[]>
 export async function verifyArchive(folder: string, name: string): Promise<string | null> {
   try {
     const manifest = await readManifest(folder, name);
-    if (name !== `${nameOfArchive(manifest.month, manifest.sha256)}.json`) return 'its name is not that of its content';
+    if (name !== `${nameOfArchive(manifest.month, manifest.sha256)}.json`) return 'its name does not match its content';
     return await compareLines(join(folder, manifest.file), manifest);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -87,7 +87,7 @@ async function compareLines(path: string, manifest: Manifest): Promise<string | 
   }
   const fault = cursor.finish();
   if (fault !== null) return fault;
-  return whole.digest('hex') === manifest.sha256 ? null : 'its digest is not that of its lines';
+  return whole.digest('hex') === manifest.sha256 ? null : 'its digest does not match its lines';
 }
 
 /** Returns the lines, which end with a line feed and nothing else: `readline` takes other characters for the end of one too. */
@@ -102,7 +102,7 @@ async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<string> {
     }
     rest = rest.subarray(start);
   }
-  if (rest.length > 0) throw new Error('its last line has no end');
+  if (rest.length > 0) throw new Error('its last line has no line break');
 }
 
 type Line = { at: string; seq: number };
@@ -118,17 +118,17 @@ function startBlocks({ month, rows, blocks }: Manifest) {
     const line = JSON.parse(text) as Line;
     const block = blocks[nth];
     count += 1;
-    if (!block) return `line ${count} is one more than its manifest has`;
+    if (!block) return `line ${count} is not in its manifest`;
     if (!line.at.startsWith(month)) return `line ${count} is not of ${month}`;
     if (earlier && (line.at < earlier.at || (line.at === earlier.at && line.seq <= earlier.seq)))
-      return `line ${count} is not in its order`;
+      return `line ${count} is out of order`;
     earlier = line;
     hash.update(`${text}\n`);
     inBlock += 1;
-    if (inBlock === 1 && !isAt(line, block.first)) return `line ${count} is not the one that its manifest names`;
+    if (inBlock === 1 && !isAt(line, block.first)) return `line ${count} differs from its manifest`;
     if (inBlock < block.rows) return null;
     if (!isAt(line, block.last) || hash.digest('hex') !== block.sha256)
-      return `the lines up to ${count} are not those that were archived`;
+      return `the lines up to ${count} differ from those that were archived`;
     [nth, inBlock, hash] = [nth + 1, 0, createHash('sha256')];
     return null;
   }

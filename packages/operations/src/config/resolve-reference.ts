@@ -158,7 +158,7 @@ async function readAll(vault: VaultService, references: readonly string[]): Prom
   const signal = AbortSignal.timeout(patience);
   const entries = references.map(async (reference): Promise<[string, string | { reason: string }]> => {
     const [, path, key] = /^vault:([^#]+)#([^#]+)$/.exec(reference) ?? [];
-    if (path === undefined || key === undefined) return [reference, { reason: 'has to be ${vault:path#key}' }];
+    if (path === undefined || key === undefined) return [reference, { reason: 'must be ${vault:path#key}' }];
     try {
       const value = await vault.read({ path, key }, signal);
       return [reference, value ?? { reason: 'is not in the vault' }];

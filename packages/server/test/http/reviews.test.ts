@@ -83,7 +83,7 @@ describe('reviews of emergencies over HTTP', () => {
     expect(await close('reviewer', id)).toMatchObject({ status: 200, json: { id, status: 'closed', ...justified } });
     expect(await close('reviewer', id, { ...justified, verdict: 'not_justified' })).toMatchObject({
       status: 409,
-      json: { message: 'The review has been closed' },
+      json: { message: 'The review has already been closed' },
     });
   });
 

@@ -91,7 +91,7 @@ describe('the search', () => {
 });
 
 const wayToShown =
-  'You cannot request shown yet. This is how to get there: become a member of the group others. An operator of this server can say how';
+  'You cannot request shown yet. To request it, you must become a member of the group others. Contact an operator of this server.';
 
 describe('a role that is discoverable', () => {
   it('says who may request it to those who may not, and is in no list', async () => {

@@ -165,7 +165,8 @@ async function opening(
   entry: { actor: Actor; message: string; noticed?: boolean },
 ): Promise<void> {
   const { epoch, noticed } = await lockGate(tx);
-  if (entry.noticed && !noticed) throw new AccessError('conflict', 'An operator has begun a restore, and ends it');
+  if (entry.noticed && !noticed)
+    throw new AccessError('conflict', 'An operator began this restore; an operator has to end it');
   const done = await tx
     .select({ provider: comparisons.provider })
     .from(comparisons)
@@ -179,7 +180,10 @@ async function opening(
     .from(leftovers)
     .where(and(eq(leftovers.epoch, epoch), isNull(leftovers.answer)));
   if (open.length > 0) {
-    throw new AccessError('conflict', `${open.length} found access waits for a decision; revoke or keep each`);
+    throw new AccessError(
+      'conflict',
+      `Access that the comparison found waits for a decision (${open.length}); revoke or keep each`,
+    );
   }
   await reopen(ctx, tx);
   const { actor, message } = entry;

@@ -78,7 +78,8 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
   const { differences } = await compareProvider(ctx, provider, signal);
   const of = (...kinds: Difference['kind'][]) => differences.filter(({ kind }) => kinds.includes(kind));
   const unread = of('unread').length;
-  if (unread > 0) throw new Unread(`The provider cannot say yet whether it holds ${unread} access`);
+  if (unread > 0)
+    throw new Unread(`The provider cannot report yet whether it still holds some of the access (${unread})`);
   for (const { entitlementId } of of('missing')) await endMissing(ctx, provider, gate, String(entitlementId));
   await ctx.db.transaction(async (tx) => {
     const { epoch } = await lockGate(tx);

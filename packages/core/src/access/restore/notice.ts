@@ -12,13 +12,13 @@ interface Cluster {
   database: string;
 }
 
-/** A server that does not say where it is: no permission, no such function, or not one's own log of changes. */
+/** Errors of a database server that cannot report its position: no permission, no such function, or it is a standby. */
 const untold = ['0A000', '42501', '42883', '55000'];
 
 const actor = { kind: 'system', name: 'restore' } as const;
 
 /**
- * Notices that the database is elsewhere than it was: restored to an earlier time, made anew from a dump, or a standby that
+ * Notices that the database is elsewhere than it was: restored to an earlier time, created again from a dump, or a standby that
  * was promoted (docs/decisions/0028). Then no grant is made until every provider was compared with the rows, as after
  * `beginRestore`; when nothing is left to decide, grants go on by themselves. Returns whether it noticed one.
  */
@@ -84,6 +84,6 @@ function isSame(one: Cluster, other: Cluster): boolean {
 
 function describe(known: Cluster, here: Cluster): string {
   if (known.system !== here.system) return 'the database is in another cluster than before';
-  if (known.database !== here.database) return 'the database was made anew';
+  if (known.database !== here.database) return 'the database was created again';
   return `the database is on timeline ${here.timeline}, and was on ${known.timeline}: it was restored, or a standby was promoted`;
 }
