@@ -44,7 +44,10 @@ export async function findRequest(client: BelayClient, text: string, signal: Abo
   return only(text, begins) ?? (await findEnded(client, text, signal)) ?? text;
 }
 
-/** Returns the request of any state that begins with a text: of the time that the text says, else of the latest. */
+/**
+ * Returns the id, in any state, that begins with a text: among the requests of the time that the text encodes, or else
+ * among the latest.
+ */
 async function findEnded(client: BelayClient, text: string, signal: AbortSignal): Promise<string | undefined> {
   const which = { status: 'all' as const, limit: 500, ...timesOf(text), signal };
   const lists = await Promise.all([

@@ -18,7 +18,7 @@ interface Option {
   hint?: string;
 }
 
-/** What of the prompt says whether a choice was made; see `select`. */
+/** The state of the prompt that shows whether a choice was made; see `select`. */
 interface Asked {
   isNavigating: boolean;
   userInput: string;

@@ -28,7 +28,7 @@ describe('the Markdown of belay plan', () => {
   it('counts the past requests that would need more approvals', () => {
     const past = { count: 20, more: false, rejected: 2, otherwise: 15, more_approvals: 14, unknown: 0, examples: [] };
     expect(describePlan({ ok: true, roles: [], systems: [], past })).toBe(
-      '- of 20 past requests: 2 would be rejected, 14 would need more approvals, 1 would go another way, 0 are not known',
+      '- of 20 past requests: 2 would be rejected, 14 would need more approvals, 1 would be decided differently, 0 are not known',
     );
   });
 });

@@ -93,7 +93,7 @@ export function addAdminReads(parent: Parent): void {
       const execution_id = execution && (await findRequest(client, execution, signal));
       const given = { user, role, provider, type, execution_id, since, until };
       const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-      if (options.csv && output.json) throw usage('name --csv or a format of JSON, not both');
+      if (options.csv && output.json) throw usage('--csv cannot be used with --json, --jq or --template');
       const entries = client.admin.exportLogs(filter, { signal });
       // Nothing is written before the server has responded, so that a file is no export that was rejected.
       let next = await entries.next();

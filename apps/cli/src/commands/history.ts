@@ -35,7 +35,7 @@ export function addHistory(parent: Parent): void {
         .option('--from <time>', `not requested before this: ${momentForms}`)
         .option('--to <time>', 'not requested after this, in the same forms')
         .option('--limit <number>', 'how many to list', '30')
-        .option('--cursor <cursor>', 'go on after an earlier list, which ended with this'),
+        .option('--cursor <cursor>', 'continue an earlier list: the cursor that it ended with'),
     run: async ({ options, output, connect, shell: { signal, clock } }) => {
       const filter = filterOf(options, clock());
       const { client } = await connect();

@@ -15,7 +15,7 @@ interface Options {
 export function addNotifications(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'notifications',
-    description: 'show or change what you are told outside of Belay',
+    description: 'show or change your notifications: kinds, channels and quiet hours',
     examples: [
       'notifications',
       'notifications --mute access.active --channel mail',
@@ -23,13 +23,13 @@ export function addNotifications(parent: Parent): void {
     ],
     options: (command) =>
       command
-        .option('--mute <kind...>', 'kinds that you do not want')
-        .option('--unmute <kind...>', 'kinds that you want again')
-        .option('--channel <id...>', 'the channels that you are told on')
-        .option('--all-channels', 'be told on every channel')
-        .option('--quiet <from-to>', 'hours in which only what is urgent is sent, for example 22:00-07:00')
+        .option('--mute <kind...>', 'the kinds to turn off')
+        .option('--unmute <kind...>', 'the kinds to turn on again')
+        .option('--channel <id...>', 'the channels that send you notifications')
+        .option('--all-channels', 'use every channel')
+        .option('--quiet <from-to>', 'hours in which only urgent notifications are sent, for example 22:00-07:00')
         .option('--time-zone <name>', 'the time zone of these hours, for example Europe/Berlin')
-        .option('--clear-quiet', 'no quiet hours'),
+        .option('--clear-quiet', 'remove the quiet hours'),
     run: async ({ options, output, connect, shell }) => {
       const { client } = await connect();
       const { signal } = shell;

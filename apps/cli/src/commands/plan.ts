@@ -79,7 +79,7 @@ function describePast({ past }: Changes): string[] {
   const { count, more, rejected, otherwise, more_approvals, unknown, examples } = past;
   const others = otherwise - more_approvals;
   return [
-    `- of ${count} past requests${more ? ', the latest' : ''}: ${rejected} would be rejected, ${more_approvals} would need more approvals, ${others} would go another way, ${unknown} are not known`,
+    `- of ${count} past requests${more ? ', the latest' : ''}: ${rejected} would be rejected, ${more_approvals} would need more approvals, ${others} would be decided differently, ${unknown} are not known`,
     ...examples.map(
       ({ requested_at, requester, role, before, after }) =>
         `  - ${requested_at.slice(0, 10)} ${printable(requester)}, ${printable(role)}: ${printable(before)} → ${printable(after)}`,

@@ -20,7 +20,7 @@ export function addRestore(parent: Parent): void {
       const done = await shell.operator.beginRestore({ reason });
       output.result(done, () => 'grants wait; revocations go on');
       output.note(
-        'everyone signs in again; tokens that were revoked since the backup are valid again: belay token list',
+        'everyone has to sign in again; tokens that were revoked since the backup are valid again, so revoke them again: belay token list',
       );
       output.note('a running server compares the providers in 40 seconds: belay restore status');
       return undefined;

@@ -29,11 +29,11 @@ export function addRoles(parent: Parent): void {
     run: async ({ args: [name], options, output, connect, shell: { signal } }) => {
       const { star, unstar } = options;
       if ((star || unstar) && name === undefined)
-        throw usage('Name the role to star, for example: belay roles reader --star');
+        throw usage('name the role to star, for example: belay roles reader --star');
       const { client } = await connect(name === undefined ? 'any' : 'server');
       if (name !== undefined && (star || unstar)) {
         const changed = await (star ? client.roles.star(name, { signal }) : client.roles.unstar(name, { signal }));
-        output.result(changed, () => (star ? `Starred ${name}` : `Removed the star of ${name}`));
+        output.result(changed, () => (star ? `starred ${name}` : `removed the star of ${name}`));
         return undefined;
       }
       if (name !== undefined) {

@@ -22,8 +22,8 @@ export function addRun(parent: Parent): void {
         .option('--reason <text>', 'the reason, which most roles require')
         .option('--provider <provider...>', 'the providers (default: all of the role’s)')
         .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')
-        .option('--lease <duration>', 'how long the heartbeat may stay away, 30s to 15m (default: 1m)')
-        .option('--quiet', 'no progress, and no word on the end of the access; errors are told'),
+        .option('--lease <duration>', 'how long the heartbeat may be missing, 30s to 15m (default: 1m)')
+        .option('--quiet', 'print no progress and no notice of the end of the access; errors are still printed'),
     // Loaded when the command runs: help starts faster without it.
     run: async (invocation) => (await import('../run/run-with-access.js')).runWithAccess(invocation),
   });

@@ -5,7 +5,7 @@ import { describeTimeLeft } from '../duration.js';
 export function addSessions(parent: Parent): void {
   addCommand(parent, {
     name: 'sessions',
-    description: 'show your sessions with providers, by version and expiry',
+    description: 'show your sessions with providers, their versions and when they expire',
     examples: ['sessions', 'sessions --json'],
     run: async ({ output, connect, shell }) => {
       const { server, client } = await connect('any');

@@ -8,7 +8,7 @@ export function addTest(parent: Parent): void {
   addCommand<{ cases?: string }>(parent, {
     name: 'test [path]',
     here: true,
-    description: 'play the policy cases of a configuration: who gets what, and who approves',
+    description: 'run the policy cases of a configuration: who gets what, and who approves',
     examples: ['test', 'test config/ --cases policies/', 'test config/ --json'],
     values: { path: 'files' },
     options: (command) =>

@@ -22,11 +22,11 @@ const systems: Readonly<Record<string, readonly string[]>> = {
   vault: ['hashicorp'],
 };
 
-/** The options by which programs are told where to go. */
+/** The options that name the system, or the part of it, that a program works on. */
 const places =
   /^(?:-h|--host|-d|--dbname|-D|--database|--context|--cluster|-n|--namespace|--profile|--project|--subscription)$/;
 
-/** Returns the words of a command that say where it goes: values of `places`, and for databases an address or a name. */
+/** Returns the words of a command that name its system: the values of `places`, and for databases an address or a name. */
 export function readPlaces([program = '', ...args]: readonly string[]): string[] {
   const found: string[] = [];
   for (let at = 0; at < args.length; at += 1) {

@@ -2,7 +2,7 @@ import { askAgent } from '../../agent/ask-agent.js';
 import { CliError } from '../../cli-error.js';
 import { type Check, failed, type Outcome, ok, skipped, warning } from '../check.js';
 
-/** The agent of this machine, when there is one, is well and has a configuration of today. */
+/** The agent of this machine, when there is one, is healthy and has a configuration. */
 export const agent: Check = {
   name: 'agent',
   run: async ({ shell, host, local }) => {

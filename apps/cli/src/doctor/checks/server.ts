@@ -32,7 +32,7 @@ export const server: Check = {
   },
 };
 
-/** Every service of the server is well. */
+/** Every service of the server is healthy. */
 export const health: Check = {
   name: 'health',
   run: async ({ server }) => {
