@@ -191,6 +191,22 @@ describe('the front', () => {
     expect(await meet('GET', 0.4, 0.99)).toBe(404);
   });
 
+  it.each([
+    [true, 1],
+    [false, 3],
+  ])('uses a connection again only for a target in the same process: %s', async (inProcess, connections) => {
+    const target = createServer((_, response) => response.end());
+    const opened: unknown[] = [];
+    target.on('connection', (socket) => opened.push(socket));
+    await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => target.close(resolve)));
+    const to = `http://127.0.0.1:${(target.address() as AddressInfo).port}`;
+    const front = await startFront({ to, now: () => 0, inProcess });
+    closing.push(async () => front[Symbol.asyncDispose]());
+    for (const path of ['/a', '/b', '/c']) expect((await fetch(`${front.url}${path}`)).status).toBe(200);
+    expect(opened).toHaveLength(connections);
+  });
+
   it('cuts the connection when there is no target', async () => {
     const front = await startFront({ to: 'http://127.0.0.1:1', now: () => 0 });
     closing.push(async () => front[Symbol.asyncDispose]());

@@ -173,7 +173,7 @@ export async function startTenant(): Promise<Tenant> {
       if (!authorizer) throw new Error('no authorizer');
       return authorizer;
     },
-    front: () => startFront({ to: server.url, now: () => clock.now }),
+    front: () => startFront({ to: server.url, now: () => clock.now, inProcess: true }),
     async [Symbol.asyncDispose]() {
       for (const client of clients) await client.close();
       await server[Symbol.asyncDispose]();

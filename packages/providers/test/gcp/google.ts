@@ -115,7 +115,7 @@ export async function startGoogle(): Promise<Google> {
       if (!authorizer) throw new Error('no authorizer');
       return authorizer;
     },
-    front: () => startFront({ to: server.url, now: google.now }),
+    front: () => startFront({ to: server.url, now: google.now, inProcess: true }),
     async [Symbol.asyncDispose]() {
       for (const client of clients) await client.close();
       await server[Symbol.asyncDispose]();

@@ -44,7 +44,7 @@ export async function openOrganization(options: Partial<GithubOptions> = {}) {
       clients.push(client);
       return client;
     },
-    front: (now = Date.now): Promise<Front> => startFront({ to: github.url, now }),
+    front: (now = Date.now): Promise<Front> => startFront({ to: github.url, now, inProcess: true }),
     /** Everything that people hold in the organization, as lines. */
     async held(): Promise<string[]> {
       const teams = (await admin('GET', '/orgs/acme/teams?per_page=100')) as unknown as { id: number; slug: string }[];

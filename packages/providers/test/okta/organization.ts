@@ -44,7 +44,7 @@ export async function openOrganization({ now = Date.now, crowds = [] }: Partial<
       clients.push(client);
       return client;
     },
-    front: (): Promise<Front> => startFront({ to: target.url, now }),
+    front: (): Promise<Front> => startFront({ to: target.url, now, inProcess: true }),
     async close() {
       for (const client of clients) await client.close();
       await target[Symbol.asyncDispose]();

@@ -44,7 +44,7 @@ export async function openWorkspace(options: Partial<SlackOptions> = {}) {
       return { ...client, notifications };
     },
     async front(): Promise<Front> {
-      const front = await startFront({ to: slack.url, now });
+      const front = await startFront({ to: slack.url, now, inProcess: true });
       fronts.push(front);
       return front;
     },

@@ -20,7 +20,7 @@ export async function startEmulator({
   now,
 }: Pick<EmulatorOptions, 'service' | 'seed'> & { complete?: Act; now(): number }): Promise<EmulatorTarget> {
   const port = await findFreePort('127.0.0.1');
-  const front = await startFront({ to: `http://127.0.0.1:${port}`, now });
+  const front = await startFront({ to: `http://127.0.0.1:${port}`, now, inProcess: true });
   // It calls itself by the front's address: what it signs, such as the issuer of a token, the front could not rewrite.
   const emulator = await createEmulator({ service, port, baseUrl: front.url, ...(seed ? { seed } : {}) });
   if (complete) front.on({}, complete);

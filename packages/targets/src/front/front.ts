@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
+import { Agent, createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Entry } from './journal.js';
@@ -70,6 +70,15 @@ export interface FrontOptions {
   now(): number;
   /** Who signs the target's certificate, in PEM. */
   ca?: string;
+  /** Whether the target is a server of Node.js in this process, over http: connections to it are used again. */
+  inProcess?: boolean;
+}
+
+interface Target {
+  url: URL;
+  ca?: string;
+  /** False for a connection for each request: one that the target closes meanwhile would be a fault that no test wants. */
+  agent: Agent | false;
 }
 
 interface Rule {
@@ -81,8 +90,13 @@ interface Rule {
 const forwarding: Act = { name: 'forward', run: (exchange) => exchange.forward() };
 
 /** Starts a proxy on loopback before a target's HTTP API. It forwards everything until it is told to misbehave. */
-export async function startFront({ to, now, ca }: FrontOptions): Promise<Front> {
-  const target = new URL(to);
+export async function startFront({ to, now, ca, inProcess = false }: FrontOptions): Promise<Front> {
+  const target: Target = {
+    url: new URL(to),
+    ...(ca && { ca }),
+    // Unused connections are closed after 2 s, before a server of Node.js closes them (5 s): a request would be lost.
+    agent: inProcess && new Agent({ keepAlive: true, timeout: 2_000 }),
+  };
   const journal: Entry[] = [];
   const rules: Rule[] = [];
   const last = new Map<string, Reply>();
@@ -128,8 +142,8 @@ export async function startFront({ to, now, ca }: FrontOptions): Promise<Front> 
   function exchangeOf(message: Message, entry: Entry): Exchange {
     const key = `${message.method} ${message.path}`;
     const forward = async (request = message) => {
-      const reply = await send(target, request, ca);
-      const shown = showAs(reply, target.origin, url);
+      const reply = await send(target, request);
+      const shown = showAs(reply, target.url.origin, url);
       entry.target = { at: now(), status: reply.status, body: decode(String(shown.body ?? '')) };
       last.set(key, shown);
       return shown;
@@ -172,6 +186,7 @@ export async function startFront({ to, now, ca }: FrontOptions): Promise<Front> 
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+      if (target.agent) target.agent.destroy();
     },
   };
 }
@@ -196,17 +211,11 @@ const ofConnection = new Set([
   'te',
 ]);
 
-function send(target: URL, { method, path, headers, body }: Message, ca: string | undefined): Promise<Reply> {
+function send({ url, ca, agent }: Target, { method, path, headers, body }: Message): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(
-      new URL(path, target),
-      // A connection for each: one that the target closes meanwhile would be a fault that no test wants.
-      {
-        method,
-        agent: false,
-        headers: { ...keep(headers), 'content-length': Buffer.byteLength(body) },
-        ...(ca && { ca }),
-      },
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+      new URL(path, url),
+      { method, agent, headers: { ...keep(headers), 'content-length': Buffer.byteLength(body) }, ...(ca && { ca }) },
       (response) => {
         readText(response).then(
           (text) => resolve({ status: response.statusCode ?? 0, headers: keep(flatten(response.headers)), body: text }),
