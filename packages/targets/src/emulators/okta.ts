@@ -17,16 +17,23 @@ export interface OktaOptions {
   now(): number;
 }
 
-const key = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-});
+let key: { publicKey: string; privateKey: string } | undefined;
+
+/** Returns the key pair of the service app; one for the process. */
+function readKey() {
+  key ??= generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  return key;
+}
 
 /** Starts Okta as `emulate` has it, with a service app. What the emulator lacks is in `okta-world.ts`. */
 export async function startOkta({ crowds = [], now }: OktaOptions): Promise<OktaTarget> {
-  const app = { clientId: '0oabelay', privateKey: key.privateKey };
-  const { complete, world, connect } = completeOkta({ clientId: app.clientId, publicKey: key.publicKey, now });
+  const { publicKey, privateKey } = readKey();
+  const app = { clientId: '0oabelay', privateKey };
+  const { complete, world, connect } = completeOkta({ clientId: app.clientId, publicKey, now });
   const people = crowds.flatMap(({ members, prefix }) =>
     Array.from({ length: members }, (_, index) => ({
       id: `00u${prefix}${index + 1}`,
