@@ -7,6 +7,7 @@ interface Found {
 }
 
 type Json = Record<string, unknown>;
+type Asked = Reply & { json: Json };
 
 /** The emulator has a limit of 5,000 requests for each token, which is not the App's to use up. */
 export const innerTokens = Array.from({ length: 20 }, (_, index) => `inner-${index}`);
@@ -53,12 +54,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     return Object.fromEntries(entries);
   };
 
-  async function ask(
-    exchange: Exchange,
-    method: string,
-    path: string,
-    body?: unknown,
-  ): Promise<Reply & { json: Json }> {
+  async function ask(exchange: Exchange, method: string, path: string, body?: unknown): Promise<Asked> {
     const text = body === undefined ? '' : JSON.stringify(body);
     asked += 1;
     const authorization = `Bearer ${innerTokens[asked % innerTokens.length]}`;
@@ -108,11 +104,11 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     return found.filter((user) => user !== undefined);
   }
 
-  async function answerTeam(exchange: Exchange, slug: string, rest: string, url: URL): Promise<Reply> {
-    const { method, body } = exchange.request;
-    const at = `/orgs/acme/teams/${encodeURIComponent(slug)}`;
-    const team = await ask(exchange, 'GET', at);
+  async function answerTeam(exchange: Exchange, team: Asked, rest: string, url: URL): Promise<Reply> {
     if (team.status !== 200) return notFound;
+    const { method, body } = exchange.request;
+    const slug = String(team.json.slug);
+    const at = `/orgs/acme/teams/${encodeURIComponent(slug)}`;
     const by = filled.get(slug);
     if (rest === '') {
       if (method !== 'GET') return ask(exchange, method, at, JSON.parse(body || '{}'));
@@ -373,12 +369,15 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     const [, slug, team, below = ''] = /^\/(?:teams\/([^/]+)|team\/(\d+))(\/.*)?$/.exec(rest) ?? [];
     if (slug !== undefined) {
       const real = realSlug(decodeURIComponent(slug));
-      return real === undefined ? notFound : answerTeam(exchange, real, below, url);
+      if (real === undefined) return notFound;
+      return answerTeam(
+        exchange,
+        await ask(exchange, 'GET', `/orgs/acme/teams/${encodeURIComponent(real)}`),
+        below,
+        url,
+      );
     }
-    if (team !== undefined) {
-      const found = await ask(exchange, 'GET', `/teams/${team}`);
-      return found.status === 200 ? answerTeam(exchange, String(found.json.slug), below, url) : notFound;
-    }
+    if (team !== undefined) return answerTeam(exchange, await ask(exchange, 'GET', `/teams/${team}`), below, url);
     return answerOrganization(exchange, rest, url);
   }
 

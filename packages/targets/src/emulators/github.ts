@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { Act, Exchange, Reply } from '../front/front.js';
 import { completeGithub, innerTokens } from './github-answers.js';
 import { createWorld, type GithubWorld } from './github-world.js';
 import { type EmulatorTarget, startEmulator } from './start.js';
@@ -22,14 +23,39 @@ export interface GithubOptions {
   now(): number;
 }
 
-const key = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  // As GitHub gives it out.
-  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-});
+let privateKey: string | undefined;
+
+/** Returns the key of the App, in the form in which GitHub gives it out; one for the process. */
+function readKey(): string {
+  privateKey ??= generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  }).privateKey;
+  return privateKey;
+}
 
 const whole = { members: 'write', administration: 'write', metadata: 'read', organization_custom_org_roles: 'read' };
+
+/** The organization and its people: what changes about them is in `GithubWorld`, and not in the emulator. */
+const lasting = /^\/orgs\/acme$|^\/users[/?]/;
+
+/** Keeps what the emulator has returned to an act that reads these paths. Requests that it passes on as they are read it anew. */
+function askOnce(paths: RegExp, act: Act): Act {
+  const known = new Map<string, Reply>();
+  return {
+    name: act.name,
+    run: (exchange) => {
+      const forward: Exchange['forward'] = async (request) => {
+        if (request?.method !== 'GET' || !paths.test(request.path)) return exchange.forward(request);
+        const reply = known.get(request.path) ?? (await exchange.forward(request));
+        if (reply.status === 200) known.set(request.path, reply);
+        return reply;
+      };
+      return act.run({ ...exchange, forward });
+    },
+  };
+}
 
 /**
  * Starts GitHub as `emulate` has it, with the organization `acme`: members `person-1` and so on, the owner `admin`, and `outsider-1` and
@@ -38,12 +64,12 @@ const whole = { members: 'write', administration: 'write', metadata: 'read', org
 export async function startGithub({ people = 60, permissions = whole, now }: GithubOptions): Promise<GithubTarget> {
   const persons = Array.from({ length: people }, (_, index) => `person-${index + 1}`);
   const logins = [...persons, 'outsider-1', 'outsider-2'];
-  const app = { id: 4_711, installation: 815, privateKey: key.privateKey };
+  const app = { id: 4_711, installation: 815, privateKey: readKey() };
   const { state, world } = createWorld();
   const target = await startEmulator({
     service: 'github',
     now,
-    complete: completeGithub(state, now),
+    complete: askOnce(lasting, completeGithub(state, now)),
     seed: {
       tokens: Object.fromEntries([
         ...['admin', ...logins].map((login) => [`token-of-${login}`, { login, scopes: ['repo'] }]),
