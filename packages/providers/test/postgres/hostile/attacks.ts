@@ -85,7 +85,7 @@ const sessions: Record<string, PostgresAttack> = {
     const sql = holder.connect();
     const pid = await beginSession(sql);
     const stream = await sql
-      .unsafe('copy (select answer from public.report, generate_series(1, 3000000)) to stdout')
+      .unsafe(`copy (select answer, repeat('x', 10000) from public.report, generate_series(1, 10000)) to stdout`)
       .readable();
     stream.on('error', () => {});
     return {

@@ -48,7 +48,14 @@ export async function openHostileServer(): Promise<HostileServer> {
     randomBytes,
     delay: (milliseconds) => delay(milliseconds),
     // A thousand connections of holders are opened: with one round, checking a password is no longer a third of the work.
-    settings: { max_connections: '30', max_prepared_transactions: '2', wal_level: 'logical', scram_iterations: '1' },
+    settings: {
+      max_connections: '30',
+      max_prepared_transactions: '2',
+      wal_level: 'logical',
+      scram_iterations: '1',
+      autovacuum: 'off',
+      io_method: 'sync',
+    },
   });
   const url = (login?: { name: string; password: string }, database = 'target') => {
     const made = new URL(server.url(database));
