@@ -52,6 +52,9 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
   let permitted: readonly string[] = ['groups', 'rules', 'roles', 'users'];
   let proof = false;
   let made = 0;
+  /** Whole lists of the emulator by their paths. They hold until a request begins or ends that may change something. */
+  const lists = new Map<string, { changes: number; items: readonly Item[] }>();
+  let changes = 0;
   let call: (method: string, path: string) => Promise<unknown> = async () => undefined;
 
   function answerToken({ request }: Exchange): Reply {
@@ -117,17 +120,27 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
 
   async function answerList(exchange: Exchange, url: URL): Promise<Reply> {
     const query = url.searchParams.get('search') ?? url.searchParams.get('filter');
+    const all = await readList(exchange, url.pathname);
+    if (!Array.isArray(all)) return all;
+    const shown = all.filter(({ id }) => !hidden.has(id)).map(show);
+    return page(query === null ? shown : shown.filter((item) => isFound(item, query)), url);
+  }
+
+  async function readList(exchange: Exchange, pathname: string): Promise<Item[] | Reply> {
+    const known = lists.get(pathname);
+    if (known?.changes === changes) return [...known.items];
+    const begun = changes;
     const all: Item[] = [];
     for (let number = 1; ; number += 1) {
-      const found = await ask(exchange, `${url.pathname}?per_page=100&page=${number}`);
+      const found = await ask(exchange, `${pathname}?per_page=100&page=${number}`);
       if (found.status !== 200) return found;
       const items = JSON.parse(String(found.body)) as Item[];
       all.push(...items);
       // Members and a user's groups come in one piece.
-      if (items.length !== 100 || !/\/(groups|users)$/.test(url.pathname) || url.pathname.split('/').length > 4) break;
+      if (items.length !== 100 || !/\/(groups|users)$/.test(pathname) || pathname.split('/').length > 4) break;
     }
-    const shown = all.filter(({ id }) => !hidden.has(id)).map(show);
-    return page(query === null ? shown : shown.filter((item) => isFound(item, query)), url);
+    if (begun === changes) lists.set(pathname, { changes, items: all });
+    return all;
   }
 
   async function changeMember(exchange: Exchange, group: string, user: string): Promise<Reply> {
@@ -144,20 +157,29 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
     return reply;
   }
 
+  async function answer(exchange: Exchange): Promise<Reply> {
+    const { method, path, headers } = exchange.request;
+    const { pathname } = new URL(path, 'http://127.0.0.1');
+    const [scheme = '', token = ''] = (headers.authorization ?? '').split(' ');
+    if (pathname === '/.well-known/okta-organization')
+      return { status: 200, body: { id: '00o1belay', pipeline: 'idx' } };
+    if (pathname === '/oauth2/v1/token') return method === 'POST' ? answerToken(exchange) : fault(405, 'E0000022', '');
+    // The person who administers Okta, and people at its pages.
+    if (`${scheme} ${token}` === administrator || !pathname.startsWith('/api/')) return exchange.forward();
+    if (scheme !== 'Bearer') return fault(401, 'E0000011', 'Invalid token provided');
+    return judge(method, pathname, token) ?? answerManagement(exchange);
+  }
+
   const complete: Act = {
     name: 'complete Okta',
     async run(exchange) {
-      const { method, path, headers } = exchange.request;
-      const { pathname } = new URL(path, 'http://127.0.0.1');
-      const [scheme = '', token = ''] = (headers.authorization ?? '').split(' ');
-      if (pathname === '/.well-known/okta-organization')
-        return { status: 200, body: { id: '00o1belay', pipeline: 'idx' } };
-      if (pathname === '/oauth2/v1/token')
-        return method === 'POST' ? answerToken(exchange) : fault(405, 'E0000022', '');
-      // The person who administers Okta, and people at its pages.
-      if (`${scheme} ${token}` === administrator || !pathname.startsWith('/api/')) return exchange.forward();
-      if (scheme !== 'Bearer') return fault(401, 'E0000011', 'Invalid token provided');
-      return judge(method, pathname, token) ?? answerManagement(exchange);
+      if (exchange.request.method === 'GET') return answer(exchange);
+      changes += 1;
+      try {
+        return await answer(exchange);
+      } finally {
+        changes += 1;
+      }
     },
   };
 
