@@ -19,14 +19,22 @@ export interface AzureServer extends FakeServer {
   certificateAuthority: string;
 }
 
+const made = new Map<string, KeyObject>();
+
+/** Returns the key of a name, which all servers of this process have: making one takes longer than a test with it. */
+function readKey(name: string): KeyObject {
+  const key = made.get(name) ?? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  made.set(name, key);
+  return key;
+}
+
 /** Serves Azure Key Vault and the token endpoint of its tenant, both over TLS: the first request is answered with a challenge. */
 export async function startAzureServer(options: {
   keys?: string[];
   secrets?: Record<string, string>;
 }): Promise<AzureServer> {
   const tls = makeCertificate([vaultHost, loginHost]);
-  const keys = new Map<string, KeyObject>();
-  for (const name of options.keys ?? []) keys.set(name, generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey);
+  const keys = new Map((options.keys ?? []).map((name) => [name, readKey(name)]));
   let port = 0;
   const base = () => `https://${loginHost}:${port}`;
   const fake = await startFakeServer({
