@@ -12,6 +12,8 @@ interface Pooled {
   sql: postgres.Sql;
   /** The connection that empties it. No test sees it. */
   keeper: postgres.Sql;
+  /** Whether a test may have changed a setting of the connections of `sql`. */
+  changed: boolean;
 }
 
 interface Borrowed {
@@ -30,6 +32,8 @@ const defaultMax = 10;
 const kept = 2;
 /** How long the clients of a test may take to leave its database, in milliseconds, before it is dropped. */
 const patience = 1_000;
+/** Matches a statement that may change a setting of its connection: more than those that do, so that none is missed. */
+const maySet = /(^|;|\$\$)\s*(set|reset|discard|do|call)\b|set_config/i;
 
 const idle: Pooled[] = [];
 let admin: { server: string; sql: postgres.Sql } | undefined;
@@ -45,8 +49,15 @@ export async function borrowDatabase(options: { max?: number; fresh?: boolean })
   return {
     url: pooled.url,
     db: until(over, pooled.client.db),
-    sql: until(over, pooled.sql, () => {
-      spoiled = true;
+    sql: until(over, pooled.sql, {
+      called: (text) => {
+        pooled.changed ||= maySet.test(text);
+      },
+      read: (property) => {
+        spoiled ||= property === 'end' || property === 'reserve';
+        // What a transaction sends is not seen here.
+        pooled.changed ||= property === 'begin' || property === 'file';
+      },
     }),
     waited: pooled.client.waited,
     close(timeout) {
@@ -83,29 +94,33 @@ async function make(max: number): Promise<Pooled> {
     // A busy machine is no outage here: tests of silence open clients of their own, with the limits of a server.
     client: openDatabase(url, { max, statementMilliseconds: 60_000, applicationName: ownName }),
     sql: postgres(url, { max: 2, onnotice: () => {}, connection: { application_name: ownName } }),
-    keeper: postgres(url, { max: 1, onnotice: () => {} }),
+    keeper: postgres(url, { max: 1, onnotice: () => {}, connection: { session_replication_role: 'replica' } }),
+    changed: false,
   };
 }
 
 /** Empties the database, once every other client has left it and nothing runs; false when it is not as it was made. */
-async function empty({ keeper, sql }: Pooled): Promise<boolean> {
+async function empty(pooled: Pooled): Promise<boolean> {
+  const { keeper, sql } = pooled;
   const deadline = performance.now() + patience;
   for (;;) {
     const [row] = await keeper`
-      select count(*)::int as busy from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
-          and (state <> 'idle' or application_name <> ${ownName})`;
-    if (row?.busy === 0) break;
+      select case when not exists (
+        select from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+            and (state <> 'idle' or application_name <> ${ownName})
+      ) then not exists (
+        select from pg_locks where locktype = 'advisory'
+          and database = (select oid from pg_database where datname = current_database())
+      ) and testkit.empty() end as good`;
+    if (row?.good === false) return false;
+    if (row?.good === true) break;
     if (performance.now() > deadline) return false;
   }
-  const [row] = await keeper`
-    select not exists (
-      select from pg_locks where locktype = 'advisory'
-        and database = (select oid from pg_database where datname = current_database())
-    ) and testkit.empty() as good`;
   // One for each of its two connections.
-  await Promise.all([sql`reset all`, sql`reset all`]);
-  return row?.good === true;
+  if (pooled.changed) await Promise.all([sql`reset all`, sql`reset all`]);
+  pooled.changed = false;
+  return true;
 }
 
 async function drop({ client, sql, keeper, name }: Pooled): Promise<void> {
@@ -122,9 +137,13 @@ function findAdmin(): postgres.Sql {
 
 /**
  * Returns what rejects as a closed client does once the test is over, so that nothing that a test has left running writes into
- * the next one.
+ * the next one. `uses` is called with the texts of the statements of the test, and with each property that it reads.
  */
-function until<T extends object>(isOver: () => boolean, target: T, onKept?: () => void): T {
+function until<T extends object>(
+  isOver: () => boolean,
+  target: T,
+  uses?: { called(text: string): void; read(property: string | symbol): void },
+): T {
   const check = () => {
     if (isOver())
       throw Object.assign(new Error('write CONNECTION_ENDED test'), {
@@ -133,15 +152,20 @@ function until<T extends object>(isOver: () => boolean, target: T, onKept?: () =
         parameters: [],
       });
   };
+  const call = (inner: unknown, that: unknown, given: unknown[]): unknown => {
+    uses?.called(String(given[0]));
+    return Reflect.apply(inner as never, that, given);
+  };
   return new Proxy(target, {
     apply(inner, that, given) {
       check();
-      return Reflect.apply(inner as never, that, given);
+      return call(inner, that, given);
     },
     get(inner, property) {
       check();
-      if (property === 'end' || property === 'reserve') onKept?.();
-      return Reflect.get(inner, property);
+      uses?.read(property);
+      const value: unknown = Reflect.get(inner, property);
+      return property === 'unsafe' && uses ? (...given: unknown[]) => call(value, inner, given) : value;
     },
   });
 }

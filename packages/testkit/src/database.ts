@@ -36,10 +36,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     close,
     async setTime(at) {
       const time = new Date(at).toISOString();
-      await sql.begin(async (tx) => {
-        await tx`delete from test_clock`;
-        await tx`insert into test_clock (at) values (${time})`;
-      });
+      await sql`with before as (delete from test_clock) insert into test_clock (at) values (${time})`;
     },
     async advance(milliseconds) {
       await sql`update test_clock set at = at + ${`${milliseconds} milliseconds`}::interval`;

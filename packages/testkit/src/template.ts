@@ -32,7 +32,9 @@ const clock = `
 /**
  * What empties a database for the next test, in a schema that nothing else looks at. Rows are deleted, not truncated, because each
  * truncated table makes every connection plan its statements again; only what has grown is truncated. A database whose definitions,
- * rights, settings or statistics were changed is not good for another test, and `empty` returns false.
+ * rights, settings or statistics were changed is not good for another test, and `empty` returns false. The statements of `empty` are
+ * written into it when the template is made, so that a connection plans them once. The connection must have
+ * `session_replication_role = replica`; to set it in `empty` would discard those plans.
  */
 const emptying = `
   create schema testkit;
@@ -40,42 +42,46 @@ const emptying = `
   create function testkit.note_change() returns event_trigger language plpgsql security definer as $$ begin
     perform nextval('testkit.definitions_changed');
   end $$;
-  do $$ declare name name; filled boolean; begin
-    for name in select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
-      execute format('select exists (select from public.%I)', name) into filled;
-      if filled then execute format('create table testkit.%I as table public.%1$I', name); end if;
-    end loop;
-  end $$;
-  create function testkit.empty() returns boolean language plpgsql as $$
+  do $$
   declare
-    found record;
+    name name;
+    filled boolean;
+    emptying text := '';
+    filling text := '';
+    counting text := '';
   begin
-    if (select is_called from testkit.definitions_changed)
-      or exists (select from pg_database where datname = current_database() and datacl is not null)
-      or exists (select from pg_db_role_setting join pg_database on pg_database.oid = setdatabase
-        where datname = current_database())
-      or exists (select from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and reltuples > 0
-        and to_regclass(format('testkit.%I', relname)) is null)
-    then
-      return false;
-    end if;
-    set local session_replication_role = replica;
-    for found in
-      select oid, relname, pg_relation_size(oid) as size, to_regclass(format('testkit.%I', relname)) as kept from pg_class
-        where relkind = 'r' and relnamespace = 'public'::regnamespace and pg_relation_size(oid) > 0
-    loop
-      if found.size > 400000 then execute format('truncate public.%I cascade', found.relname);
-      else execute format('delete from public.%I', found.relname); end if;
+    for name in select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1 loop
+      execute format('select exists (select from public.%I)', name) into filled;
+      if filled then
+        execute format('create table testkit.%I as table public.%1$I', name);
+        filling := filling || format('insert into public.%I table testkit.%1$I; ', name);
+      end if;
+      emptying := emptying || format(
+        'size := pg_relation_size(%L::regclass);
+        if size > 400000 then truncate public.%I cascade; elsif size > 0 then delete from public.%2$I; end if; ',
+        'public.' || quote_ident(name), name);
     end loop;
-    for found in select relname from pg_class where relkind = 'r' and relnamespace = 'testkit'::regnamespace loop
-      execute format('delete from public.%I', found.relname);
-      execute format('insert into public.%I table testkit.%1$I', found.relname);
-    end loop;
-    for found in select oid from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace
+    for name in select relname from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace
       and relname <> 'migrations_id_seq' loop
-      perform setval(found.oid, 1, false);
+      counting := counting || format('perform setval(%L, 1, false); ', 'public.' || quote_ident(name));
     end loop;
-    return true;
+    execute format('
+      create function testkit.empty() returns boolean language plpgsql as %L', format('
+      declare
+        size bigint;
+      begin
+        if (select is_called from testkit.definitions_changed)
+          or exists (select from pg_database where datname = current_database() and datacl is not null)
+          or exists (select from pg_db_role_setting join pg_database on pg_database.oid = setdatabase
+            where datname = current_database())
+          or exists (select from pg_class where relkind = ''r'' and relnamespace = ''public''::regnamespace and reltuples > 0
+            and to_regclass(format(''testkit.%%I'', relname)) is null)
+        then
+          return false;
+        end if;
+        %s %s %s
+        return true;
+      end', emptying, filling, counting));
   end $$;
   create event trigger definitions_changed on ddl_command_end execute function testkit.note_change()`;
 
