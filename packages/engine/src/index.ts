@@ -25,7 +25,7 @@ export type {
 } from './ports.js';
 export { callName, callWith } from './request.js';
 export { advanceStep } from './steps/advance.js';
-export { findDueSteps } from './steps/claim.js';
+export { findDueSteps, selectDueSteps } from './steps/claim.js';
 export { deleteExecutions } from './steps/delete-executions.js';
 export { endByForce } from './steps/end-by-force.js';
 export { givingBack } from './steps/give-back.js';

@@ -21,7 +21,7 @@ import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from
 import { createExpressionPool } from '@belay/workflow';
 import { z } from 'zod';
 import { createTestDatabase, type TestDatabase } from './database.js';
-import { sweep } from './sweep.js';
+import { sweepAll } from './sweep.js';
 
 export interface House extends AsyncDisposable {
   database: TestDatabase;
@@ -113,13 +113,7 @@ export async function createHouse(options: HouseOptions = {}): Promise<House> {
     host: engineHost,
     program: { version: '0.1.0', revision: 'test', baseUrl: 'http://127.0.0.1:8080' },
   };
-  const work = async () => {
-    for (let pass = 0; pass < 50; pass += 1) {
-      const done = await sweep(ctx);
-      if (done.steps + done.entitlements === 0) return;
-    }
-    throw new Error('The work does not come to rest');
-  };
+  const work = () => sweepAll(ctx, 50);
   return {
     database,
     ctx,

@@ -9,14 +9,39 @@ const together = 8;
  * and for the processes that they start. Returns how much it found.
  */
 export async function sweep(ctx: Context): Promise<{ steps: number; entitlements: number }> {
+  const { steps, entitlements } = await move(ctx);
+  // What closes while others are worked on is revised in the next pass.
+  return { steps: steps + (await deliverMessages(ctx)), entitlements };
+}
+
+/** Does what is due, until nothing is. Throws when there is still something after this number of passes. */
+export async function sweepAll(ctx: Context, passes: number): Promise<void> {
+  let silent = false;
+  for (let pass = 0; pass < passes; pass += 1) {
+    const { steps, entitlements } = await move(ctx);
+    const rests = steps + entitlements === 0;
+    // Where nothing has moved since there was no message, there is none now.
+    if (rests && silent) return;
+    silent = (await deliverMessages(ctx)) === 0;
+    if (rests && silent) return;
+  }
+  throw new Error('The work does not come to rest');
+}
+
+/** Does once what is due but messages. */
+async function move(ctx: Context): Promise<{ steps: number; entitlements: number }> {
   let entitlements = 0;
+  const found = await findDue(ctx);
   // What takes access away comes first.
-  for (const { provider } of (await findDue(ctx)).entitlements) {
+  for (const { provider } of found.entitlements) {
     const claims = await claimDue(ctx, { provider, limit: batch });
     entitlements += claims.length;
     await performClaims(ctx, claims);
   }
-  const due = await findDueSteps(ctx, batch);
+  const due =
+    entitlements > 0
+      ? await findDueSteps(ctx, batch)
+      : found.steps.filter(({ dueAt }) => dueAt <= found.now).slice(0, batch);
   const queue = [...due];
   await Promise.all(
     Array.from({ length: together }, async () => {
@@ -26,6 +51,5 @@ export async function sweep(ctx: Context): Promise<{ steps: number; entitlements
       }
     }),
   );
-  // What closes while others are worked on is revised in the next pass.
-  return { steps: due.length + (await deliverMessages(ctx)), entitlements };
+  return { steps: due.length, entitlements };
 }

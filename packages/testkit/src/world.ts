@@ -30,7 +30,7 @@ import { createExpressionPool } from '@belay/workflow';
 import { parse } from 'yaml';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { attach, keepLines, type LogLine, type Served } from './serve.js';
-import { sweep } from './sweep.js';
+import { sweepAll } from './sweep.js';
 
 export const people = {
   requester: { subject: 'u-rita', email: 'rita@example.test', name: 'Rita', groups: ['engineers'] },
@@ -190,12 +190,7 @@ export async function createWorld(
     host: engineHost,
     program: { version: '0.1.0', revision: 'test', baseUrl },
   };
-  async function drive() {
-    for (;;) {
-      const { steps, entitlements } = await sweep(context);
-      if (steps + entitlements === 0) return;
-    }
-  }
+  const drive = () => sweepAll(context, 1_000);
   const { limits } = options;
   const served = attach(server, {
     context,

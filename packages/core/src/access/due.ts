@@ -1,6 +1,5 @@
-import { entitlements } from '@belay/db';
-import { findDueSteps } from '@belay/engine';
-import { type SQL, sql } from 'drizzle-orm';
+import { entitlements, execute, sqlText } from '@belay/db';
+import { selectDueSteps } from '@belay/engine';
 import type { Store } from '../context.js';
 
 /** The maximum number of results per provider and of steps; `until` is set when there were more. */
@@ -22,18 +21,20 @@ export interface Due {
  * announced. A large amount at one provider, or of executions, leaves out none of the others.
  */
 export async function findDue(ctx: Store): Promise<Due> {
-  const horizon = sql`app_now() + ${`${ctx.timing.lookAhead} milliseconds`}::interval`;
-  const [there, open] = await Promise.all([findDueTimes(ctx, horizon), findDueSteps(ctx, most, horizon)]);
-  const full = [...there.entitlements.map(({ times }) => times), open.map(({ dueAt }) => dueAt)].filter(
+  const { now, entitlements, steps } = await readDue(ctx);
+  const full = [...entitlements.map(({ times }) => times), steps.map(({ dueAt }) => dueAt)].filter(
     (times) => times.length >= most,
   );
   const ends = full.map((times) => Math.max(...times.map((time) => time.getTime())));
-  return { ...there, steps: open, until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
+  return { now, entitlements, steps, until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
 }
 
 /** Iterates over providers by the index, so that the number of rows of one provider does not matter. */
-async function findDueTimes(ctx: Store, until: SQL): Promise<Pick<Due, 'now' | 'entitlements'>> {
-  const [row] = await ctx.db.execute<{ now: string; found: string }>(sql`
+async function readDue(ctx: Store): Promise<Omit<Due, 'until'>> {
+  const until = sqlText`app_now() + ${`${ctx.timing.lookAhead} milliseconds`}::interval`;
+  const [row] = await execute<{ now: string; found: string; open: string }>(
+    ctx.db,
+    sqlText`
     with recursive providers as (
       select min(provider) as provider from ${entitlements} where state <> 'absent'
       union all
@@ -46,12 +47,19 @@ async function findDueTimes(ctx: Store, until: SQL): Promise<Pick<Due, 'now' | '
         where e.provider = providers.provider and state <> 'absent' and due_at <= ${until}
           and (lease_until is null or lease_until <= app_now())
         order by due_at limit ${most}) as due
-      group by providers.provider)
+      group by providers.provider),
+    open as (${selectDueSteps(most, until)})
     select app_now() as now,
-      (select coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'times', times)), '[]') from found)::text as found`);
+      (select coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'times', times)), '[]') from found)::text as found,
+      (select coalesce(
+          jsonb_agg(jsonb_build_array(execution_id, key, floor(extract(epoch from due_at) * 1000)::bigint) order by due_at), '[]')
+        from open)::text as open`,
+  );
   const found = JSON.parse(row?.found ?? '[]') as { provider: string; times: number[] }[];
+  const open = JSON.parse(row?.open ?? '[]') as [executionId: string, key: string, dueAt: number][];
   return {
     now: new Date(row?.now ?? 0),
     entitlements: found.map(({ provider, times }) => ({ provider, times: times.map((time) => new Date(time)) })),
+    steps: open.map(([executionId, key, dueAt]) => ({ executionId, key, dueAt: new Date(dueAt) })),
   };
 }

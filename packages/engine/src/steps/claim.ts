@@ -1,31 +1,30 @@
-import { executions, sqlText, steps } from '@belay/db';
+import { execute, executions, type SqlText, sqlText, steps } from '@belay/db';
 import type { Json } from '@belay/workflow';
-import { and, asc, eq, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, lte, or, sql } from 'drizzle-orm';
 import type { ClaimedCall, EngineContext, EngineStore } from '../ports.js';
 import { callName, callWith } from '../request.js';
 import { claiming, claimText } from './lost-claims.js';
 import { besideExecution, readBeside } from './snapshot.js';
 
-/** Returns up to `limit` steps that are due now, or will be at `until`, the longest due first. */
+/**
+ * Returns the query of the steps that are due at `until`, the longest due first. What the index of due steps is about is written into
+ * the text: with parameters instead, the plan that a connection keeps could not use that index, and each execution would be planned anew.
+ */
+export function selectDueSteps(limit: number, until: SqlText = sqlText`app_now()`): SqlText {
+  return sqlText`
+    select ${steps.executionId}, ${steps.key}, ${steps.dueAt} from ${steps}
+    where ${steps.status} = 'open' and ${steps.kind} <> 'event' and ${steps.dueAt} <= ${until}
+      and (${steps.leaseUntil} is null or ${steps.leaseUntil} <= app_now())
+    order by ${steps.dueAt} limit ${limit}`;
+}
+
+/** Returns up to `limit` steps that are due now, the longest due first. */
 export async function findDueSteps(
   ctx: EngineStore,
   limit: number,
-  until: SQL = sql`app_now()`,
 ): Promise<{ executionId: string; key: string; dueAt: Date }[]> {
-  const found = await ctx.db
-    .select({ executionId: steps.executionId, key: steps.key, dueAt: steps.dueAt })
-    .from(steps)
-    .where(
-      and(
-        eq(steps.status, 'open'),
-        ne(steps.kind, 'event'),
-        lte(steps.dueAt, until),
-        or(isNull(steps.leaseUntil), lte(steps.leaseUntil, sql`app_now()`)),
-      ),
-    )
-    .orderBy(asc(steps.dueAt))
-    .limit(limit);
-  return found.map(({ dueAt, ...step }) => ({ ...step, dueAt: dueAt ?? new Date(0) }));
+  const found = await execute<{ execution_id: string; key: string; due_at: string }>(ctx.db, selectDueSteps(limit));
+  return found.map(({ execution_id, key, due_at }) => ({ executionId: execution_id, key, dueAt: new Date(due_at) }));
 }
 
 /**
