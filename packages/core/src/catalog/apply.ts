@@ -1,5 +1,5 @@
 import { AccessError, type ErrorIssue } from '@belay/contract/errors';
-import { catalogs, type Database, type Transaction, toldKinds } from '@belay/db';
+import { catalogs, type Database, inOrder, type Transaction, toldKinds } from '@belay/db';
 import { desc, notInArray, sql } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
 import type { Catalog } from '../configuration/catalog.js';
@@ -7,7 +7,7 @@ import { type CompileOptions, compileCatalog, versionText } from '../configurati
 import { writeDocument } from '../configuration/write-document.js';
 import { appendLedger } from '../ledger/append.js';
 import { askTargets } from './ask-targets.js';
-import { type AskedTargets, lookAtTargets, storeAddresses } from './targets.js';
+import { type AskedTargets, lookAtTargets, selectPlaces, storeAddresses } from './targets.js';
 
 /**
  * Puts a configuration in force as one new version, or rejects it as a whole (docs/architecture.md, section 11). The
@@ -38,13 +38,16 @@ async function apply(
 ): Promise<{ version: number; applied: boolean } | 'unasked'> {
   // Processes that start together apply the same files and create one version. Intents that were planned with the
   // previous version are waited for; later ones see the new version.
-  await tx.execute(sql`lock table ${catalogs} in share row exclusive mode`);
-  const [latest] = await tx
-    .select({ version: catalogs.version, digest: catalogs.digest })
-    .from(catalogs)
-    .orderBy(desc(catalogs.version))
-    .limit(1);
-  const held = await lookAtTargets(tx, catalog, asked);
+  const [, [latest], places] = await inOrder([
+    tx.execute(sql`lock table ${catalogs} in share row exclusive mode`),
+    tx
+      .select({ version: catalogs.version, digest: catalogs.digest })
+      .from(catalogs)
+      .orderBy(desc(catalogs.version))
+      .limit(1),
+    selectPlaces(tx),
+  ]);
+  const held = await lookAtTargets(tx, catalog, asked, places);
   if (held === 'unasked') return 'unasked';
   refuseIssues(held.issues);
   // The same document may lead elsewhere: its references are read from the environment and the vault.

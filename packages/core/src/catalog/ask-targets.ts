@@ -3,15 +3,15 @@ import type { Database } from '@belay/db';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { timing } from '../timing.js';
 import { publicMessage } from './authorizer.js';
-import { type AskedTargets, isMoved, lookAtTargets, readPlaces } from './targets.js';
+import { type AskedTargets, isMoved, lookAtTargets, type Place, selectPlaces } from './targets.js';
 
 /**
  * Reads the target of each provider that holds something for us and has another address in `catalog`: a renamed host
  * is the same target. Skips providers that were read already. Takes a few seconds at most, and never throws the error
- * of a provider.
+ * of a provider. Returns where something is held.
  */
-export async function askTargets(db: Database, catalog: Catalog, asked: AskedTargets): Promise<void> {
-  const places = await readPlaces(db);
+export async function askTargets(db: Database, catalog: Catalog, asked: AskedTargets): Promise<Place[]> {
+  const places = await selectPlaces(db);
   const moved = new Set(places.filter((place) => isMoved(place, catalog)).map(({ provider }) => provider));
   await Promise.all(
     [...moved]
@@ -21,6 +21,7 @@ export async function askTargets(db: Database, catalog: Catalog, asked: AskedTar
         if (provider) asked.set(id, await askTarget(provider));
       }),
   );
+  return places;
 }
 
 /**
@@ -29,8 +30,10 @@ export async function askTargets(db: Database, catalog: Catalog, asked: AskedTar
 export async function checkTargets(db: Database, catalog: Catalog): Promise<ErrorIssue[]> {
   const asked: AskedTargets = new Map();
   for (;;) {
-    await askTargets(db, catalog, asked);
-    const found = await lookAtTargets(db, catalog, asked);
+    const before = asked.size;
+    const places = await askTargets(db, catalog, asked);
+    // While providers are asked, more may become held.
+    const found = await lookAtTargets(db, catalog, asked, asked.size > before ? await selectPlaces(db) : places);
     if (found !== 'unasked') return found.issues;
   }
 }

@@ -18,15 +18,17 @@ export function addressOf(provider: CompiledProvider | undefined): string | null
 
 /**
  * Returns why a configuration cannot come into force while something is held (R4, R7): it removes a provider, makes
- * one unusable, or leads to another target. `unasked` when the target of a provider must be read first.
+ * one unusable, or leads to another target. `unasked` when the target of a provider must be read first. `places` are
+ * where something is held.
  */
 export async function lookAtTargets(
   db: Database | Transaction,
   catalog: Catalog,
   asked: AskedTargets,
+  places: readonly Place[],
 ): Promise<'unasked' | { issues: ErrorIssue[] }> {
   const faults = new Map<string, ErrorIssue>();
-  for (const place of await readPlaces(db)) {
+  for (const place of places) {
     const { provider: id } = place;
     const provider = catalog.providers.get(id);
     if (!provider?.connector.plan) {
@@ -84,14 +86,14 @@ export async function storeAddresses(tx: Transaction, catalog: Catalog, asked: A
   }
 }
 
-interface Place {
+export interface Place {
   provider: string;
   target: string | null;
   address: string | null;
 }
 
-/** Returns the providers, with target and address, where Belay may hold access. */
-export async function readPlaces(db: Database | Transaction): Promise<Place[]> {
+/** Returns the query of the providers, with target and address, where Belay may hold access. */
+export function selectPlaces(db: Database | Transaction) {
   return db
     .selectDistinct({
       provider: entitlements.provider,
