@@ -3,6 +3,10 @@ import { samlConnector, Terminal } from '../../src/index.js';
 import { createCertified } from '../support/certified.js';
 import { calm, flowOf, openCorp, redirectUri, rita } from './support.js';
 
+// Made once: an RSA key takes longer than a test.
+const own = createCertified('belay.example.test');
+const other = createCertified('idp.example.test');
+
 describe('a sign-in by SAML', () => {
   it('returns the person as the identity provider describes them, and no tokens', async () => {
     const corp = await openCorp();
@@ -46,13 +50,11 @@ describe('a sign-in by SAML', () => {
   });
 
   it('signs its requests when configured so, and states it in its metadata', async () => {
-    const own = createCertified('belay.example.test');
     const signing = { private_key: own.privateKey, certificate: own.certificate };
     const corp = await openCorp({ wantsSigned: true }, { request_signing: signing });
     expect(corp.metadata).toContain('AuthnRequestsSigned="true"');
     expect((await corp.exchange(await corp.answer())).subject).toBe(rita.nameId);
     // The identity provider does verify: it rejects a request that is signed by another person.
-    const other = createCertified('somebody.example.test');
     const strange = await openCorp(
       {},
       { request_signing: { private_key: other.privateKey, certificate: other.certificate } },
@@ -70,10 +72,9 @@ describe('a sign-in by SAML', () => {
 
   it('accepts a second certificate, while the identity provider changes its key', async () => {
     const corp = await openCorp();
-    const next = createCertified('idp.example.test');
-    const posted = await corp.answer({ key: next });
+    const posted = await corp.answer({ key: other });
     await expect(corp.exchange(posted)).rejects.toBeInstanceOf(Terminal);
-    const both = await openCorp({}, { idp_certificates: [corp.idp.certificate, next.certificate] });
+    const both = await openCorp({}, { idp_certificates: [corp.idp.certificate, other.certificate] });
     expect((await both.exchange(posted)).subject).toBe(rita.nameId);
   });
 
@@ -152,17 +153,14 @@ describe('the identity of a person', () => {
 });
 
 describe('the configuration', () => {
-  const idp = createCertified('idp.example.test');
   const good = {
     entry_point: 'https://idp.example.test/sso',
     idp_entity_id: 'https://idp.example.test',
-    idp_certificates: [idp.certificate],
+    idp_certificates: [other.certificate],
     issuer: 'https://belay.example.test',
     email_domains: ['example.test'],
   };
-  const other = createCertified('belay.example.test');
-  const own = createCertified('belay.example.test').certificate;
-  const bare = idp.certificate.replace(/-----[^-]+-----|\s/g, '');
+  const bare = other.certificate.replace(/-----[^-]+-----|\s/g, '');
 
   it('accepts certificates as PEM and in the form of metadata', () => {
     expect(samlConnector.config.safeParse(good).success).toBe(true);
@@ -174,13 +172,16 @@ describe('the configuration', () => {
     ['credentials in an address', { entry_point: 'https://a:b@idp.example.test/sso' }],
     ['no certificate', { idp_certificates: [] }],
     ['what is no certificate', { idp_certificates: ['bm90aGluZw=='] }],
-    ['a key as a certificate', { idp_certificates: [idp.privateKey] }],
+    ['a key as a certificate', { idp_certificates: [other.privateKey] }],
     ['a short key', { idp_certificates: [createCertified('idp.example.test', 1024).certificate] }],
     ['no domain to vouch for', { email_domains: [] }],
     ['every domain to vouch for', { email_domains: ['*'] }],
     ['an empty name', { idp_entity_id: '' }],
-    ['a key that is not of its certificate', { request_signing: { private_key: other.privateKey, certificate: own } }],
-    ['no key to sign with', { request_signing: { private_key: 'PRIVATE KEY', certificate: own } }],
+    [
+      'a key that is not of its certificate',
+      { request_signing: { private_key: other.privateKey, certificate: own.certificate } },
+    ],
+    ['no key to sign with', { request_signing: { private_key: 'PRIVATE KEY', certificate: own.certificate } }],
     ['what it does not know', { want_assertions_signed: false }],
   ])('rejects %s', (_what, change) => {
     expect(samlConnector.config.safeParse({ ...good, ...change }).success).toBe(false);
