@@ -1,10 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 
-/** The states of a socket in Linux's tables of connections. */
+/** The state of a listening socket in Linux's tables of connections, and the tables. */
 const listening = '0A';
+const tables = ['tcp', 'tcp6'];
 
-type ReadTable = (path: string) => Promise<string>;
+/** Returns a table in pieces, which need not end with a row. */
+type ReadTable = (path: string) => AsyncIterable<string>;
 
 interface Row {
   local: string;
@@ -26,10 +28,14 @@ export async function findPeer(
 ): Promise<number | 'nobody' | undefined> {
   if (process.platform !== 'linux') return undefined;
   const [theirs, ours] = [entriesOf(remoteAddress, remotePort), entriesOf(localAddress, localPort)];
-  // The other end's row. A connection that its program has closed has no owner any more, and the table says 0
-  // then, which is no root.
-  const row = (await readRows(readTable)).find(({ local, remote }) => theirs.includes(local) && ours.includes(remote));
-  return row === undefined || row.inode === '0' ? 'nobody' : row.uid;
+  // The other end's row.
+  const pairs = theirs.flatMap((local) => ours.map((remote) => ` ${local} ${remote} `));
+  for (const table of tables) {
+    const [row] = await findRows(table, pairs, { most: 1, readTable });
+    // A connection that its program has closed has no owner any more, and the table says 0 then, which is no root.
+    if (row !== undefined) return row.inode === '0' ? 'nobody' : row.uid;
+  }
+  return 'nobody';
 }
 
 /**
@@ -45,19 +51,55 @@ export async function findListeners(url: string, readTable?: ReadTable): Promise
   // Who listens at every address responds here as well.
   const every = [...(names[0] === '::1' ? [] : ['0'.repeat(8)]), '0'.repeat(32)];
   const entries = [...own, ...every.map((address) => `${address}:${hexOf(number, 4)}`)];
-  return (await readRows(readTable)).flatMap(({ local, state, uid }) =>
-    state === listening && entries.includes(local) ? [uid] : [],
-  );
+  const rows = await Promise.all(tables.map((table) => findRows(table, entries, { readTable })));
+  return rows.flat().flatMap(({ local, state, uid }) => (state === listening && entries.includes(local) ? [uid] : []));
 }
 
-async function readRows(readTable: ReadTable = (path) => readFile(path, 'utf8')): Promise<Row[]> {
-  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readTable(`/proc/net/${name}`).catch(() => '')));
-  return tables.flatMap((table) =>
-    table.split('\n').map((line) => {
-      const [, local = '', remote = '', state = '', , , , uid = '', , inode = '0'] = line.trim().split(/\s+/);
-      return { local, remote, state, uid: Number(uid), inode };
-    }),
-  );
+/**
+ * Returns the rows that contain one of the texts, and stops reading when it has `most` of them: on a busy machine the tables
+ * have thousands of rows, and each request of a program on this machine reads them. A table that cannot be read has no rows.
+ */
+async function findRows(
+  table: string,
+  texts: readonly string[],
+  { most = Infinity, readTable = readPieces }: { most?: number; readTable: ReadTable | undefined },
+): Promise<Row[]> {
+  const found: Row[] = [];
+  let rest = '';
+  try {
+    for await (const piece of readTable(`/proc/net/${table}`)) {
+      const text = rest + piece;
+      const end = text.lastIndexOf('\n') + 1;
+      rest = text.slice(end);
+      if (!texts.some((each) => text.includes(each))) continue;
+      const lines = text.slice(0, end).split('\n');
+      found.push(...lines.filter((line) => texts.some((each) => line.includes(each))).map(readRow));
+      if (found.length >= most) break;
+    }
+  } catch {
+    return [];
+  }
+  return found.slice(0, most);
+}
+
+function readRow(line: string): Row {
+  const [, local = '', remote = '', state = '', , , , uid = '', , inode = '0'] = line.trim().split(/\s+/);
+  return { local, remote, state, uid: Number(uid), inode };
+}
+
+/** Reads a table as the system returns it: a few rows at a time, into one buffer. */
+async function* readPieces(path: string): AsyncGenerator<string> {
+  const file = await open(path);
+  try {
+    const buffer = Buffer.allocUnsafe(16_384);
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) return;
+      yield buffer.toString('latin1', 0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** How the tables write an address of this machine's own: little-endian words in hexadecimal, IPv4 also within IPv6. */
