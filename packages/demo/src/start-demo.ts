@@ -150,8 +150,8 @@ async function answers(issuer: string): Promise<boolean> {
 /** Creates the settings of a first start: free ports for the identity provider and the control, and new secrets. */
 async function makeDemoSettings(randomBytes: (size: number) => Uint8Array): Promise<DemoSettings> {
   const secret = () => Buffer.from(randomBytes(24)).toString('base64url');
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const key = { ...privateKey.export({ format: 'jwk' }), kid: secret(), use: 'sig', alg: 'RS256' };
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: secret(), use: 'sig', alg: 'ES256' };
   return {
     base_url: '',
     issuer: `http://127.0.0.1:${await findFreePort('127.0.0.1')}`,
