@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createTestDatabase } from '@belay/testkit/database';
 import { send } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Folder, makeFolder, refuseHere, type ServerProcess, startProcess } from '../start/server-process.js';
+import { type Folder, makeFolder, refuseHere, type ServerHere, startHere } from '../start/server-process.js';
 
 /** Attacks on a started demo, whose people have no passwords, from beyond this machine. */
 
@@ -14,11 +14,11 @@ interface Settings {
 }
 
 let folder: Folder;
-let server: ServerProcess;
+let server: ServerHere;
 let settings: Settings;
 beforeAll(async () => {
   folder = await makeFolder();
-  server = startProcess(folder.path, { BELAY_WORKER: 'off' });
+  server = startHere(folder.path, { BELAY_WORKER: 'off' });
   await server.says('rita@example.com');
   settings = JSON.parse(await readFile(join(folder.path, '.belay', 'demo.json'), 'utf8')) as Settings;
 });

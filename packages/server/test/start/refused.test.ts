@@ -118,7 +118,8 @@ describe('a start that cannot be', () => {
 
   it('exits with 1 and names the cure when the server program finds no configuration', async () => {
     await using folder = await makeFolder();
-    expect(await refusalOfProcess(folder, {}, 'server')).toBe(
+    await using empty = await createTestDatabase();
+    expect(await refusalOfProcess(folder, { ...external(), DATABASE_URL: empty.url }, 'server')).toBe(
       'belay: BELAY_CONFIG is not set and there is no belay.yaml or config/ here; write one, or start the demo with npm start',
     );
   });
@@ -135,7 +136,7 @@ describe('a start that cannot be', () => {
   it('stops the embedded database again when it cannot go on', async () => {
     await using folder = await makeFolder(minimal);
     await using taken = await takePort();
-    expect(await refusalOfProcess(folder, { PORT: String(taken.port) })).toContain('is in use');
+    expect(await refusal(folder, { PORT: String(taken.port) })).toContain('is in use');
     expect(existsSync(join(folder.path, '.belay', 'postgres', 'PG_VERSION'))).toBe(true);
     expect(existsSync(join(folder.path, '.belay', 'postgres', 'postmaster.pid'))).toBe(false);
   });

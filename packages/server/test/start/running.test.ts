@@ -37,7 +37,7 @@ describe('a server that runs', () => {
     first.process.kill('SIGKILL');
     expect(await first.exited).toBe('SIGKILL');
 
-    const second = startProcess(folder.path);
+    await using second = startHere(folder.path);
     await second.says('Database');
     for (const path of ['/health', '/ready', '/metrics', '/.well-known/api-configuration', '/api/v1/auth']) {
       expect([path, (await fetch(`${await addressOf(second)}${path}`)).status]).toEqual([path, 200]);
@@ -46,8 +46,7 @@ describe('a server that runs', () => {
     const again = JSON.parse(await readFile(join(data, 'demo.json'), 'utf8'));
     expect(again.secrets).toEqual(JSON.parse(demo).secrets);
     expect((await fetch(`${again.issuer}/.well-known/openid-configuration`)).status).toBe(200);
-    second.process.kill('SIGTERM');
-    expect(await second.exited).toBe(0);
+    expect(await second.stop()).toBe(0);
     expect(existsSync(join(data, 'postgres', 'postmaster.pid'))).toBe(false);
     expect(second.stderr()).toBe('');
   });
@@ -72,7 +71,7 @@ describe('a server that runs', () => {
   it('keeps a connection without a request for 650 seconds behind a proxy, and for 5 seconds otherwise', async () => {
     await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
     const kept = async (variables: Record<string, string>) => {
-      await using server = startProcess(folder.path, { ...external(), BELAY_WORKER: 'off', ...variables });
+      await using server = startHere(folder.path, { ...external(), BELAY_WORKER: 'off', ...variables });
       await server.says('is ready at');
       return (await fetch(`${await addressOf(server)}/ready`)).headers.get('keep-alive');
     };
@@ -112,7 +111,7 @@ describe('a server that runs', () => {
     await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
     const first = startProcess(folder.path);
     await first.says('Database');
-    await using second = startProcess(folder.path);
+    await using second = startHere(folder.path);
     await second.says('Database');
     first.process.kill('SIGTERM');
     expect(await first.exited).toBe(0);
