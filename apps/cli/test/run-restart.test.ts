@@ -6,12 +6,12 @@ import { createClient } from '@belay/sdk';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { isMember } from '../../../examples/quickstart/target.mjs';
 import { tie } from '../../../packages/providers/test/support/tie.js';
-import { type Installation, type Running, startInstallation } from './support/installation.js';
+import { type KillableInstallation, type Running, startKillableInstallation } from './support/installation.js';
 
 /** A start of the server, and a lease of 90 seconds that nothing keeps, on a busy machine. */
 const patience = { timeout: 150_000, interval: 100 };
 
-let installation: Installation;
+let installation: KillableInstallation;
 let address: Address;
 let tokens: Record<'rita' | 'adam', string>;
 const long = { timeout: 300_000 };
@@ -20,7 +20,7 @@ const running: Running[] = [];
 const commands: number[] = [];
 
 beforeAll(async () => {
-  installation = await startInstallation();
+  installation = await startKillableInstallation();
   address = await openAddress();
   const token = async (user: string, group: string) => {
     const { stdout, stderr } = await installation.program([

@@ -135,18 +135,18 @@ describe('the story on the command line, against the real server', () => {
     expect(asBot).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(asBot.stdout)).toMatchObject({ email: 'bot@example.com', groups: ['engineers'] });
     expect(asBot.stdout).not.toContain(token);
-    expect(await installation.program([...create, 'soon'])).toMatchObject({ code: 2, stdout: '' });
+    expect(await installation.operate(...create, 'soon')).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('validates a configuration without a server', async () => {
     const file = path.join(installation.folder, 'checked.yaml');
     await writeFile(file, 'roles:\n  broken:\n    providers: [nowhere]\n    workflows: [none]\n');
-    const broken = await installation.program(['validate', file]);
+    const broken = await installation.operate('validate', file);
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringContaining('broken') });
     await writeFile(file, 'version: 1\n');
-    const whole = await installation.program(['validate', file, '--json']);
+    const whole = await installation.operate('validate', file, '--json');
     expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('"ok":true') });
-    expect(await installation.program(['validate'])).toMatchObject({ code: 2 });
+    expect(await installation.operate('validate')).toMatchObject({ code: 2 });
   });
 
   it('signs in on a machine without a browser, by a code that a person confirms in one', async () => {
@@ -198,7 +198,7 @@ describe('the story on the command line, against the real server', () => {
   });
 
   it('passes its own doctor checks', async () => {
-    const { code, stdout } = await installation.program(['doctor', '--json']);
+    const { code, stdout } = await installation.operate('doctor', '--json');
     const { checks } = JSON.parse(stdout) as { checks: { check: string; status: string; message: string }[] };
     const failures = checks.filter(({ status }) => status === 'failed');
     expect([code, failures]).toEqual([0, []]);

@@ -4,7 +4,10 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startHere } from '../../../../packages/server/test/start/server-process.js';
 import type { Shell } from '../../src/index.js';
+import { loadDiagnosis } from '../../src/load-diagnosis.js';
+import { loadOperator } from '../../src/load-operator.js';
 import { signInThroughDemo } from './browser.js';
 import { openTerminal, type Ran, type Terminal } from './run.js';
 
@@ -28,16 +31,22 @@ export interface Person {
 export interface Installation extends AsyncDisposable {
   /** Where the server listens, which changes with each start of it. */
   url: string;
-  /** Ends the server as kill -9 does, and resolves when it is gone. */
-  kill(): Promise<void>;
-  /** Starts the server again where it was. */
-  restart(): Promise<void>;
   folder: string;
   person(): Promise<Person>;
+  /** Runs a command as an operator would, in the installation's folder and environment, in the process of the test. */
+  operate(...args: string[]): Promise<Ran>;
   /** Runs the built program as an operator would, in the installation's folder and environment. */
   program(args: string[], env?: Record<string, string>, input?: string): Promise<Ended>;
   /** The same for a program that stays. */
   start(args: string[], env?: Record<string, string>): Running;
+}
+
+/** An installation whose server has a process of its own. */
+export interface KillableInstallation extends Installation {
+  /** Ends the server as kill -9 does, and resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts the server again where it was. */
+  restart(): Promise<void>;
 }
 
 export interface Running {
@@ -76,38 +85,76 @@ function run(program: string, args: string[], cwd: string, env: Record<string, s
   return { child, ended, says };
 }
 
-/** Starts the built demo in a folder of its own on a free port. */
-export async function startInstallation(): Promise<Installation> {
+/** A folder to install in, and the variables of an operator there. */
+async function makePlace() {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
   // The account that root starts the database as passes through, as it does in ordinary folders.
   await chmod(folder, 0o711);
-  const operator = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder, BELAY_AGENT: 'off' };
-  let server = run(demo, [], folder, { ...operator, PORT: '0' });
+  const variables = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder, BELAY_AGENT: 'off' };
+  return { folder, variables, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Starts the demo in the process of the test, in a folder of its own on a free port. */
+export async function startInstallation(): Promise<Installation> {
+  const place = await makePlace();
+  const server = startHere(place.folder, place.variables);
+  const stop = async () => {
+    await server.stop();
+    await place.remove();
+  };
+  try {
+    await server.says('ready at http');
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return openInstallation(place, /ready at (http:\/\/\S+)/.exec(server.stdout())?.[1] ?? '', stop);
+}
+
+/** Starts the built demo in a process of its own, which a test can kill. */
+export async function startKillableInstallation(): Promise<KillableInstallation> {
+  const place = await makePlace();
+  const start = () => run(demo, [], place.folder, { ...place.variables, PORT: '0' });
+  let server = start();
   const ready = () => server.says(/ready at (http:\/\/\S+)/);
   const stop = async () => {
     server.child.kill('SIGTERM');
     await server.ended;
-    await rm(folder, { recursive: true, force: true });
+    await place.remove();
   };
   const url = await ready().catch(async (error: unknown) => {
     await stop();
     throw error;
   });
-  const terminals: Terminal[] = [];
-  const installation: Installation = {
-    url,
-    folder,
+  const installation = openInstallation(place, url, stop);
+  return Object.assign(installation, {
     kill: async () => {
       server.child.kill('SIGKILL');
       await server.ended;
     },
     restart: async () => {
-      server = run(demo, [], folder, { ...operator, PORT: '0' });
+      server = start();
       installation.url = await ready();
     },
+  });
+}
+
+function openInstallation(
+  { folder, variables }: Awaited<ReturnType<typeof makePlace>>,
+  url: string,
+  stop: () => Promise<void>,
+): Installation {
+  const terminals: Terminal[] = [];
+  const open = async (settings: Partial<Shell>) => {
+    const terminal = await openTerminal(settings);
+    terminals.push(terminal);
+    return terminal;
+  };
+  const installation: Installation = {
+    url,
+    folder,
     person: async () => {
-      const terminal = await openTerminal({ server: installation.url });
-      terminals.push(terminal);
+      const terminal = await open({ server: installation.url });
       return {
         belay: (...args) => terminal.run(args),
         run: (args, shell) => terminal.run(args, shell),
@@ -122,9 +169,38 @@ export async function startInstallation(): Promise<Installation> {
         },
       };
     },
+    operate: async (...args) => {
+      const host = {
+        variables,
+        nodeVersion: process.version,
+        platform: process.platform,
+        home: folder,
+        folder,
+        program: { node: process.execPath, script: main },
+        userId: process.getuid?.(),
+      };
+      const program = {
+        env: variables,
+        cwd: () => folder,
+        on: () => {},
+        stdout: { write: () => true },
+        stderr: { write: () => true },
+        exit: (code: number): never => {
+          throw new Error(`exited with ${code}`);
+        },
+      };
+      const terminal = await open({
+        server: installation.url,
+        clock: () => new Date(),
+        host,
+        operator: loadOperator(program, () => 'root'),
+        diagnosis: loadDiagnosis(host),
+      });
+      return terminal.run(args);
+    },
     program: (args, env = {}, input = undefined) =>
-      run(main, args, folder, { ...operator, BELAY_URL: installation.url, ...env }, input).ended,
-    start: (args, env = {}) => run(main, args, folder, { ...operator, ...env }),
+      run(main, args, folder, { ...variables, BELAY_URL: installation.url, ...env }, input).ended,
+    start: (args, env = {}) => run(main, args, folder, { ...variables, ...env }),
     [Symbol.asyncDispose]: async () => {
       for (const terminal of terminals) await terminal[Symbol.asyncDispose]();
       await stop();
