@@ -13,10 +13,12 @@ function occupy(port: number): Promise<Server> {
   });
 }
 
+/** A cluster after its first start, and what that start was like while it ran. */
 let made: TemporaryFolder;
+let first: Awaited<ReturnType<typeof lookAtFirstStart>>;
 beforeAll(async () => {
   made = temporaryFolder();
-  await (await start(join(made.path, 'data'))).stop();
+  first = await lookAtFirstStart(join(made.path, 'data'));
 });
 afterAll(() => made?.[Symbol.asyncDispose]());
 
@@ -28,18 +30,24 @@ function folderWithCluster(): TemporaryFolder {
   return folder;
 }
 
+async function lookAtFirstStart(data: string) {
+  const server = await start(data);
+  const url = server.url('postgres');
+  const rows = await query<{ name: string; setting: string }>(url, 'select name, setting from pg_settings');
+  const [words] = await query<{ upper: string }>(url, `select upper('é') as upper`);
+  await server.stop();
+  return {
+    adopted: server.adopted,
+    url,
+    settings: Object.fromEntries(rows.map((row) => [row.name, row.setting])),
+    words,
+  };
+}
+
 describe('the first start', () => {
-  it('makes a UTF-8 cluster of PostgreSQL 18 that keeps every acknowledged row', async () => {
-    await using folder = temporaryFolder();
-    const server = await start(join(folder.path, 'data'));
-    expect(server.adopted).toBe(false);
-    const rows = await query<{ name: string; setting: string }>(
-      server.url('postgres'),
-      `select name, setting from pg_settings where name in ('server_encoding', 'server_version_num', 'fsync',
-        'synchronous_commit', 'full_page_writes', 'jit', 'max_connections', 'data_checksums')`,
-    );
-    const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
-    expect(settings).toMatchObject({
+  it('makes a UTF-8 cluster of PostgreSQL 18 that keeps every acknowledged row', () => {
+    expect(first.adopted).toBe(false);
+    expect(first.settings).toMatchObject({
       server_encoding: 'UTF8',
       server_version_num: expect.stringMatching(/^18/),
       fsync: 'on',
@@ -49,8 +57,7 @@ describe('the first start', () => {
       max_connections: '100',
       data_checksums: 'on',
     });
-    const [words] = await query<{ upper: string }>(server.url('postgres'), `select upper('é') as upper`);
-    expect(words?.upper).toBe('É');
+    expect(first.words?.upper).toBe('É');
   });
 
   it('listens on loopback only, without sockets, and requires the password', async () => {
@@ -76,21 +83,16 @@ describe('the first start', () => {
     await expect(query(url.href, 'select 1')).rejects.toThrow();
   });
 
-  it('keeps a random password in a file for its owner alone', async () => {
-    await using folder = temporaryFolder();
-    const server = await start(join(folder.path, 'data'));
-    const file = join(folder.path, 'data', 'postgres.password');
+  it('keeps a random password in a file for its owner alone', () => {
+    const file = join(made.path, 'data', 'postgres.password');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const password = readFileSync(file, 'utf8').trim();
     expect(password).toMatch(/^[\w-]{32}$/);
-    expect(new URL(server.url('postgres')).password).toBe(password);
+    expect(new URL(first.url).password).toBe(password);
   });
 
-  it('leaves nothing but the cluster and its three files behind', async () => {
-    await using folder = temporaryFolder();
-    const server = await start(join(folder.path, 'data'));
-    await server.stop();
-    expect(readdirSync(join(folder.path, 'data')).sort()).toEqual(['postgres', 'postgres.password', 'postgres.port']);
+  it('leaves nothing but the cluster and its three files behind', () => {
+    expect(readdirSync(join(made.path, 'data')).sort()).toEqual(['postgres', 'postgres.password', 'postgres.port']);
   });
 });
 
