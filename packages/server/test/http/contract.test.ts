@@ -318,11 +318,13 @@ const ask = async (token = requester, headers: Record<string, string> = {}, reas
 };
 
 describe('the interface', () => {
+  // So that no list is empty.
+  beforeAll(() => ask());
+
   it.each(rows.filter(({ modes = ['server'] }) => modes.includes('server')))(
     '$method $path answers what is documented',
     async ({ method, path, auth, body, output }) => {
-      const { id } = await ask();
-      const filled = path.replace('{id}', id);
+      const filled = path.includes('{id}') ? path.replace('{id}', (await ask()).id) : path;
       const given = {
         headers: { accept: 'application/json' },
         ...(body === undefined ? {} : { body }),
