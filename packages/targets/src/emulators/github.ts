@@ -1,7 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto';
 import type { Act, Exchange, Reply } from '../front/front.js';
 import { completeGithub, innerTokens } from './github-answers.js';
 import { createWorld, type GithubWorld } from './github-world.js';
+import { rsaKeyOf } from './rsa-key.js';
 import { type EmulatorTarget, startEmulator } from './start.js';
 
 export interface GithubTarget extends EmulatorTarget {
@@ -23,17 +23,8 @@ export interface GithubOptions {
   now(): number;
 }
 
-let privateKey: string | undefined;
-
-/** Returns the key of the App, in the form in which GitHub gives it out; one for the process. */
-function readKey(): string {
-  privateKey ??= generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-  }).privateKey;
-  return privateKey;
-}
+// As GitHub gives it out.
+const readKey = rsaKeyOf('pkcs1');
 
 const whole = { members: 'write', administration: 'write', metadata: 'read', organization_custom_org_roles: 'read' };
 
@@ -64,7 +55,7 @@ function askOnce(paths: RegExp, act: Act): Act {
 export async function startGithub({ people = 60, permissions = whole, now }: GithubOptions): Promise<GithubTarget> {
   const persons = Array.from({ length: people }, (_, index) => `person-${index + 1}`);
   const logins = [...persons, 'outsider-1', 'outsider-2'];
-  const app = { id: 4_711, installation: 815, privateKey: readKey() };
+  const app = { id: 4_711, installation: 815, privateKey: readKey().privateKey };
   const { state, world } = createWorld();
   const target = await startEmulator({
     service: 'github',

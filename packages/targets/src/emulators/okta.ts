@@ -1,5 +1,5 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { completeOkta, type OktaWorld } from './okta-world.js';
+import { rsaKeyOf } from './rsa-key.js';
 import { type EmulatorTarget, startEmulator } from './start.js';
 
 export interface OktaTarget extends EmulatorTarget {
@@ -17,17 +17,7 @@ export interface OktaOptions {
   now(): number;
 }
 
-let key: { publicKey: string; privateKey: string } | undefined;
-
-/** Returns the key pair of the service app; one for the process. */
-function readKey() {
-  key ??= generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
-  return key;
-}
+const readKey = rsaKeyOf('pkcs8');
 
 /** Starts Okta as `emulate` has it, with a service app. What the emulator lacks is in `okta-world.ts`. */
 export async function startOkta({ crowds = [], now }: OktaOptions): Promise<OktaTarget> {

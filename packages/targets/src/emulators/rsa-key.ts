@@ -1,0 +1,19 @@
+import { generateKeyPairSync } from 'node:crypto';
+
+interface Key {
+  publicKey: string;
+  privateKey: string;
+}
+
+/** Returns a function that makes an RSA key when it is first called, and the same one later: it takes a while. */
+export function rsaKeyOf(type: 'pkcs1' | 'pkcs8'): () => Key {
+  let key: Key | undefined;
+  return () => {
+    key ??= generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type, format: 'pem' },
+    });
+    return key;
+  };
+}
