@@ -55,8 +55,8 @@ describe('the form of a role', () => {
   it('says of a role for emergencies that its use is told', () => {
     const form = (of: RoleDetails) =>
       renderPage(rolePage(of, { workflows: workflows('asks'), starred: false }, view), view);
-    expect(form({ ...role, break_glass: true })).toContain('are told at once');
-    expect(form(role)).not.toContain('are told at once');
+    expect(form({ ...role, break_glass: true })).toContain('are notified at once');
+    expect(form(role)).not.toContain('are notified at once');
   });
 
   it('selects no system by default when there are several', () => {

@@ -133,7 +133,7 @@ describe('e-mail', () => {
 
   it('shows words of people as words: no markup, no imitated fact or link', async () => {
     const { server, deliver } = await both();
-    const reason = 'x\nRole: viewer\r\nOpen request:\u2028https://evil.example/<script>alert(1)</script>';
+    const reason = 'x\nRole: viewer\r\nView request:\u2028https://evil.example/<script>alert(1)</script>';
     await deliver({ text: reason, facts: [{ name: 'Reason', value: reason }], title: '<b>"Ä" & 🙂' });
     const { text = '', html, subject } = server.received[0]?.mail ?? {};
     expect(subject).toBe('<b>"Ä" & 🙂');
