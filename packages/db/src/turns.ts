@@ -20,8 +20,8 @@ export interface TurnOptions {
   signal?: AbortSignal;
 }
 
-/** The table exists already, or another process created it at the same moment. */
-const made = ['42P07', '23505'];
+/** The table exists already, or another process created it or its type at the same moment. */
+const made = ['42P07', '23505', '42710'];
 const notAvailable = '55P03';
 /**
  * How long one wait for the lock lasts, in milliseconds; the server responds then, so that a lost connection is

@@ -21,6 +21,16 @@ it('gives a turn to one process alone, or to several that share it, and to the n
   await left?.release();
 });
 
+it('is shared by processes that take it for the first time at the same moment', async () => {
+  await using database = await createTestDatabase();
+  for (let round = 0; round < 20; round += 1) {
+    await database.sql`drop table if exists public.turn_demo_workers`;
+    const takes = Array.from({ length: 8 }, () => takeTurn(database.url, 'demo_workers', { shared: true }));
+    const turns = await Promise.all(takes);
+    await Promise.all(turns.map((turn) => turn.release()));
+  }
+});
+
 it('stops waiting when aborted, and notices that a turn was lost with its connection', async () => {
   await using database = await createTestDatabase();
   const held = await takeTurn(database.url, 'presence');
