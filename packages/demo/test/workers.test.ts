@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '@belay/core';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import { findTestPort } from '@belay/testkit/ports';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startDemoControl } from '../src/control.js';
 import { startSwitchableWorker } from '../src/switchable-worker.js';
@@ -15,7 +16,7 @@ let port = 0;
 beforeAll(async () => {
   database = await createTestDatabase();
   databaseUrl = database.url;
-  port = 20_000 + (process.pid % 20_000);
+  port = await findTestPort();
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

@@ -311,7 +311,7 @@ describe('memberships with a time to live', () => {
     const one = await make();
     const { client, authorizer } = await connect();
     const plain = await connect({ member_ttl: false });
-    const proposed = { message: expect.stringContaining('end by themselves'), cure: 'Set member_ttl: true' };
+    const proposed = { message: expect.stringContaining('expire by themselves'), cure: 'Set member_ttl: true' };
     await client.check(signal());
     expect(await plain.client.weaknesses?.(signal())).toContainEqual(proposed);
     front.enabled = false;

@@ -59,7 +59,9 @@ describe.runIf(hasFifteen() && hasPooler())('Belay behind PgBouncer, with a stan
     const refused = startProcess(folder.path, environment(), 'server');
     expect(await refused.exited).toBe(1);
     expect(refused.stderr().trim().split('\n')).toHaveLength(1);
-    expect(refused.stderr()).toMatch(/drops .*statement_timeout=4500.*database user.*docs\/guides\/scale\.md/);
+    expect(refused.stderr()).toMatch(
+      /ignores the settings .*statement_timeout=4500.*database user.*docs\/guides\/scale\.md/,
+    );
   });
 
   it('grants and revokes through the pooler once the database user has these limits', async () => {
