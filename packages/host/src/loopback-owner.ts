@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 const listening = '0A';
 const tables = ['tcp', 'tcp6'];
 
-/** Returns a table in pieces, which need not end with a row. */
+/** Returns a table in pieces, which may end within a row. */
 type ReadTable = (path: string) => AsyncIterable<string>;
 
 interface Row {
@@ -57,7 +57,7 @@ export async function findListeners(url: string, readTable?: ReadTable): Promise
 
 /**
  * Returns the rows that contain one of the texts, and stops reading when it has `most` of them: on a busy machine the tables
- * have thousands of rows, and each request of a program on this machine reads them. A table that cannot be read has no rows.
+ * have thousands of rows, and each connection of a program on this machine reads them. A table that cannot be read has no rows.
  */
 async function findRows(
   table: string,

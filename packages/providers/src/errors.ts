@@ -27,7 +27,7 @@ export class Terminal extends SystemError {
   }
 }
 
-/** The receiver wants no more messages at this address: core sends none until the provider's configuration changes. */
+/** The receiver accepts no more messages at this address: core sends none until the provider's configuration changes. */
 export class Disabled extends Terminal {
   override readonly name = 'Disabled';
 }

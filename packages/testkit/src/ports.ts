@@ -1,17 +1,16 @@
 import { isPortFree } from '@belay/host';
 
-/** Below the ports of `findFreePort`, which servers choose from when they are given none. */
+/** Below the ports that `findFreePort` chooses from. */
 const first = 12_000;
 const perWorker = 1_000;
 const workers = 8;
 
-/** Two runs on one machine begin at different places. */
+/** Differs by process, so that two runs on one machine rarely choose the same port. */
 let next = process.pid % perWorker;
 
 /**
- * Returns a port of 127.0.0.1 that no program listens on, and that no other test is given: for a test that names an address
- * before it starts a server there, or between two starts. Test files that run at the same time have different ports by the
- * number of their worker.
+ * Returns a port of 127.0.0.1 that no program listens on, for a test that needs an address before its server starts, or between two
+ * starts. Test files of one run that run at the same time choose from different ranges, by the number of their worker.
  */
 export async function findTestPort(): Promise<number> {
   const start = first + (Number(process.env.VITEST_POOL_ID ?? 0) % workers) * perWorker;

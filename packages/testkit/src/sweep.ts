@@ -14,13 +14,13 @@ export async function sweep(ctx: Context): Promise<{ steps: number; entitlements
   return { steps: steps + (await deliverMessages(ctx)), entitlements };
 }
 
-/** Does what is due, until nothing is. Throws when there is still something after this number of passes. */
+/** Does what is due until nothing is due. Throws when work remains after this number of passes. */
 export async function sweepAll(ctx: Context, passes: number): Promise<void> {
   let silent = false;
   for (let pass = 0; pass < passes; pass += 1) {
     const { steps, entitlements } = await move(ctx);
     const rests = steps + entitlements === 0;
-    // Where nothing has moved since there was no message, there is none now.
+    // If the last look found no message and nothing has moved since, there is none now.
     if (rests && silent) return;
     silent = (await deliverMessages(ctx)) === 0;
     if (rests && silent) return;
@@ -28,7 +28,7 @@ export async function sweepAll(ctx: Context, passes: number): Promise<void> {
   throw new Error('The work does not come to rest');
 }
 
-/** Does once what is due but messages. */
+/** Does what is due once, except messages. */
 async function move(ctx: Context): Promise<{ steps: number; entitlements: number }> {
   let entitlements = 0;
   const found = await findDue(ctx);

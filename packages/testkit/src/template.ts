@@ -30,7 +30,7 @@ const clock = `
     as 'select coalesce((select at from public.test_clock), now())'`;
 
 /**
- * What empties a database for the next test, in a schema that nothing else looks at. Rows are deleted, not truncated, because each
+ * The schema `testkit`, which empties a database for the next test. Rows are deleted, not truncated, because each
  * truncated table makes every connection plan its statements again; only what has grown is truncated. A database whose definitions,
  * rights, settings or statistics were changed is not good for another test, and `empty` returns false. The statements of `empty` are
  * written into it when the template is made, so that a connection plans them once. The connection must have

@@ -18,7 +18,7 @@ export interface Due {
 
 /**
  * Returns what is due and what will be within the look-ahead: this is how every worker finds work that no job
- * announced. A large amount at one provider, or of executions, leaves out none of the others.
+ * announced. Many rows at one provider, or many steps, leave out none of the others.
  */
 export async function findDue(ctx: Store): Promise<Due> {
   const { now, entitlements, steps } = await readDue(ctx);

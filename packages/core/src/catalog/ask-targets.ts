@@ -32,7 +32,7 @@ export async function checkTargets(db: Database, catalog: Catalog): Promise<Erro
   for (;;) {
     const before = asked.size;
     const places = await askTargets(db, catalog, asked);
-    // While providers are asked, more may become held.
+    // Access may be granted at more providers while targets are read.
     const found = await lookAtTargets(db, catalog, asked, asked.size > before ? await selectPlaces(db) : places);
     if (found !== 'unasked') return found.issues;
   }

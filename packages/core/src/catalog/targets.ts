@@ -18,8 +18,8 @@ export function addressOf(provider: CompiledProvider | undefined): string | null
 
 /**
  * Returns why a configuration cannot come into force while something is held (R4, R7): it removes a provider, makes
- * one unusable, or leads to another target. `unasked` when the target of a provider must be read first. `places` are
- * where something is held.
+ * one unusable, or leads to another target. `unasked` when the target of a provider must be read first. `places` are the
+ * providers where access is held.
  */
 export async function lookAtTargets(
   db: Database | Transaction,
