@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
-import type { Sql } from 'postgres';
+import type { Sql, TransactionSql } from 'postgres';
 import { closeDatabase } from './close-database.js';
 import { createClient } from './connect.js';
 import { takeTurn } from './turns.js';
@@ -10,10 +10,15 @@ const longestStatement = 10 * 60_000;
 /** How long a migration is tried again while servers that run hold its tables, in milliseconds. */
 const patience = 10 * 60_000;
 /**
- * How long a migration waits for one lock, in milliseconds, because everything that uses the table waits behind it. Longer than
- * PostgreSQL's `deadlock_timeout`, after which a vacuum gives way.
+ * How long a migration that holds nothing waits for a lock, in milliseconds, because everything that uses the table waits behind
+ * it. Longer than PostgreSQL's `deadlock_timeout`, after which an automatic vacuum gives way.
  */
-const lockWait = 2_000;
+const firstWait = 2_000;
+/**
+ * The same of one that holds locks already. Far shorter than the `deadlock_timeout`, so that it gives up before PostgreSQL could
+ * end a server's transaction to resolve a deadlock of the two.
+ */
+const nextWait = 250;
 /** How long servers that run have the tables to themselves between two attempts, in milliseconds. */
 const pause = 2_000;
 /** A deadlock, and a lock that others held for the whole wait. */
@@ -41,7 +46,12 @@ export async function migrateDatabase(url: string, time: MigrationTime): Promise
     await client`select set_config(name, ${String(longestStatement)}, false) from pg_settings
       where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`;
     const closed = await closeDatabase(client);
-    for (const migration of await findPending(client)) await untilFree(time, () => apply(client, migration));
+    for (const migration of await findPending(client)) {
+      await untilFree(time, async (again) => {
+        if (again) await awaitTables(client, migration);
+        await apply(client, migration);
+      });
+    }
     return { closed };
   } finally {
     await client.end({ timeout: 5 });
@@ -62,18 +72,41 @@ async function findPending(client: Sql): Promise<MigrationMeta[]> {
 
 async function apply(client: Sql, { sql, hash, folderMillis }: MigrationMeta): Promise<void> {
   await client.begin(async (tx) => {
-    await tx`select set_config('lock_timeout', ${String(lockWait)}, true)`;
-    for (const statement of sql) await tx.unsafe(statement);
+    await tx`select set_config('lock_timeout', ${String(firstWait)}, true)`;
+    for (const [index, statement] of sql.entries()) {
+      if (index === 1) await limitNextWaits(tx);
+      await tx.unsafe(statement);
+    }
     await tx`insert into public.migrations (hash, created_at) values (${hash}, ${folderMillis})`;
   });
 }
 
+async function limitNextWaits(tx: TransactionSql): Promise<void> {
+  await tx`
+    select set_config('lock_timeout', greatest(1, least(${nextWait}, setting::int / 4))::text, true)
+    from pg_settings where name = 'deadlock_timeout'`;
+}
+
+/** Waits for each table that a migration names, one after the other, while nothing is held: a migration waits in this way for its first lock only. */
+async function awaitTables(client: Sql, { sql }: MigrationMeta): Promise<void> {
+  const names = sql.flatMap((statement) => Array.from(statement.matchAll(/"(\w+)"/g), ([, name]) => name ?? ''));
+  const tables = await client<{ name: string }[]>`
+    select oid::regclass::text as name from pg_class
+    where relkind = 'r' and relnamespace = 'public'::regnamespace and relname in ${client(names)} order by oid`;
+  for (const { name } of tables) {
+    await client.begin(async (tx) => {
+      await tx`select set_config('lock_timeout', ${String(firstWait)}, true)`;
+      await tx.unsafe(`lock table ${name} in access exclusive mode`);
+    });
+  }
+}
+
 /** Makes an attempt again while others hold what it needs. Throws when they hold it for too long. */
-async function untilFree({ clock, delay }: MigrationTime, attempt: () => Promise<void>): Promise<void> {
+async function untilFree({ clock, delay }: MigrationTime, attempt: (again: boolean) => Promise<void>): Promise<void> {
   const end = clock().getTime() + patience;
-  for (;;) {
+  for (let again = false; ; again = true) {
     try {
-      return await attempt();
+      return await attempt(again);
     } catch (error) {
       const { code } = error as { code?: string };
       if (code === undefined || !held.includes(code)) throw error;

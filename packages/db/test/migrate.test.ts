@@ -11,16 +11,20 @@ const { entries } = JSON.parse(readFileSync(new URL('meta/_journal.json', folder
   entries: { tag: string; when: number }[];
 };
 
-/** Ends when the migration waits for a lock on the table. */
-async function untilWaiting({ sql }: OlderDatabase, table: string): Promise<void> {
+/** Ends when the migration waits for a lock on the table, or does so while it holds no other. */
+async function untilWaiting({ sql }: OlderDatabase, table: string, holds: 'any' | 'none' = 'any'): Promise<void> {
   const waiting = () => sql`
-    select from pg_locks where relation = ${table}::regclass and mode = 'AccessExclusiveLock' and not granted`;
+    select from pg_locks l where relation = ${table}::regclass and mode = 'AccessExclusiveLock' and not granted
+      and (${holds} = 'any' or not exists (
+        select from pg_locks where pid = l.pid and relation is not null and mode = 'AccessExclusiveLock' and granted))`;
   await expect.poll(waiting, { timeout: 20_000, interval: 20 }).toHaveLength(1);
 }
 
 /** Opens a transaction of a server that runs while another one migrates. */
 async function openLive({ url }: OlderDatabase) {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
+  // PostgreSQL ends the transaction that notices a deadlock: here the server's, whichever of the two waited first.
+  await sql`set deadlock_timeout = '900ms'`;
   await sql`begin`;
   return {
     /** Takes the lock that every statement of this kind takes. */
@@ -59,6 +63,19 @@ it.each(['ledger', 'grants'])(
   },
   60_000,
 );
+
+it('waits for a table that was held while it held another, without holding one', async () => {
+  await using database = await createOlderDatabase('0058_ledger_ranges');
+  const live = await openLive(database);
+  await live.take('approvals', 'write');
+  const migrated = migrateDatabase(database.url, machine);
+  migrated.catch(() => {});
+  await untilWaiting(database, 'approvals', 'none');
+  await live.take('grants', 'write');
+  await live.commit();
+  await migrated;
+  await expectNewest(database, '0058_ledger_ranges');
+}, 60_000);
 
 it('lets the ledger be written in time while a long read of it holds the migration up', async () => {
   await using database = await createOlderDatabase('0058_ledger_ranges');
