@@ -22,7 +22,7 @@ export const burdens: Fault[] = [
   },
   {
     name: 'slow-expressions',
-    does: 'a workflow of 1,000 expressions that take most of their time limit, cancelled after some seconds',
+    does: 'a workflow of 1,000 expressions that take a quarter of their time limit, cancelled after some seconds',
     scope: 'nothing',
     run: ({ burden, wait }, stretch) => cancelAfter('slow', 1, 4_000 * stretch, burden, wait),
   },
