@@ -232,4 +232,19 @@ describe('overdue revocations', () => {
     const { logs } = await listLogs(ada, { type: 'revocation.retried' });
     expect(logs).toEqual([expect.objectContaining({ user: 'olga@example.com', workflow_id: id })]);
   });
+
+  it('are counted from the end of the last grant: an extension is not overdue because the access that it extended ended long ago', async () => {
+    const { house, ada } = cast;
+    const id = await hold(ada);
+    await house.pass(20 * minute);
+    await extendElevation(ada, { id });
+    await house.work();
+    house.provider.inject('ensureAbsent', { kind: 'conflict' }, 1_000);
+    await house.pass(30 * minute + 10_000);
+    expect([holds('ada'), (await listOverdue(otto, {})).revocations]).toEqual([true, []]);
+    await house.pass(2 * minute);
+    expect((await listOverdue(otto, {})).revocations).toEqual([
+      expect.objectContaining({ since: '2026-03-01T10:50:00.000Z' }),
+    ]);
+  });
 });

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decideApproval, deliverMessages, readMetrics, returnAccess } from '@belay/core';
+import { decideApproval, deliverMessages, extendElevation, readMetrics, returnAccess } from '@belay/core';
 import { type Connector, webhookConnector } from '@belay/providers';
 import { approvalCatalog, approvalTasks } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -219,6 +219,20 @@ describe('people are told', () => {
     const id = await ask(house, ada, { workflow: 'automatic' });
     house.provider.inject('ensureAbsent', { kind: 'throttle' }, 10_000);
     await returnAccess(ada, { execution_id: id });
+    for (let turn = 0; turn < 4; turn += 1) await house.pass(minute);
+    expect(toldOf('ops')).toEqual(['A revocation at memory is overdue']);
+  });
+
+  it('operators of an overdue revocation by the end of the last grant, not of the grant that it extended', async () => {
+    const operators = [{ provider: 'memory', to: 'ops@example.com' }];
+    const { house, ada } = await open({ operators, kinds: ['revocation.overdue'] });
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    await house.pass(20 * minute);
+    await extendElevation(ada, { id });
+    await house.work();
+    house.provider.inject('ensureAbsent', { kind: 'throttle' }, 10_000);
+    await house.pass(30 * minute + 10_000);
+    expect([house.provider.holds('ada@example.com', access), toldOf('ops')]).toEqual([true, []]);
     for (let turn = 0; turn < 4; turn += 1) await house.pass(minute);
     expect(toldOf('ops')).toEqual(['A revocation at memory is overdue']);
   });

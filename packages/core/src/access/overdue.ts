@@ -11,27 +11,28 @@ import { appendLedger } from '../ledger/append.js';
 import { requireAdministrator, requireOverseer } from '../people/oversight.js';
 import { jobsOf } from './end.js';
 import { requireReason } from './revoke.js';
-import { isLive, isOver, overAt } from './wanted.js';
+import { isOver, overAt } from './wanted.js';
 
 const endedAt = sql`least(${grants.endedAt}, ${overAt})`;
 
 /**
  * Returns the subquery of entitlements that are still at their provider longer after their last grant ended than the
- * alarm permits, and since when. Waiting for a quarantine does not count, because the access is gone then.
+ * alarm permits, and since when. An earlier grant that a later one extended does not count, because nothing was owed when it
+ * ended. Waiting for a quarantine does not count, because the access is gone then.
  */
 export function overdueOf(ctx: Store) {
-  const overdue = `${ctx.timing.overdue} milliseconds`;
+  const permitted = sql`app_now() - ${`${ctx.timing.overdue} milliseconds`}::interval`;
   const over = ctx.db
-    .select({ id: grants.entitlementId, since: sql<string>`min(${endedAt})`.as('since') })
+    .select({ id: grants.entitlementId, since: sql<string>`max(${endedAt})`.as('since') })
     .from(grants)
-    .where(and(isNull(grants.goneAt), sql`${endedAt} < app_now() - ${overdue}::interval`))
+    .where(and(isNull(grants.goneAt), sql`${endedAt} < ${permitted}`))
     .groupBy(grants.entitlementId)
     .as('over');
-  const live = ctx.db
+  const later = ctx.db
     .select({ one: sql`1` })
     .from(grants)
-    .where(and(eq(grants.entitlementId, over.id), isLive));
-  return { over, isOverdue: and(ne(entitlements.state, 'absent'), notExists(live)) };
+    .where(and(eq(grants.entitlementId, over.id), isNull(grants.goneAt), sql`${endedAt} >= ${permitted}`));
+  return { over, isOverdue: and(ne(entitlements.state, 'absent'), notExists(later)) };
 }
 
 /**

@@ -43,15 +43,15 @@ async function remindOfEnd(ctx: Store, { from, to, urgent }: (typeof reminders)[
     on conflict do nothing`);
 }
 
-/** The same condition as `countOverdue`. */
+/** Writes one notice for each overdue entitlement, for the last of its grants (`overdueOf`): it is the one whose end is late. */
 async function tellOverdue(ctx: Store): Promise<void> {
   await ctx.db.execute(sql`
     insert into ${notices} (key, kind, execution_id, entitlement_id, urgent)
     select 'revocation.overdue:' || g.id, 'revocation.overdue', g.execution_id, g.entitlement_id, true
     from ${grants} g join ${entitlements} e on e.id = g.entitlement_id
     where g.gone_at is null and ${end} < app_now() - ${milliseconds(ctx.timing.overdue)} and e.state <> 'absent'
-      and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.ended_at is null
-        and coalesce(o.expires_at, o.activate_by) > app_now())
+      and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.gone_at is null
+        and (least(o.ended_at, coalesce(o.expires_at, o.activate_by)), o.id) > (${end}, g.id))
       and not exists (select from ${notices} n where n.key = 'revocation.overdue:' || g.id)
     limit ${most}
     on conflict do nothing`);
