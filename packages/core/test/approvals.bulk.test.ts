@@ -143,7 +143,10 @@ describe('who else can approve', () => {
     await using cast = await openCast({
       catalog: approvalCatalog({
         tasks: approvalTasks({
-          approvers: { groups: ['approvers', 'auditors'], users: ['Boss@Example.com', 'mallory@example.com'] },
+          approvers: {
+            groups: ['approvers', 'auditors'],
+            users: ['Boss@Example.com', 'mallory@example.com', 'alan@example.com'],
+          },
           count: 2,
         }),
       }),

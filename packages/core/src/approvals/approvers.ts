@@ -37,7 +37,7 @@ export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Pr
     });
   }
   const known = [...people.values()].sort((a, b) => a.name.localeCompare(b.name) || a.email.localeCompare(b.email));
-  const seen = new Set(read.people.map(({ email }) => foldAddress(email)));
+  const seen = new Set([...read.barred, ...read.people.map(({ email }) => foldAddress(email))]);
   const peopled = new Set(read.people.flatMap(({ groups }) => groups));
   return {
     people: known.slice(0, limits.approvers),
@@ -49,7 +49,10 @@ export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Pr
   };
 }
 
-/** Returns each identity that the rule names as the configuration in force reads it, with the groups by which it does. */
+/**
+ * Returns each identity that the rule names as the configuration in force reads it, with the groups by which it does; and the
+ * addresses of those who may not decide on this approval.
+ */
 async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: FoundApproval) {
   const addresses = rule.users.flatMap((user) => foldAddress(user) ?? []);
   const own = namesOfGroups(ctx.catalog.current(), rule.groups);
@@ -71,15 +74,19 @@ async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: FoundAppr
     .orderBy(userIdentities.userId)
     .limit(mostRead + 1);
   const catalog = ctx.catalog.current();
+  const barred = new Set<string | null>();
   const people = rows.slice(0, mostRead).flatMap(({ identity }) => {
     const person = asPerson(ctx, toPerson(identity));
-    if (person.id === ownerId || isExcluded([person], { excluded })) return [];
+    if (person.id === ownerId || isExcluded([person], { excluded })) {
+      barred.add(identity.emailFolded);
+      return [];
+    }
     if (!catalog.authenticators.includes(identity.provider) || unmetCondition(catalog, identity)) return [];
     const named = addresses.includes(identity.emailFolded ?? '');
     const groups = rule.groups.filter((group) => person.groups.includes(group));
     return named || groups.length > 0 ? [{ ...person, groups, named }] : [];
   });
-  return { people, more: rows.length > mostRead };
+  return { people, barred, more: rows.length > mostRead };
 }
 
 async function readDecisions(ctx: ActorStore, approvalId: string): Promise<Map<string, Verdict>> {
