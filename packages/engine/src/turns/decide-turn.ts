@@ -243,7 +243,7 @@ class Turn {
     this.take(transition, { kind: 'system', name: 'inbox' });
     this.signals?.splice(index, 1);
     this.unwanted = 0;
-    if (this.given?.is === 'event' && this.given.event.id === signal.eventId) this.applied = true;
+    if (this.given?.is === 'event' && isOf(signal, this.given.event)) this.applied = true;
     this.consumed.push({ source: signal.source, eventId: signal.eventId });
   }
 
@@ -284,6 +284,11 @@ class Turn {
     if (at > this.at) this.at = at;
     return { ...this.env, now: this.at.toISOString() };
   }
+}
+
+/** Returns whether a signal is this event: source and id together identify one (CloudEvents 1.0, required attributes). */
+function isOf(signal: WaitingSignal, event: CloudEvent): boolean {
+  return signal.source === event.source && signal.eventId === event.id;
 }
 
 /**
