@@ -164,11 +164,11 @@ describe('a rehearsal', () => {
     const tasks = [{ again: slow }, { once: { set: { n: 2 }, then: 'again' } }];
     await house.applyCatalog(approvalCatalog({ tasks }));
     const spent: number[] = [];
-    // Each ends after 250 ms, and counts four times as much here: six of them are enough, not twenty-one.
+    // Each ends after 250 ms, and counts ten times as much here: three of them are enough, not twenty-one.
     const evaluate: Evaluate = (program, input, args, caller) => {
       const spend = (milliseconds: number) => {
         spent.push(milliseconds);
-        caller?.spend?.(4 * milliseconds);
+        caller?.spend?.(10 * milliseconds);
       };
       return house.ctx.evaluate(program, input, args, { executionId: '', ...caller, spend });
     };

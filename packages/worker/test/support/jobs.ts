@@ -108,14 +108,14 @@ export function describeJobs({ kind, start }: (typeof transports)[number]): void
       expect(arrived[0]).toBeLessThan(dueAt.getTime() + 20_000);
     });
 
-    it('delivers a thousand jobs, each once, even the same job twice', async () => {
+    it('delivers many jobs, each once, even the same job twice', async () => {
       const backend = await open();
       const verbs = recordVerbs();
       await work(backend, verbs);
-      const jobs = Array.from({ length: 999 }, () => stepJob());
+      const jobs = Array.from({ length: process.env.CI ? 999 : 199 }, () => stepJob());
       const twice = jobs[0] ?? stepJob();
       (await waker()).wake([...jobs, twice]);
-      await vi.waitFor(() => expect(verbs.calls).toHaveLength(1_000), eventually);
+      await vi.waitFor(() => expect(verbs.calls).toHaveLength(jobs.length + 1), eventually);
       expect(verbs.calls.toSorted()).toEqual([...jobs, twice].map((job) => job.key).sort());
     });
 
