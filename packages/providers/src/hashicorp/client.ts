@@ -74,10 +74,11 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
     ask: ({ method, path, body }, signal) =>
       attempt(tools, signal, explain, async (limited) => {
         const before = held;
-        let answer = await send(method, path, body, await login(limited), limited);
-        if (answer.status === 403 && settings.token === undefined && held === before) {
-          // The token may have been revoked early: try once with a new one.
-          held = undefined;
+        const used = await login(limited);
+        let answer = await send(method, path, body, used, limited);
+        if (answer.status === 403 && before?.token === used) {
+          // The token may have been revoked early: try once with a new one, which another call may have by now.
+          if (held === before) held = undefined;
           answer = await send(method, path, body, await login(limited), limited);
         }
         if (answer.status === 404) return undefined;

@@ -192,4 +192,15 @@ describe('hashicorp', () => {
     }
     expect(subject.server.asked).toEqual([]);
   });
+
+  it('signs in again for each of several reads whose token was revoked early', async () => {
+    const server = await startHashicorpServer({ secrets: { database: { [stored.key]: stored.value } } });
+    const config = { ...hashicorpSettings, ...hashicorpRole, provider: 'hashicorp', address: server.url };
+    await using subject = remote(server, [], config);
+    const vault = await subject.open(createTools());
+    await vault.check(signal);
+    server.tokens.clear();
+    const read = await Promise.all(Array.from({ length: 8 }, () => vault.read(stored, signal)));
+    expect(read).toEqual(Array.from({ length: 8 }, () => stored.value));
+  });
 });
