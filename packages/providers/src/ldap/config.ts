@@ -164,10 +164,11 @@ function mayBePlain({
 /** A first look: parentheses around it that match. What else is wrong is found by the library, when the provider is checked. */
 function isFilter(text: string): boolean {
   let depth = 0;
-  for (const [index, letter] of Array.from(text.replace(/\\[\da-f]{2}/gi, '')).entries()) {
+  const letters = Array.from(text.replace(/\\[\da-f]{2}/gi, ''));
+  for (const [index, letter] of letters.entries()) {
     if (letter === '(') depth += 1;
     if (letter === ')') depth -= 1;
-    if (depth === 0 && index < text.replace(/\\[\da-f]{2}/gi, '').length - 1) return false;
+    if (depth === 0 && index < letters.length - 1) return false;
   }
   return depth === 0 && text.startsWith('(');
 }

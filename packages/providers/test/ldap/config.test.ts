@@ -24,6 +24,7 @@ describe('the configuration of ldap', () => {
     [{ ...base, identity: 'username', email_domains: ['example.com'] }],
     [{ ...base, identity: { table: { 'rita@example.com': 'rita' } } }],
     [{ ...base, people_filter: '(&(objectClass=person)(!(cn=\\28external\\29)))', member_attribute: 'uniqueMember' }],
+    [{ ...base, people_filter: '(department=🚀)' }],
     [{ ...domain, residual: 'PT4H', exclusive: ['DB Operators'] }],
     [{ ...domain, member_ttl: true }],
   ])('accepts %j', (config) => expect(issuesOf(config)).toEqual([]));
