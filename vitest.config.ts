@@ -5,22 +5,22 @@ import { defineConfig } from 'vitest/config';
 import { findUsed, isInstalled } from './packages/targets/src/targets/names.js';
 import { LongestFirst } from './test/support/longest-first.js';
 
-/** `npx vitest run <file>` runs sources, so that nothing has to be built first; only child processes use what `npm run build` made. */
+/** `npx vitest run <file>` tests the sources, so that they need no build; only child processes use the output of `npm run build`. */
 const fromSources = {
   resolve: { conditions: ['@belay/source'] },
-  // No 'import' here: it would reach `require` too, and CommonJS packages would be given modules. No 'module' either, which
-  // Node.js does not know: packages keep files under it that only bundlers can read.
+  // Without 'import', which would apply to `require` too, so that CommonJS packages would get modules. Without 'module', which
+  // Node.js does not know: it leads to files that only bundlers can read.
   ssr: { resolve: { conditions: ['@belay/source', 'node', 'default'] } },
 };
 
-/** `npm test` has just built: its tests load what was built, which Node.js reads by itself, instead of transforming the sources again. */
+/** `npm test` has just built, so its tests load the built files, which need no transformation. */
 const fromBuild = {
   ssr: { resolve: { conditions: ['node', 'default'] } },
   plugins: [
     {
       name: 'belay:built',
       enforce: 'pre' as const,
-      /** Leads what a test imports of `src` to the same file of `dist`, so that no module is there twice. */
+      /** Resolves a test's import of a file in `src` to the same file in `dist`, so that no module is loaded twice. */
       resolveId: (source: string, importer: string | undefined) => {
         if (importer === undefined || !/^(\.|\/|file:).*\/src\//.test(source)) return undefined;
         const given = source.startsWith('file:') ? fileURLToPath(source) : source;
@@ -28,7 +28,7 @@ const fromBuild = {
           .resolve(path.dirname(importer), given)
           .replace('/src/', '/dist/')
           .replace(/\.tsx?$/, '.js');
-        // What browsers load is not compiled.
+        // Files for browsers are not compiled, so they have no counterpart in `dist`.
         return existsSync(id) ? { id, external: true } : undefined;
       },
     },
@@ -39,7 +39,7 @@ const sources = process.env.BELAY_TESTS === undefined ? fromSources : fromBuild;
 
 const options = {
   server: { deps: { external: [/\/dist\//] } },
-  // Bounds for a machine that is busy with something else; nothing waits for them.
+  // Limits for a busy machine; no test waits for them on purpose.
   testTimeout: 180_000,
   hookTimeout: 240_000,
   expect: { poll: { timeout: 30_000 } },
@@ -50,7 +50,7 @@ const onTargets = 'packages/*/test/**/*.on-*.test.ts';
 
 const short = process.env.BELAY_TESTS === 'short';
 
-/** What needs more than Node.js and npm: so `npm test` takes as long on every machine, and runs the same tests. */
+/** Tests that need more than Node.js and npm. They are left out of `npm test`, so that it runs the same tests on every machine. */
 const more = [
   onTargets,
   'apps/cli/test/wizard.test.ts',
@@ -58,10 +58,10 @@ const more = [
   'packages/worker/test/redis/*.test.ts',
 ];
 
-/** The rules of this repository, which `npm run lint` holds: `npm run verify` and CI run it before the tests. */
+/** The rules of this repository, which `npm run lint` checks: `npm run verify` and CI run it before the tests. */
 const ruled = ['test/architecture.test.ts'];
 
-/** Tests on real systems, by the names of their files; those whose system is not installed are left out and named. */
+/** Returns the patterns of tests on real systems that are not installed; they are left out, and the systems are printed. */
 function findLeftOut(): string[] {
   if (short) return [];
   const later = process.env.BELAY_TARGETS === 'later';
@@ -72,7 +72,7 @@ function findLeftOut(): string[] {
   return names.map((name) => `packages/*/test/**/*.on-${name}.test.ts`);
 }
 
-/** Fuzz, injections, models and series of faults: minutes of work, which `npm run verify` and CI do and `npm test` names. */
+/** Fuzz tests, injections, models and series of faults, which take minutes. `npm run verify` and CI run them; `npm test` prints them. */
 const long = [
   'apps/cli/test/{agent-story,installed,run,run-restart}.test.ts',
   'packages/agent/test/process.test.ts',
@@ -106,7 +106,7 @@ function findElsewhere(): string[] {
 
 const leftElsewhere = findElsewhere();
 
-/** A process for each file: browsers and clusters that end with it, and a tracer that stays with the process. */
+/** Tests that need a process for each file: browsers and clusters have to end with it, and a tracer cannot be removed from a process. */
 const alone = ['packages/server/test/{browser,cluster,fuzz}/**/*.test.ts', 'packages/server/test/http/tracing.test.ts'];
 
 export default defineConfig({
@@ -114,14 +114,14 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // More than two cores' worth: many tests wait for a server, a browser or a lease. With the long ones there is less waiting.
+    // More than the cores of a small machine, because many tests wait for a server, a browser or a lease. Long tests wait less.
     maxWorkers: short ? 4 : 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       { ...sources, test: { ...options, name: 'alone', include: alone, exclude: leftElsewhere } },
       {
         ...sources,
-        // The files of a worker share what they import, and the compiled code of it: that was half of their processor time (0148).
+        // The files of a worker share imported modules and their compiled code, which was half of their processor time (0148).
         test: {
           ...options,
           name: 'together',

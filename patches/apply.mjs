@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 
 /**
- * Applies the patches of this folder after an install and before a build. A package that carries an older version of its patch is installed anew:
- * patch-package can neither apply a patch on top of another nor take that one off.
+ * Applies the patches of this folder after an install and before a build. A package to which an older version of its patch was
+ * applied is installed again, because patch-package can neither apply a patch on top of another nor revert that one.
  */
 const run = (...command) =>
   spawnSync(command.join(' '), { shell: true, stdio: ['ignore', 'ignore', 'inherit'] }).status;

@@ -1,4 +1,4 @@
-// Opens the site that was built in a browser: it asks nothing outside for anything, its search finds pages, and no page fails.
+// Opens the built site in a browser: it must request nothing from other servers, its search must find pages, and no page may fail.
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -42,13 +42,13 @@ try {
   const built = (await readdir(folder, { recursive: true })).filter(
     (file) => /\.html$/.test(file) && file !== '404.html',
   );
-  // Decisions are all alike: one of them stands for the rest.
+  // Decisions all have the same layout, so only one of them is opened.
   const files = built.filter((file) => !/^decisions\/0(?!001)/.test(file));
   for (at of files) {
     await page.goto(`${origin}/${at}`);
     const heading = await page.locator('h1').first().textContent();
     if (!heading?.trim()) wrong.push(`${at} has no heading`);
-    // What Vue left as it is written: in a page that is an expression of a workflow, and only in code.
+    // An expression outside of code was not replaced by Vue; in code it belongs to a workflow.
     const texts = await page.locator('header, aside, nav, h1, .VPHero').allInnerTexts();
     if (texts.some((text) => text.includes('{{'))) wrong.push(`${at} shows an expression of its template`);
   }

@@ -37,7 +37,7 @@ import { importsOf, manifestOf, readTree, type Tree } from './architecture/tree.
 
 const tree = readTree();
 
-/** What Biome says, with our configuration, of a repository with one file. */
+/** Returns what Biome reports, with our configuration, for a repository with one file. */
 function lint(path: string, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'belay-lint-'));
   try {
@@ -55,7 +55,7 @@ function lint(path: string, text: string): string {
   }
 }
 
-/** A small repository that breaks exactly one rule. */
+/** Returns a small repository with these files. */
 function broken(files: Record<string, string | object>): Tree {
   return new Map(
     Object.entries(files).map(([path, text]) => [path, typeof text === 'string' ? text : JSON.stringify(text)]),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkEnglish, textsOf } from './architecture/english.mjs';
 
-/** The faults of a small repository with one file. */
+/** Returns the faults of a small repository with one file. */
 const faultsOf = (path: string, text: string) => checkEnglish(new Map([[path, text]]));
 const source = 'packages/a/src/a.ts';
 

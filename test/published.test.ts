@@ -13,7 +13,7 @@ const exec = promisify(execFile);
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const compiler = path.join(path.dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-/** Runs a program of the repository; resolves to what it wrote when it failed, and to nothing when it did not. */
+/** Runs a program of the repository. Resolves to its output when it failed, and to an empty text when it succeeded. */
 async function complaintsOf(program: string, args: string[], cwd = root): Promise<string> {
   return exec(process.execPath, [program, ...args], { cwd }).then(
     () => '',
@@ -65,7 +65,7 @@ describe.each(published.filter(({ beside }) => beside === undefined))('$folder, 
   });
 
   it('compiles and loads in an empty project, through every door', async () => {
-    // Without a network the dependencies are linked.
+    // The dependencies are linked and not installed, so that no network is needed.
     for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
       const link = path.join(project, 'node_modules', name);
       await mkdir(path.dirname(link), { recursive: true });
@@ -77,7 +77,7 @@ describe.each(published.filter(({ beside }) => beside === undefined))('$folder, 
       .join('\n');
     await writeFile(path.join(project, 'package.json'), JSON.stringify({ name: 'empty', type: 'module' }));
     await writeFile(path.join(project, 'doors.ts'), program);
-    // The declarations of tRPC, which @belay/sdk/trpc takes, name Disposable.
+    // `esnext.disposable`, because the declarations of tRPC, which @belay/sdk/trpc imports, use Disposable.
     const strict = [
       '--strict',
       '--skipLibCheck',

@@ -21,7 +21,7 @@ export interface AgentFigures {
 
 const main = fileURLToPath(new URL('../../apps/server/bundle/main.js', import.meta.url));
 
-/** Returns how soon an agent is there and how much it takes: a process of its own, with a configuration, its server away. */
+/** Measures how soon an agent responds, and its memory. It is a process with a configuration, and its server is not reachable. */
 export async function measureAgent(options: { starts: number; requests: number }): Promise<AgentFigures> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-bench-agent-'));
   try {
@@ -49,7 +49,7 @@ export async function measureAgent(options: { starts: number; requests: number }
   }
 }
 
-/** What an enrolment leaves behind, with fifty roles. */
+/** Writes the files that an enrolment leaves behind, with fifty roles. */
 async function enrolByHand(folder: string): Promise<void> {
   const roles = Object.fromEntries(
     Array.from({ length: 50 }, (_, index) => [

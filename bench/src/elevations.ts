@@ -26,7 +26,7 @@ async function run(options: BenchOptions, milliseconds: number): Promise<Through
   const bench = await openBench(options);
   try {
     const once = elevations(bench);
-    // The first rounds warm everything up and teach who has which entitlement.
+    // The first rounds warm up, and the listener learns which entitlement each person has.
     for (let round = 0; round < 3; round += 1) await Promise.all(bench.people.map(once));
     bench.statements.take();
     const started = performance.now();

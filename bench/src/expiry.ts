@@ -7,18 +7,18 @@ import { type Spread, spreadOf } from './spread.js';
 export interface Expiry {
   /** From the end of a grant at the healthy system to the record that its removal was verified, in milliseconds. */
   gone: Spread;
-  /** How many are still held at the system that answers nothing. */
+  /** How many are still held at the system that does not respond. */
   stuck: number;
 }
 
-/** From when on the grants are to end: the sweeper has to have seen them. */
+/** In how many milliseconds the grants begin to end: until then the sweeper has to find them. */
 const ahead = 12_000;
-/** How many ask at once while the grants are made, which is not measured. */
+/** How many requests are made at a time; they are not measured. */
 const together = 8;
 
 /**
- * Returns how late access ends that ends for many people in the same second, beside `silent` people whose system
- * answers nothing at that time. Ends are moved in the database, because requests cannot be made in one second.
+ * Measures how late access ends that is to end for many people in the same second, while the system of `silent` other people does
+ * not respond. The ends are set in the database, because so many requests cannot be made in one second.
  */
 export async function measureExpiry(options: { people: number; silent: number; redisUrl?: string }): Promise<Expiry> {
   const { people, silent, ...redis } = options;
@@ -44,7 +44,7 @@ export async function measureExpiry(options: { people: number; silent: number; r
     );
     const active = sql`select count(*)::int as count from grants where activated_at is not null`;
     while ((await one<{ count: number }>(active)).count < people + silent) await delay(100);
-    // From now on it answers nothing.
+    // From now on the silent system does not respond.
     Object.assign(bench.silent, { take: (): MemoryFault => ({ kind: 'hang' }) });
     const end = new Date(Date.now() + ahead).toISOString();
     await db.execute(sql`update grants set expires_at = ${end}::timestamptz + random() * interval '1 second'`);

@@ -8,11 +8,11 @@ import { openBench } from './setup.js';
 export interface Held {
   what: string;
   milliseconds: number;
-  /** The longest time for which nothing else had the event loop. */
+  /** The longest time for which the event loop was blocked, in milliseconds. */
   longest: number;
 }
 
-/** Returns how long a catalog of many roles takes, and for how long at a time it holds the event loop of its process. */
+/** Measures how long a catalog of many roles takes, and how long it blocks the event loop of its process at a time. */
 export async function measureLargeCatalog(roles: number): Promise<Held[]> {
   const bench = await openBench({ people: 1 });
   const [person] = bench.people;

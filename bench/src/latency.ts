@@ -13,8 +13,8 @@ export interface Latency {
 }
 
 /**
- * Returns how long people wait, and how long access outlives its time, with a few people at once and an idle service
- * otherwise. Each requests two seconds, is approved, and waits for the end.
+ * Measures how long people wait for access, and how late access ends, when a few people use an otherwise idle service. Each requests
+ * access for two seconds, is approved, and waits for its end.
  */
 export async function measureLatency(options: {
   people: number;
@@ -55,7 +55,7 @@ export async function measureLatency(options: {
     await Promise.all(bench.people.map((person) => round(person, false)));
     await Promise.all(
       bench.people.map(async (person, index) => {
-        // Not all at the same moment: this is about one person's wait, the throughput is measured elsewhere.
+        // People start at different moments, because this measures one person's wait; throughput is measured elsewhere.
         await bench.ctx.delay((index * 2_000) / bench.people.length);
         for (let done = 0; done < options.rounds; done += 1) await round(person, true);
       }),

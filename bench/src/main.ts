@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { sections } from './sections.js';
 
 /**
- * Prints the figures of docs/benchmarks.md as Markdown: all of them, or the sections that are named. `quick` takes seconds
- * and says little; `--before <revision>` measures an older Belay in the rounds of `compare`.
+ * Prints the figures of docs/benchmarks.md as Markdown: all of them, or the named sections. `quick` measures for a few seconds only,
+ * so its figures are not reliable; `--before <revision>` measures an older Belay in the rounds of `compare`.
  */
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { before: { type: 'string' } } });
 const write = (text = '') => void process.stdout.write(`${text}\n`);
@@ -21,5 +21,5 @@ for (const [name, { title, print }] of Object.entries(sections)) {
   write(`\n## ${title}\n`);
   await print(write, { quick: positionals.includes('quick'), before: values.before });
 }
-// What a library keeps open must not keep the benchmark.
+// Handles that a library keeps open must not keep the process alive.
 process.exit(0);

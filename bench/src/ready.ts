@@ -9,15 +9,15 @@ import { openBench } from './setup.js';
 import { type Spread, spreadOf } from './spread.js';
 
 export interface Ready {
-  /** How long answers of GET /ready took. */
+  /** How long GET /ready took, in milliseconds. */
   ready: Spread;
   pagesPerSecond: number;
   elevationsPerSecond: number;
 }
 
 /**
- * Measures how long GET /ready takes while people read pages and others elevate, each without a pause, in one server's process
- * with its worker. The probe and the readers are in another process.
+ * Measures how long GET /ready takes while people read pages and others elevate, all without a pause. The server and its worker are
+ * in this process, the probe and the readers in another.
  */
 export async function measureReady(options: { readers: number; people: number; milliseconds: number }): Promise<Ready> {
   const { readers, people, milliseconds } = options;
@@ -43,7 +43,7 @@ export async function measureReady(options: { readers: number; people: number; m
       const [found] = await Promise.all([done, ...elevating]);
       return { ...found, elevated };
     };
-    // Programs are slow when they begin, which is about the engine and not about the load.
+    // A run that does not count comes first, because code is slow until it is compiled.
     await run({ ...order, milliseconds: milliseconds / 3 });
     const { probes, pages: read, elevated } = await run(order);
     const seconds = milliseconds / 1000;

@@ -7,7 +7,7 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Returns a Redis of our own when `redis-server` is on the path, or the one that REDIS_URL names; null without either. */
+/** Returns the Redis at the URL `given`; without one, starts a Redis if `redis-server` is on the PATH. Null without either. */
 export async function startRedis(given: string | undefined): Promise<RedisServer | null> {
   if (given) return { url: given, stop: async () => {} };
   const port = await findFreePort('127.0.0.1');

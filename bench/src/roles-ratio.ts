@@ -11,7 +11,7 @@ export interface Ratio {
   belayPerSecond: number;
   barePerSecond: number;
   ratio: number;
-  /** Milliseconds of processor time that a request takes of the server's process, without PostgreSQL's. */
+  /** Milliseconds of processor time that the server's process needs for a request, without PostgreSQL. */
   belayProcessor: number;
   bareProcessor: number;
   bytes: number;
@@ -19,8 +19,8 @@ export interface Ratio {
 
 /**
  * Measures an authenticated `GET /api/v1/roles` with a person for each connection, and a bare Express route that returns the same
- * bytes. One client in its own process measures both in turns, so that other work on the machine slows both alike. The ratio
- * is the median of the turns.
+ * bytes. One client in its own process measures both in turns, so that other work on the machine slows both alike. The rates and the
+ * ratio are those of the turn with the median ratio.
  */
 export async function measureRolesRatio(options: {
   turns: number;
@@ -79,7 +79,7 @@ async function requestsPerSecond(client: ChildProcess, order: Requests): Promise
   const before = process.cpuUsage();
   client.send(order);
   const milliseconds = Number(await done);
-  // The client is another process, so what this one uses is the server's.
+  // The client is another process, so the processor time of this process is that of the server.
   const { user, system } = process.cpuUsage(before);
   return { perSecond: (1000 * order.count) / milliseconds, processor: (user + system) / 1000 / order.count };
 }

@@ -22,7 +22,7 @@ interface Section {
   print(write: (text?: string) => void, options: SectionOptions): Promise<void>;
 }
 
-/** Every benchmark by the name that the command line knows it by, in the order of docs/benchmarks.md. */
+/** Every benchmark by its name on the command line, in the order in which they run. */
 export const sections: Readonly<Record<string, Section>> = {
   compare: {
     title: 'Complete elevations, beside DBOS and rows written by hand',
@@ -185,7 +185,7 @@ export const sections: Readonly<Record<string, Section>> = {
   },
 };
 
-/** Prints one table of what is measured on the PostgreSQL queue and, where there is a Redis, on that. */
+/** Prints one table with the figures on the PostgreSQL queue and, where there is a Redis, on the Redis queue. */
 async function onEachQueue(
   write: (text?: string) => void,
   head: readonly string[],

@@ -10,7 +10,7 @@ export interface Served {
   close(): void;
 }
 
-/** Serves the HTTP application of a server on a port of its own. Requests are counted and never limited. */
+/** Serves the HTTP application of a server on a free port, with a limit for requests that is never reached. */
 export function serveApp(context: Context): Promise<Served> {
   const { answer } = createApp({
     context,

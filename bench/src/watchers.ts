@@ -10,17 +10,18 @@ import { serveApp } from './serve-app.js';
 
 export interface Watched {
   watchers: number;
-  /** Shares of one core that the server's process took, 0 to 1, while nothing changed and while something did. */
+  /** The share of one core that the server's process used, 1 for a whole core, while no execution changed. */
   atRest: number;
+  /** The same share while executions changed. */
   busy: number;
   changesPerSecond: number;
-  /** Events that arrived while something changed, of those that were to arrive. */
+  /** The share of the expected events that arrived while executions changed, 1 for all. */
   delivered: number;
 }
 
 /**
- * Returns how much of a core the event streams of many people take: each watches an execution of their own that waits for an
- * approval, over HTTP, from another process. Then so many of these executions change each second.
+ * Measures how much of a core many event streams use. Another process reads them over HTTP; each watches an execution of its own that
+ * waits for an approval. Afterwards `changesPerSecond` of these executions change each second.
  */
 export async function measureWatchers(options: {
   watchers: number;
@@ -55,7 +56,7 @@ export async function measureWatchers(options: {
     const opened = answer();
     client.send(streams);
     await opened;
-    // Readers look often at first.
+    // The readers of a new stream look for events more often at first.
     await wait(2 * belay.ctx.timing.watchPoll);
     const atRest = await shareOfCore(() => wait(milliseconds));
     const before = await count();

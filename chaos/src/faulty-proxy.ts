@@ -1,32 +1,32 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * How a connection is lost: both ends at once with RST; both ends in order; only what comes from the server; or the
- * server's end alone, without a word to the client, whose bytes then go nowhere.
+ * How a connection is lost. `reset`: both ends, the client's with RST. `close`: both ends, in order. `half-close`: only the direction
+ * from the server to the client. `half-open`: only the server's end; the client is not told, and its bytes are dropped.
  */
 export type Loss = 'reset' | 'close' | 'half-close' | 'half-open';
 
 export interface FaultyProxy extends AsyncDisposable {
   port: number;
-  /** Resets every new connection at once, until told otherwise. */
+  /** While `refusing`, resets every new connection immediately. */
   refuse(refusing: boolean): void;
   /** Loses every open connection now. */
   lose(loss: Loss): void;
-  /** Loses the next connection, or an open one, when so many more chunks have come by in either direction. */
+  /** Passes `chunks` more chunks, of all connections and in either direction, and loses the connection of the chunk after them. */
   loseAfter(chunks: number, loss: Loss): void;
-  /** Holds every chunk back for so many milliseconds, in both directions and in order. */
+  /** Delays every chunk by so many milliseconds, in both directions and in order. */
   delay(milliseconds: number): void;
   /**
-   * Swallows what either end sends, and accepts connections still. Connections that are open at any time of it stay mute
-   * for ever, as after a firewall that lost its table; new ones work once it is over.
+   * While `swallowing`, drops everything that either end sends, but still accepts connections. Connections that are open during this
+   * time stay mute for ever, as after a firewall has lost its table; later ones work.
    */
   swallow(swallowing: boolean): void;
   /**
-   * Asked with every answer of the server: true resets the connection in its place, so that what was requested was done
-   * and the answer never comes. Undefined ends it.
+   * Sets a function that is called for every chunk from the server. When it returns true, the connection is reset instead, so that the
+   * request was executed but its answer is lost. Undefined removes the function.
    */
   loseAnswers(isLost: (() => boolean) | undefined): void;
-  /** How often a client has spoken since its server did: the round trips so far. */
+  /** Returns the number of round trips so far: how often a client has sent something after its server did. */
   rounds(): number;
 }
 
@@ -37,7 +37,7 @@ interface Pair {
   spokeLast?: 'client' | 'server';
 }
 
-/** Starts a TCP proxy on loopback that loses connections, and what goes over them, as it is told. */
+/** Starts a TCP proxy on loopback that can lose connections, and delay or drop data. */
 export async function startFaultyProxy(target: { host: string; port: number }): Promise<FaultyProxy> {
   const open = new Set<Pair>();
   let planned: { left: number; loss: Loss } | undefined;
@@ -58,7 +58,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
     pass(pair, 'server');
   });
 
-  /** Whether a chunk that came by still has somewhere to go. */
+  /** Returns whether a chunk is passed on. Cuts the connection where the chunk is the one to lose it at. */
   function survives(pair: Pair, from: 'client' | 'server'): boolean {
     if (pair.mute) return false;
     if (planned && planned.left-- <= 0) {
@@ -84,7 +84,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
     from.on('end', () => hold(() => void (pair.mute || to.end())));
     from.on('error', () => pair.mute || to.destroy());
     from.on('close', () => {
-      // The other end of a mute connection is told nothing; the client's is the one that may notice by itself.
+      // When the server closes a mute connection, the client is not told. A client that gives up still closes both ends.
       if (pair.mute && end === 'server') return;
       to.destroy();
       open.delete(pair);
@@ -131,7 +131,7 @@ function cut(pair: Pair, loss: Loss): void {
   if (loss !== 'half-close') pair.server.destroy();
 }
 
-/** Runs what it is given after the delay of that moment, and never before what it was given earlier. */
+/** Returns a function that runs work after the present delay, and in order. */
 function createDelay(milliseconds: () => number): (work: () => void) => void {
   let waiting = 0;
   let last = Promise.resolve();

@@ -1,21 +1,21 @@
-/** What a run saw from outside: what was requested and answered over HTTP, and what the target held. Times are milliseconds since 1970. */
+/** A run as seen from outside: requests and answers over HTTP, and what the targets held. Times are milliseconds since 1970. */
 export interface History {
   startedAt: number;
   endedAt: number;
-  /** The offset of the database's clock, from each of these times on. It begins with none. */
+  /** The offset of the database's clock, in milliseconds, from each of these times on. Before the first it is 0. */
   clock: { at: number; offset: number }[];
   faults: FaultWindow[];
   requests: AccessRequest[];
   attempts: Attempt[];
-  /** Intervals in which a sample of the target showed the holding, by holding. */
+  /** The intervals in which samples of the targets showed a holding, by holding. */
   held: Record<string, Interval[]>;
-  /** Intervals in which the target was not sampled. */
+  /** Intervals in which the targets were not sampled. */
   blind: Interval[];
   /** Processes of Belay that ended without being killed by the run. */
   deaths: { process: string; at: number; how: string }[];
-  /** Calls that had no answer within a client's patience. */
+  /** Calls that got no answer within a client's patience. */
   unanswered: { operation: string; at: number }[];
-  /** The executions that Belay's log names as requested, by person. */
+  /** The executions that each person requested, according to Belay's log. */
   written: Record<string, string[]>;
 }
 
@@ -25,8 +25,8 @@ export interface Interval {
 }
 
 /**
- * What may suffer from a fault: everything; what is held at one target; only how fast the queue is; or nothing at all,
- * which is what is said of workflows that are a burden.
+ * What a fault may affect: everything; access at one target; only the speed of the queue; or nothing, which is promised of workflows
+ * that are a burden.
  */
 export type Scope = 'everything' | { target: string } | 'queue' | 'nothing';
 
@@ -40,7 +40,10 @@ export interface FaultWindow {
   lease: boolean;
   /** Belay's database cannot be used as usual, so that requests wait for it. */
   database: boolean;
-  /** When the next request was answered, by server, and when the next grant was seen, by target. */
+  /**
+   * The milliseconds from the healing to the next answered request, by server, and to the next grant, by target. Null when there was none
+   * in time.
+   */
   recovered: Record<string, number | null>;
 }
 
@@ -53,25 +56,25 @@ export interface AccessRequest {
   duration: number;
   sentAt: number;
   acknowledgedAt: number | null;
-  /** Every execution that an answer to this key named. */
+  /** The executions that answers to this key named. */
   ids: string[];
-  /** From when on it may be held: when it was sent, or when its approval or its signal was. Null: never. */
+  /** From when on it may be held: the time at which the request, its approval or its signal was sent. Null: never. */
   mayHoldFrom: number | null;
-  /** The first answer that said that all of it is active. */
+  /** When an answer first said that all of the access is active. */
   activeAt: number | null;
-  /** The end that was answered, in the database's time. */
+  /** The end of the access according to the last answer, by the database's clock. */
   expiresAt: number | null;
   /** When its return or its cancellation was first sent. */
   endSentAt: number | null;
-  /** When that was acknowledged. */
+  /** When its return or its cancellation was acknowledged. */
   endedAt: number | null;
-  /** The first answer that said that nothing is held any more. */
+  /** When an answer first said that nothing is held any more. */
   goneAt: number | null;
-  /** What the last answer said. */
+  /** The execution according to the last answer. */
   final: { state: string; status: string; detail: string } | null;
   /** The statuses that the execution may end with. */
   expected: readonly string[];
-  /** Its workflow races timers, and grants only where the shorter one of each two has won. */
+  /** Its workflow races timers, and grants only when the shorter one of each two has won. */
   races: boolean;
 }
 
@@ -82,6 +85,6 @@ export interface Attempt {
   took: number;
   /** An HTTP status; `network` for a lost or rejected connection; `timeout` when the client gave up. */
   outcome: number | 'network' | 'timeout';
-  /** The answer is one that this operation allows for. */
+  /** Whether the operation allows for this answer. */
   expected: boolean;
 }

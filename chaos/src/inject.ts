@@ -4,15 +4,15 @@ import type { FaultWindow, History } from './history.js';
 import { bear } from './load/client.js';
 import { targets } from './stage/names.js';
 
-/** Longer than the bound: what has not recovered by then is written down as never. */
+/** Longer than the bound. A part that has not recovered by then is recorded as never recovered. */
 const longestRecovery = 15_000;
 
-/** Prepares, injects and heals one fault, waits until everything that it may harm works again, and writes it down. */
+/** Prepares, injects and heals one fault, waits until everything that it may affect works again, and records it. */
 export async function injectFault(fault: Fault, actors: Actors, history: History, stretch: number): Promise<void> {
   await bear(fault.prepare?.(actors, stretch) ?? Promise.resolve(), history);
   const window = open(fault.name, fault, history);
   const left = await bear(fault.run(actors, stretch), history);
-  // It is awaited below. If it fails before that, the program must not end.
+  // `after` is awaited below. If it rejects before that, the program must not end.
   left?.after.catch(() => {});
   window.healed = fault.momentary ? window.from : Date.now();
   await untilRecovered(window, actors, history);
@@ -38,7 +38,7 @@ function open(name: string, fault: Pick<Fault, 'scope' | 'lease' | 'database'>, 
   return window;
 }
 
-/** From the healing to the next request that a server answered, and to the next grant that was seen at a target. */
+/** Waits for the next answer of each server and the next grant at each target, and records how long after the healing they came. */
 async function untilRecovered(window: FaultWindow, actors: Actors, history: History): Promise<void> {
   const { scope, healed, recovered } = window;
   const servers = scope === 'everything' ? actors.stage.servers.map(({ name }) => name) : [];

@@ -5,18 +5,18 @@ import { type Rule, rules, type Verdict } from './judge/judge.js';
 import { awaitsDatabase } from './judge/judge-answers.js';
 import type { Revocation } from './judge/judge-target.js';
 
-/** How many of what a rule found are shown; the history that a red run keeps has all. */
+/** How many violations of a rule are shown; the history that is kept of a failed run has all of them. */
 const shown = 5;
 
-/** Returns the run as text: a row for each fault, figures of the whole, then what is wrong, because often only the end is read. */
+/** Returns the run as text: a row for each fault, figures of the whole, and last the violations, because often only the end is read. */
 export function describeRun(history: History, verdict: Verdict): string[] {
   return [...describeFaults(history, verdict), '', ...describeWhole(history, verdict), '', ...describeRules(verdict)];
 }
 
-/** The rules whose bounds are times; every other one holds however slow the machine is. */
+/** The rules whose bounds are times; the other rules hold on slow machines too. */
 const timed: readonly Rule[] = ['overstayed', 'slow', 'long', 'recovery'];
 
-/** Returns whether every promise was kept; `times: 'told'` leaves out those that are bounds of time. */
+/** Returns whether every rule was kept; with `times` `told`, the rules whose bounds are times do not count. */
 export function isHeld({ wrong }: Verdict, times: 'held' | 'told' = 'held'): boolean {
   return (Object.keys(rules) as Rule[]).every(
     (rule) => wrong[rule].length === 0 || (times === 'told' && timed.includes(rule)),
@@ -86,7 +86,7 @@ function rowOf(name: string, windows: readonly FaultWindow[], history: History, 
         ({ target, due, done }) =>
           (scope === 'nothing' || touches(scope, target)) && done >= from && due <= healed + bounds.afterFault,
       )
-      // After the healing: what was due before could not be done before.
+      // Counted from the healing, because work that was due before could not be done before.
       .map(({ due, done }) => Math.max(0, done - Math.max(due, healed))),
   );
   const { p50, max } = percentiles(late);
@@ -122,7 +122,7 @@ function describeRules({ wrong }: Verdict): string[] {
   return [`ok   ${kept} of ${all.length} rules`, ...red];
 }
 
-/** Without an answer, or with one that says that it was not done. */
+/** Returns whether an attempt got no answer, or a 5xx. */
 function isFailed({ outcome }: Attempt): boolean {
   return typeof outcome === 'string' || outcome >= 500;
 }

@@ -18,7 +18,7 @@ const quiet = { before: 5_000, after: 1_000 };
 
 export interface RunOptions {
   queue: 'redis' | 'postgres';
-  /** Undefined: the short form, each fault once. */
+  /** The length of the run. Undefined: the short form, which has each fault once. */
   minutes: number | undefined;
   people: number;
   /** Only these faults; all of them when it is empty. */
@@ -29,7 +29,7 @@ export interface RunOptions {
   say(line: string): void;
 }
 
-/** Runs Belay under load while one thing after the other fails. Returns what was seen, and where the logs are. */
+/** Runs Belay under load while one fault after the other is injected. Returns the history and the folder of the logs. */
 export async function runChaos(
   options: RunOptions,
 ): Promise<{ history: History; folder: string; close(keepLogs: boolean): Promise<void> }> {
@@ -85,7 +85,7 @@ export async function runChaos(
   }
 }
 
-/** Faults one after the other, in an order of the seed; those that go on beside others begin first. */
+/** Injects the faults one after the other, in an order that the seed determines. Faults that last while others run begin first. */
 async function injectAll(
   { queue, minutes, only, random, signal, say }: RunOptions,
   actors: Actors,
@@ -109,11 +109,11 @@ async function injectAll(
     const others = shuffled.filter((each) => ![...ofQueue, ...ofTarget].includes(each) && !each.resumes);
     const stopped = Promise.all(shuffled.filter(({ resumes }) => resumes).map(inject));
     if (minutes === undefined) {
-      // The short form has to be short: what the queue and what a target suffers from is told apart also when it is at once.
+      // The short form has to be short. Effects of a fault of the queue and of a target can be told apart, so they run together.
       await Promise.all([injectInTurn(ofQueue), injectInTurn(ofTarget)]);
     } else await injectInTurn(order.shuffle([...ofQueue, ...ofTarget]));
     await stopped;
-    // What leaves leases behind first, so that they end while the others go on.
+    // Faults of workers first, because they leave leases behind, which expire while the others run.
     await injectInTurn([...others.filter(({ workers }) => workers), ...others.filter(({ workers }) => !workers)]);
   } while (Date.now() < end && !signal.aborted);
 }
@@ -137,7 +137,7 @@ async function hire(stage: Stage, names: readonly string[], history: History, ra
     createPerson(name, await client(name, 'engineers'), history, random.fork(`${name} chooses`));
   const approver = createApprover(await client('approver', 'approvers'), random.fork('approver'));
   const all: Person[] = [];
-  // Each token is a process of its own: two at a time are what two cores have room for.
+  // Each token is created by a process of its own; two at a time are enough for two cores.
   const everyone = [...names, ...debtors, 'burden'];
   for (let from = 0; from < everyone.length; from += 2) {
     all.push(...(await Promise.all(everyone.slice(from, from + 2).map(person))));
@@ -148,7 +148,7 @@ async function hire(stage: Stage, names: readonly string[], history: History, ra
   return { people: find(names).map((each) => ({ person: each, approver })), debtors: find(debtors), burden };
 }
 
-/** Reads what became of every request, and which executions the log names. A service that is gone ends it early. */
+/** Follows every request to its end, and reads which executions the log names. Ends early when Belay does not respond. */
 async function audit(people: readonly Person[], history: History): Promise<void> {
   const read = async (person: Person) => {
     for (const request of history.requests.filter((each) => each.person === person.name)) {

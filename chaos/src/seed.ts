@@ -1,13 +1,13 @@
-/** Numbers that a seed repeats. */
+/** A generator of random numbers that are the same for the same seed. */
 export interface Random {
-  /** At least 0 and below 1. */
+  /** Returns a number that is at least 0 and below 1. */
   next(): number;
-  /** An integer, both ends included. */
+  /** Returns an integer; both ends are included. */
   between(lowest: number, highest: number): number;
   pick<T>(items: readonly T[]): T;
-  /** A new list in another order. */
+  /** Returns a new list in another order. */
   shuffle<T>(items: readonly T[]): T[];
-  /** A generator of its own: what is drawn from it changes nothing elsewhere. */
+  /** Returns an independent generator: its use does not change the numbers of any other. */
   fork(name: string): Random;
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Loaded into every process of Belay by `--import`: the wall clock of JavaScript is off by the milliseconds in the file
- * that CHAOS_CLOCK names, which is read again at SIGUSR2. Timers go on as they do when a real clock is stepped.
+ * Loaded into every process of Belay by `--import`: the wall clock of JavaScript is shifted by the milliseconds in the file that
+ * CHAOS_CLOCK names, which is read again at SIGUSR2. Timers are not shifted, as when a real clock is stepped.
  */
 const RealDate = Date;
 let offset = 0;

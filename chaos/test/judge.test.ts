@@ -4,11 +4,11 @@ import { judge, type Rule } from '../src/judge/judge.js';
 import { isHeld } from '../src/report.js';
 
 const second = 1_000;
-/** Seconds since the run began, as a time. */
+/** Returns the time that is so many seconds after the run began. */
 const at = (seconds: number) => 1_700_000_000_000 + seconds * second;
 const holding = 'ada one/reader';
 
-/** A request that was sent at 10 s, active at 11 s, and ends at 20 s. */
+/** Returns a request that was sent at 10 s, was active at 11 s, and ends at 20 s. */
 function requested(changes: Partial<AccessRequest> = {}): AccessRequest {
   return {
     key: 'ada-1',
@@ -31,7 +31,7 @@ function requested(changes: Partial<AccessRequest> = {}): AccessRequest {
   };
 }
 
-/** A run of 100 s in which that request was held for exactly as long as it should be. */
+/** Returns a run of 100 s in which the access of that request was held for exactly as long as it should be. */
 function lived(changes: Partial<History> = {}): History {
   return {
     startedAt: at(0),
@@ -66,7 +66,7 @@ function attempt(changes: Partial<Attempt> = {}): Attempt {
   return { server: 'server1', operation: 'request', at: at(30), took: 20, outcome: 200, expected: true, ...changes };
 }
 
-/** The rules that a run broke. */
+/** Returns the rules that a run broke. */
 function broken(history: History): Rule[] {
   return (Object.entries(judge(history).wrong) as [Rule, string[]][])
     .filter(([, found]) => found.length > 0)

@@ -1,6 +1,6 @@
-// The whole story of Belay against a running demo server (`npm start`), through the SDK and with real connections to
-// the target database. Every claim is checked: the exit code is 0 only when all of them hold. Run it with
-// `npm run demo`. It is also meant to be read, as an introduction to @belay/sdk.
+// The whole story of Belay against a running demo server (`npm start`), through the SDK and with real connections to the target database.
+// Every claim is checked: the exit code is 0 only when all of them are true. Run it with `npm run demo`. It is also an introduction to
+// @belay/sdk.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@belay/sdk';
@@ -12,7 +12,7 @@ const role = 'reporting-readonly';
 const target = 'demo-postgres';
 const databaseRole = 'reporting_readonly';
 /**
- * How late a revocation may be at worst when every hint is lost: one sweep, and a moment for the work
+ * The longest delay of a revocation when every notification is lost, in seconds: one sweep, and a moment for the work
  * (docs/architecture.md, section 8).
  */
 const bound = 6;
@@ -45,7 +45,7 @@ try {
   console.error(`\n  ✗ ${error.message}`);
   process.exitCode = 1;
 } finally {
-  // In every case the workers run again afterwards.
+  // The workers must run again after a failure too.
   await setWorkers(true).catch(() => {});
   await closeAll();
 }
@@ -201,7 +201,7 @@ async function expire(client, id, connection) {
 
 async function ledgerTells(client, id) {
   const { logs } = await client.logs.list({ workflow_id: id, limit: 500 });
-  // Newest first, as logs are; a story is told the other way round.
+  // Logs are newest first; the story needs the oldest first.
   const story = logs.toReversed();
   for (const entry of story) say(`  ledger: ${entry.type.padEnd(38)} ${entry.message}`);
   const types = story.map(({ type }) => type);
@@ -307,7 +307,7 @@ async function approve(client, id) {
   say(`${approver.name} approves`);
 }
 
-/** Returns the approver's view of a request, as soon as the workflow has requested the approval. */
+/** Returns the approver's view of a request as soon as the workflow has requested the approval. */
 async function inboxEntry(client, id) {
   return until('the request is in the inbox', bound, async () => {
     const { approvals } = await client.approvals.list();
@@ -334,7 +334,7 @@ async function becomesGone(client, id) {
   return grant;
 }
 
-/** Ends what an interrupted run of the demo left behind, so that the story begins at its beginning. */
+/** Ends what an interrupted run of the demo left, so that the story starts from the beginning. */
 async function tidyUp(client) {
   await setWorkers(true);
   const { executions } = await client.executions.list();
@@ -342,7 +342,7 @@ async function tidyUp(client) {
   await until('no access is left from an earlier run', 30, async () => !(await isMember(database, databaseRole)));
 }
 
-/** Stops or starts the workers of every process. Only the demo has this: see packages/demo/src/control.ts. */
+/** Stops or starts the workers of every process. Only the demo has this control: see packages/demo/src/control.ts. */
 async function setWorkers(running) {
   const answer = await fetch(`${demo.control.url}/workers`, {
     method: 'POST',
@@ -352,7 +352,7 @@ async function setWorkers(running) {
   if (!answer.ok) throw new Error(`The workers could not be ${running ? 'started' : 'stopped'}: ${answer.status}`);
 }
 
-/** What the server wrote for us: where it is, who there is, and their passwords at the target. */
+/** Returns what the server wrote for the demo: its address, the people, and their connections to the target. */
 async function readDemo() {
   const path = join(process.env.BELAY_DATA || '.belay', 'demo.json');
   const settings = await readFile(path, 'utf8').then(JSON.parse, () => undefined);

@@ -1,4 +1,4 @@
-// How the demo tells its story: every line with the clock and the time since the start, every claim checked.
+// Prints the story of the demo: every line with the time of day and the time since the start, and every claim checked.
 const started = performance.now();
 const colour = process.stdout.isTTY ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_code, text) => text;
 
@@ -15,7 +15,7 @@ export function say(text) {
   console.log(`  ${stamp()}  ${text}`);
 }
 
-/** Says a claim that was found true; throws when it is not, which ends the demo with exit code 1. */
+/** Prints a claim that is true; throws when it is not, which ends the demo with exit code 1. */
 export function claim(holds, text, found) {
   if (!holds)
     throw new Error(
@@ -33,7 +33,7 @@ export async function claimRefused(attempt, codes, text) {
   claim(codes.includes(outcome.code), `${text}: rejected (${outcome.message ?? outcome.code})`, outcome);
 }
 
-/** Asks again and again until the answer is there; throws when it is not in time. */
+/** Calls a function repeatedly until it returns a result; throws when that takes too long. */
 export async function until(what, seconds, ask) {
   const end = performance.now() + seconds * 1000;
   for (;;) {

@@ -1,23 +1,23 @@
-// Signing in the way a program does it for a person: the authorization code flow with PKCE (RFC 7636, RFC 8252). The
-// program listens on this machine, the person's browser goes through the identity provider and comes back with a code,
-// and the code becomes a bearer token. `playBrowser` at the end stands in for the person and the browser.
+// Signs in as a program does for a person: the authorization code flow with PKCE (RFC 7636, RFC 8252). The program listens on this machine;
+// the person's browser goes through the identity provider and comes back with a code; and the program exchanges the code for a bearer
+// token. `playBrowser` at the end takes the place of the person and the browser.
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createClient } from '@belay/sdk';
 
-/** Signs a person of the demo in and answers a client that calls Belay as them. */
+/** Signs in a person of the demo and returns a client that calls Belay as that person. */
 export async function signIn({ baseUrl, provider, person }) {
   const verifier = randomBytes(32).toString('base64url');
   const challenge = createHash('sha256').update(verifier).digest('base64url');
 
-  // Where the browser comes back to: a port of this machine, open for just this sign-in.
+  // The browser comes back to a port of this machine that is open only for this sign-in.
   const { callback, code, close } = await waitForCallback();
   try {
     const begin = new URL(`${baseUrl}/api/v1/auth/request/${provider}`);
     begin.searchParams.set('callback', callback);
     begin.searchParams.set('code_challenge', challenge);
     begin.searchParams.set('code_challenge_method', 'S256');
-    // What the person reads about this program before they let it sign in.
+    // The person reads this description before they let the program sign in.
     begin.searchParams.set('label', 'the quickstart example');
     // A command line would open the person's browser here.
     await playBrowser(begin, person);
@@ -48,7 +48,7 @@ async function waitForCallback() {
   return { callback: `http://127.0.0.1:${server.address().port}/callback`, code, close };
 }
 
-/** A browser of few means: it follows redirects, keeps cookies, presses the button of the person, and lets the program in. */
+/** Plays a simple browser: it follows redirects, keeps cookies, chooses the person, and confirms the program. */
 async function playBrowser(start, person) {
   const cookies = new Map();
 
@@ -89,7 +89,7 @@ async function playBrowser(start, person) {
     const consent = forms.find((html) => html.includes('name="request"'));
     const choice = forms.find((html) => html.includes('name="subject"') && html.includes(person.name));
     if (consent !== undefined) {
-      // Belay's own page: which program asks, and where the code will go. A person reads it before they agree.
+      // Belay's page shows which program wants to sign in and where the code will go. A person reads it before they agree.
       const [csrf_token, request] = [fieldOf(consent, 'csrf_token'), fieldOf(consent, 'request')];
       form = new URLSearchParams({ csrf_token, request, verdict: 'approve' });
       url = new URL(url.pathname, url);

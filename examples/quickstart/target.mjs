@@ -1,11 +1,11 @@
-// The demo's target as the requester meets it: real connections to PostgreSQL, with the requester's own password.
+// The demo's target as the requester uses it: real connections to PostgreSQL with the requester's own password.
 import postgres from 'postgres';
 
 const query = 'select region, sum(amount)::float as revenue from reporting.revenue group by region order by region';
 
 const open = new Set();
 
-/** Returns a session of the requester's own. `pid` is the server's number of it. */
+/** Opens a connection of the requester. `pid` is the process id of its session at the server. */
 export async function connect(databaseUrl) {
   const sql = postgres(databaseUrl, {
     max: 1,
@@ -13,7 +13,7 @@ export async function connect(databaseUrl) {
     connect_timeout: 5,
     idle_timeout: 0,
     max_lifetime: null,
-    // Array types are not used here, and reading them in the background would fail unheard when the session is ended.
+    // Array types are not used here. Reading them in the background would fail unnoticed when the session is ended.
     fetch_types: false,
   });
   open.add(sql);
@@ -21,7 +21,7 @@ export async function connect(databaseUrl) {
   return {
     pid,
     read: () => sql.unsafe(query),
-    /** Whether it is still the session that it was: the driver would open another in its place without a word. */
+    /** Returns whether this is still the same session: the driver would replace an ended one without an error. */
     isOpen: () =>
       sql`select pg_backend_pid() as pid`.then(
         ([now]) => now.pid === pid,
@@ -36,12 +36,12 @@ async function close(sql) {
   await sql.end({ timeout: 1 }).catch(() => {});
 }
 
-/** Closes what is still open, also when the story broke off. */
+/** Closes all open connections, also after the story has failed. */
 export async function closeAll() {
   await Promise.all([...open].map(close));
 }
 
-/** Does one thing on a new connection and closes it. */
+/** Calls `work` with a new connection and closes it afterwards. */
 export async function once(databaseUrl, work) {
   const connection = await connect(databaseUrl);
   try {
@@ -51,7 +51,7 @@ export async function once(databaseUrl, work) {
   }
 }
 
-/** Returns whether the requester is a member of the database role, as the server's own catalog has it. */
+/** Returns whether the requester is a member of the database role, according to the server's own catalog. */
 export async function isMember(databaseUrl, role) {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5, fetch_types: false });
   try {
@@ -61,7 +61,7 @@ export async function isMember(databaseUrl, role) {
       where r.rolname = ${role} and i.rolname = current_user`;
     return rows.length > 0;
   } catch (error) {
-    // When access expires its sessions are ended, this one perhaps too; that says nothing about membership.
+    // When access expires, its sessions are ended, perhaps also this one; that says nothing about the membership, so try again.
     if (['57P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'ECONNRESET'].includes(error.code))
       return isMember(databaseUrl, role);
     throw error;

@@ -5,11 +5,11 @@ export interface Asked {
   role: string;
   reason: string;
   duration: string;
-  /** Repeats with the same key are the same request. */
+  /** Repeating a request with the same key creates only one request. */
   key: string;
 }
 
-/** Returns the options of queries and mutations for Belay at an address; any adapter of TanStack Query takes them. */
+/** Returns the options of queries and mutations for Belay at an address, for any adapter of TanStack Query. */
 export function createBelay({ url, token }: { url: string; token: string }) {
   const belay = createTRPCClient<AppRouter>({
     links: [
@@ -28,7 +28,7 @@ export function createBelay({ url, token }: { url: string; token: string }) {
       queryKey: ['belay', 'roles'],
       queryFn: ({ signal }: { signal: AbortSignal }) => belay.roles.list.query({}, { signal }),
     },
-    /** One request; it is read again every two seconds until it is over. */
+    /** One request, which is read again every two seconds. */
     request: (id: string) => ({
       queryKey: ['belay', 'requests', id],
       queryFn: ({ signal }: { signal: AbortSignal }) => belay.executions.get.query({ id }, { signal }),

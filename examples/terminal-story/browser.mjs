@@ -1,4 +1,4 @@
-/** Returns a browser as far as a login needs one: keeps cookies, follows redirects, submits a person's form. */
+/** Signs in as a browser does: keeps cookies, follows redirects, submits a person's form. */
 export async function signInAsPerson(address, email) {
   const jar = new Map();
 
@@ -25,7 +25,7 @@ export async function signInAsPerson(address, email) {
     visit(url, { method: 'POST', body: new URLSearchParams(fields), headers: { origin: url.origin } });
   const signedIn = await submit(page.url, { subject });
 
-  // A program that signs in is confirmed on a page of its own.
+  // The sign-in of a program is confirmed on a page of its own.
   const asked = signedIn.body.split('<form').find((part) => part.includes('name="request"'));
   if (asked === undefined) return;
   const hidden = [...asked.matchAll(/type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name, value]) => [

@@ -1,6 +1,6 @@
-// Plays the story of the terminal against a demo server of its own and writes what the screens showed into docs/cli.md:
-// `npm run build && node examples/terminal-story/demo.mjs`. Everything in it is real output; only the address of the
-// server and the folder that it ran in are given the names that a reader has.
+// Plays the terminal's story against its own demo server and writes the output into docs/cli.md. All of it is real output; only the
+// address of the server and its folder are replaced by a reader's. Run it with:
+// `npm run build && node examples/terminal-story/demo.mjs`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
 const blocks = [];
 let agentUrl = 'http://127.0.0.1:9';
 
-/** A program of the name that people type. */
+/** A program with the name that people type. */
 await mkdir(path.join(folder, 'bin'));
 await writeFile(path.join(folder, 'bin', 'belay'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
   mode: 0o755,
@@ -52,7 +52,7 @@ async function startServer() {
   return { child, url };
 }
 
-/** The environment of a person with a home of their own. */
+/** Returns the environment of a person with their own home folder. */
 function homeOf(name) {
   return {
     PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`,
@@ -74,7 +74,7 @@ function say(text) {
   blocks.push(text);
 }
 
-/** Runs a line as a person, answers its prompts, and shows it. */
+/** Runs a line as a person, answers its prompts, and records it. */
 async function run(name, line, answers = [], env = {}) {
   const terminal = openTerminal(line, { ...homeOf(name), ...env });
   for (const [question, keys] of answers) {

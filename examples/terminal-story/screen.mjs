@@ -1,8 +1,8 @@
 const start = '\u001b[';
 
 /**
- * Returns what a terminal shows in the end of all that was written to it: as much of ECMA-48 as our commands use. Colours are left
- * out; lines are as long as they are.
+ * Returns what a terminal shows after everything that was written to it, for the part of ECMA-48 that the commands use. Ignores colours and
+ * does not wrap lines.
  */
 export function renderScreen(written) {
   const lines = [[]];

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { renderScreen } from './screen.mjs';
 
-/** Runs a shell line at a terminal of 110 columns, and passes what it is written on as keys. */
+/** Runs a shell line at a terminal of 110 columns, and passes its standard input on as keys. */
 const python = `
 import fcntl, os, pty, select, struct, sys, termios
 pid, fd = pty.fork()
@@ -25,10 +25,10 @@ _, status = os.waitpid(pid, 0)
 sys.exit(os.waitstatus_to_exitcode(status) & 255)
 `;
 
-/** Longer than this no step takes, in milliseconds. */
+/** The longest time for one step, in milliseconds. */
 const patience = 60_000;
 
-/** Returns a shell line at a terminal: what is on the screen, keys, and its end. */
+/** Runs a shell line at a terminal; returns its screen, its keyboard, and its end. */
 export function openTerminal(line, env) {
   const child = spawn('python3', ['-c', python, line], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   let written = '';
@@ -40,7 +40,7 @@ export function openTerminal(line, env) {
   const closed = once(child, 'close');
   return {
     type: (keys) => child.stdin.write(keys),
-    /** Resolves with the first match of what was written so far and is written yet. */
+    /** Resolves with the first match in the text that was or will be written. */
     sees: (pattern) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(

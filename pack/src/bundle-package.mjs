@@ -5,11 +5,11 @@ import { dts } from 'rolldown-plugin-dts';
 import { expandTypes } from './expand-types.mjs';
 
 /**
- * Bundles what the compiler made of a package, with what it takes from packages of ours, into `index.js` and `index.d.ts`.
- * Everything else that it imports stays outside. A further door has types only, and finds those of the module in the bundle.
+ * Bundles the compiled code of a package, with the code that it uses from our other packages, into `index.js` and `index.d.ts`. Its
+ * other imports remain imports. Further entry points are copied; they have only types, and import those of `types` from the bundle.
  *
  * @param {{ root: string, from: string, types: string | undefined, into: string, doors: readonly string[] }} options `types`: the
- *   module of types to write out, if any; `doors`: names of further entries
+ *   module of types to write out, if any; `doors`: names of further entry points
  */
 export async function bundlePackage({ root, from, types, into, doors }) {
   const build = path.join(from, 'dist');
@@ -46,7 +46,7 @@ async function write(input, dir, plugins) {
 }
 
 /**
- * Finds `@belay/contract/errors` where the compiler wrote it.
+ * Resolves an import such as `@belay/contract/errors` to the file that the compiler wrote.
  *
  * @param {string} root @param {string} ending
  * @returns {import('rolldown').Plugin}

@@ -1,9 +1,9 @@
 import ts from 'typescript';
 
 /**
- * Returns declarations of every type that a module of types exports, written out as far as they come from zod schemas,
- * so that readers of them do not need zod. A field's comment is its own, or the text of its schema's `describe`. What
- * the module exports from files of its own package is left as it is.
+ * Returns the declarations of every type that a module of types exports. Types from zod schemas are written out, so that users of the
+ * declarations do not need zod; a field has its own comment, or else the text of its schema's `describe`. What the module exports
+ * from files of its own package is unchanged.
  *
  * @param {string} file the module, a source file
  */
@@ -47,7 +47,7 @@ export function expandTypes(file) {
 
 /**
  * @param {import('typescript').TypeChecker} checker
- * @param {{ name: string, type: import('typescript').Type }[]} exported what is written by its name inside others
+ * @param {{ name: string, type: import('typescript').Type }[]} exported the types that others refer to by name
  */
 function createPrinter(checker, exported) {
   const names = new Map(exported.map(({ name, type }) => [type, name]));
@@ -62,7 +62,7 @@ function createPrinter(checker, exported) {
       const item = print(checker.getTypeArguments(type)[0], depth);
       return /[ |]/.test(item) && !item.startsWith('{') ? `(${item})[]` : `${item}[]`;
     }
-    // An open list of values: any other text, kept apart from those that are listed.
+    // `string & {}` in a union means any other text; editors still suggest the listed values.
     if (type.isIntersection() && type.types.some(({ flags }) => flags & ts.TypeFlags.String)) return '(string & {})';
     if (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) return printObject(type, depth);
     return checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation);
@@ -92,7 +92,7 @@ function createPrinter(checker, exported) {
     return fields.length === 0 ? '{}' : `{\n${fields.join('\n')}\n${'  '.repeat(depth)}}`;
   }
 
-  /** The comment of a field, or what its schema says of it. */
+  /** Returns the comment of a field, or else the description of its schema. */
   function describe(property) {
     const own = ts.displayPartsToString(property.getDocumentationComment(checker));
     if (own !== '') return own;
@@ -103,7 +103,7 @@ function createPrinter(checker, exported) {
     return '';
   }
 
-  /** The text of `describe` in the expression that a field or a constant is made by, or in what that is made from. */
+  /** Returns the text of `describe` from the expression that defines a field or a constant, or from what that expression refers to. */
   function described(node) {
     if (ts.isPropertyAssignment(node) || ts.isVariableDeclaration(node))
       return node.initializer && described(node.initializer);
@@ -124,7 +124,7 @@ function createPrinter(checker, exported) {
   return { print };
 }
 
-/** A string that is written in parts. */
+/** Returns the text of a string literal, or of several that are joined with `+`. */
 function constant(node) {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isBinaryExpression(node)) return constant(node.left) + constant(node.right);

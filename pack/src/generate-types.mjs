@@ -1,8 +1,8 @@
 import openapiTypescript, { astToString } from 'openapi-typescript';
 
 /**
- * Returns the declarations that openapi-typescript makes of an OpenAPI document. It is here because it needs the compiler's
- * API, which TypeScript 7 does not have yet.
+ * Returns the declarations that openapi-typescript makes of an OpenAPI document. It is in this folder because it needs the API of the
+ * TypeScript compiler, which TypeScript 7 does not have yet.
  *
  * @param {string} document the document as JSON
  * @returns {Promise<string>}

@@ -11,8 +11,8 @@ const exec = promisify(execFile);
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
 /**
- * Packs a package as it is published: what the compiler made of it, its README, and a package.json that declares what
- * it needs at run time. Resolves to the tarball and the files in it. Needs no network.
+ * Packs a package as it is published: its compiled code, its README, and a package.json with its dependencies at run time. Resolves to
+ * the tarball and the files in it. Needs no network.
  *
  * @param {{ folder: string, bundled?: boolean, types?: string, peers?: readonly string[], beside?: readonly string[] }} which a row of published.mjs
  * @param {string} into an existing folder
@@ -38,7 +38,7 @@ export async function packPackage({ folder, bundled = false, types, peers = [], 
 }
 
 /**
- * Compiles a library and fills a folder with it.
+ * Compiles a library and copies it into a folder.
  *
  * @param {{ from: string, bundled: boolean, types: string | undefined, peers: readonly string[], into: string }} options
  */

@@ -1,8 +1,9 @@
 /**
- * The packages that are published. `bundled`: with what it takes from ours, so that it depends on none of them. `types`: the
- * module of types of a bundled package that is written out (expand-types.mjs). `peers`: what only some of its doors need.
+ * The packages that are published. `bundled`: with the code that it uses from our other packages, so that it depends on none of them.
+ * `types`: the module of a bundled package whose types are written out (expand-types.mjs). `peers`: packages that only some of its entry
+ * points need.
  *
- * `beside`: a program, published as its bundle, with the packages that the bundle leaves outside of itself.
+ * `beside`: a program, published as its bundle, with the packages that the bundle does not contain.
  *
  * @type {readonly { folder: string, bundled?: boolean, types?: string, peers?: readonly string[], beside?: readonly string[] }[]}
  */

@@ -1,5 +1,5 @@
 /**
- * Returns what a changelog says of a version. Throws when it has no heading for it.
+ * Returns the notes of a version from a changelog. Throws when it has no heading for the version.
  *
  * @param {string} changelog
  * @param {string} version

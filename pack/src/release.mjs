@@ -8,7 +8,7 @@ import { published } from './published.mjs';
 import { readNotes } from './read-notes.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-/** Only a release needs it, so it is no dependency. */
+/** Only a release needs it, so it is not a dependency. */
 const changesets = '@changesets/cli@2.29.7';
 
 /** @param {string} program @param {string[]} args */
@@ -17,7 +17,7 @@ const run = (program, ...args) => execFileSync(program, args, { cwd: root, stdio
 /** @param {string} file */
 const readJson = async (file) => JSON.parse(await readFile(path.join(root, file), 'utf8'));
 
-/** Gives every package the version that the changesets call for, and the changelog a heading with it. Commits nothing. */
+/** Gives every package the next version according to the changesets, and the changelog a heading with it. Commits nothing. */
 async function prepare() {
   if (execFileSync('git', ['status', '--porcelain'], { cwd: root }).length > 0)
     throw new Error('commit your changes first');
@@ -33,7 +33,7 @@ async function prepare() {
   console.log(`ready to be committed as ${version}`);
 }
 
-/** Builds, packs what is published into `release/`, checks it, and writes the notes and the digests beside it. */
+/** Builds and packs the published packages into `release/`, checks them, and writes the notes and the digests beside them. */
 async function pack() {
   const { version } = await readJson('package.json');
   const folder = path.join(root, 'release');

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 
 /**
- * Fills a folder with a program as it is published: the bundle that `npm run build` made, without maps, and the packages that it
- * loads beside itself, so that installing it asks no registry for anything.
+ * Fills a folder with a program as it is published: the bundle that `npm run build` made, without source maps, and the packages that it
+ * loads from outside the bundle, so that an installation downloads nothing else.
  *
  * @param {{ root: string, from: string, beside: readonly string[], into: string }} options
  */

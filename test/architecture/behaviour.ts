@@ -1,6 +1,6 @@
 import { codeOf, isSource, type Tree } from './tree.js';
 
-/** Returns calls of an authorizer outside core/access (rules R1–R8: one revoker); connectors implement one. */
+/** Returns files outside core/access that call an authorizer (rules R1–R8: one revoker). Connectors may, because they implement one. */
 export function checkAuthorizerCalls(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => isSource(path) && !/^packages\/(core\/src\/access|providers\/src)\//.test(path))
@@ -14,10 +14,7 @@ const silentTransactions: Record<string, string> = {
     'keeps an outcome; the ledger tells of what led to it, and of the move it leads to',
 };
 
-/**
- * The functions of core and the engine that append to the ledger in their caller's transaction, opening none of their
- * own.
- */
+/** Returns the functions of core and the engine that append to the ledger in their caller's transaction and open none of their own. */
 function appendersOf(tree: Tree): Set<string> {
   const names = ['appendLedger', 'appending', 'writingLedger'];
   for (const [path, text] of tree) {
@@ -33,7 +30,7 @@ function appendersOf(tree: Tree): Set<string> {
   return new Set(names);
 }
 
-/** Returns transactions of core without an entry in the ledger: a change and its entry are one transaction. */
+/** Returns files of core whose transactions append nothing to the ledger: a change and its entry belong in one transaction. */
 export function checkTransactions(tree: Tree): string[] {
   const faults: string[] = [];
   const appenders = appendersOf(tree);
@@ -50,7 +47,7 @@ export function checkTransactions(tree: Tree): string[] {
   return faults;
 }
 
-/** Files of core with a transaction and a `Promise.all` beside it, each with what it waits for together. */
+/** Files of core that may have a transaction and a `Promise.all`, each with what it waits for together. */
 const besideTransactions: Record<string, string> = {
   'packages/core/src/access/intend.ts': 'observations at the providers, before the transaction',
   'packages/core/src/functions/grant.ts': 'grants of a process without places, after the transaction',
@@ -58,8 +55,8 @@ const besideTransactions: Record<string, string> = {
 };
 
 /**
- * Returns `Promise.all` beside a transaction: its statements are sent together by `inOrder` alone: the order of
- * `Promise.all` is not what it looks like.
+ * Returns files with a transaction and a `Promise.all`. Statements of a transaction may only be sent together by `inOrder`, because
+ * `Promise.all` does not send them in their order.
  */
 export function checkOrder(tree: Tree): string[] {
   const faults: string[] = [];
@@ -84,7 +81,7 @@ const impure: [name: string, pattern: RegExp][] = [
   ['the environment', /\bprocess\.env\b|\benv\b[^;]*\bfrom 'node:process'/],
 ];
 
-/** Where the impure things come in: the composition roots, and what has to have a default. Each with its reason. */
+/** The files that may read time, randomness or environment: composition roots, and code that needs a default. Each with its reason. */
 const impureFiles: Record<string, string> = {
   'packages/program/src/machine.ts': 'the one place of the server where they are made',
   'apps/server/src/main.ts': 'hands the process over',
@@ -103,7 +100,7 @@ const impureFiles: Record<string, string> = {
   'packages/worker/src/outage.ts': 'when it warned last; another clock can be passed',
 };
 
-/** Runs in browsers, where nothing composes it. */
+/** Code that runs in browsers, where there is no composition root. */
 const browserCode = 'packages/console/src/static/';
 
 /** Returns uses of time, randomness and the environment below the composition root, where they are arguments. */
@@ -121,7 +118,7 @@ export function checkPurity(tree: Tree): string[] {
   return faults;
 }
 
-/** Returns waits for an advisory lock: every user who can connect to the database can take one. */
+/** Returns files that take an advisory lock: every user who can connect to the database can take the same lock. */
 export function checkLocks(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => /^(packages|apps)\/(?!testkit)[^/]+\/src\//.test(path) && isSource(path))
@@ -129,12 +126,10 @@ export function checkLocks(tree: Tree): string[] {
     .map(([path]) => `${path} takes an advisory lock; lock a row or a table, or use takeTurn`);
 }
 
-/** Where a signal is joined with a time limit, and what it hangs on is held. */
+/** The files that may join a signal with a time limit: they keep the sources of the joined signal in memory. */
 const joiners = ['packages/providers/src/within.ts', 'apps/cli/src/within.ts'];
 
-/**
- * Returns joined signals whose sources are not held: a timeout among them is collected, and its waiter waits forever.
- */
+/** Returns files that join signals elsewhere: a timeout that is joined can be garbage-collected, and its waiter then waits forever. */
 export function checkSignals(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => /^(packages|apps|chaos|bench)\/.*src\//.test(path) && isSource(path) && !joiners.includes(path))

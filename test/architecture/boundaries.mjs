@@ -1,4 +1,4 @@
-/** The doors of packages/contract: an entity or a concern each. */
+/** The entry points of packages/contract, one for each entity or concern. */
 const contract = [
   'absolute-url',
   'access',
@@ -48,10 +48,10 @@ const contract = [
  * (`node test/architecture/write-lint-rules.mjs`), and test/architecture.test.ts holds imports, package.json files and
  * biome.json against it. An import that is not listed here is rejected.
  *
- * - `workspace`: our own packages, by their last name, and their other doors by name and path;
- * - `outside`: packages of others and built-in modules; their subpaths come with them;
- * - `folders`: the order of what is in `src`, lowest first: a file imports from its own folder and from lower ones. `.` is every
- *   file of `src` itself that is not named;
+ * - `workspace`: our own packages, by their last name, and their other entry points by name and path;
+ * - `outside`: packages of others and built-in modules; the subpaths of packages are included;
+ * - `folders`: the order of folders and files in `src`, lowest first: a file imports from its own folder and from lower ones. `.` is
+ *   every file of `src` itself that is not named;
  * - `files`: what single files, named relative to `src`, may import beyond that, and why.
  *
  * @type {Record<string, {
@@ -422,7 +422,7 @@ export const boundaries = {
 export function allowedPatterns(folder, file) {
   const { workspace, outside, files = [] } = boundaries[folder];
   const extra = files.filter(({ names }) => names.includes(file)).flatMap(({ imports }) => imports);
-  // Our own packages export what their `exports` map says and no more; of others, subpaths are theirs to offer.
+  // Of our own packages each entry point is listed; of other packages all subpaths are allowed.
   const own = [...workspace.map((name) => `@belay/${name}`), ...extra.filter((name) => name.startsWith('@belay/'))];
   const others = [...outside, ...extra.filter((name) => !name.startsWith('@belay/'))];
   return [

@@ -1,10 +1,7 @@
 import { posix } from 'node:path';
 import type { Tree } from './tree.js';
 
-/**
- * Headings as they are anchored where the documents are read: lower case, words joined by `-`, a number for a
- * repetition.
- */
+/** Returns the anchors that headings get where the documents are read: lower case, words joined by `-`, a number for a repetition. */
 function anchorsOf(markdown: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutCode(markdown).matchAll(/^#{1,6} +(.+)$/gm)) {
@@ -40,7 +37,7 @@ export function checkLinks(tree: Tree): string[] {
   return faults;
 }
 
-/** The text of the sections that are numbered (`## 4. Executions`), by their numbers. */
+/** Returns the text of the numbered sections (`## 4. Executions`), by their numbers. */
 function sectionsOf(markdown: string): Map<number, string> {
   const parts = withoutCode(markdown).split(/^## (?=\d+\. )/m);
   return new Map(parts.slice(1).map((part) => [Number.parseInt(part, 10), part.slice(part.indexOf('\n'))]));
@@ -51,15 +48,15 @@ const isCiting = (path: string) =>
   !/^test\/(architecture\/|(architecture|english)\.test\.ts$)/.test(path);
 
 /**
- * Returns citations in code that do not resolve: documents, their sections and rules, decisions. RFCs are named by
- * their own sections.
+ * Returns citations in code that do not resolve: documents, their sections and rules, decisions. Citations of RFCs are not
+ * checked.
  */
 export function checkCitations(tree: Tree): string[] {
   const faults: string[] = [];
   const decisions = new Set([...tree.keys()].map((path) => numberOf(path)));
   for (const [path, source] of tree) {
     if (!isCiting(path)) continue;
-    // A citation may go on in the next line of its comment.
+    // A citation may continue in the next line of its comment.
     const text = source.replace(/\n\s*(\*(?!\/)|\/\/) ?/g, ' ');
     const fault = (what: string) => faults.push(`${path} cites ${what}`);
     for (const [cited] of text.matchAll(/(?<!RFC \d{3,5} )§ ?[\d.]+|\binterface, rule \d+/g))
@@ -85,8 +82,8 @@ export function checkCitations(tree: Tree): string[] {
 const numberOf = (path: string) => /^docs\/decisions\/(\d{4})-[^/]*\.md$/.exec(path)?.[1];
 
 /**
- * Returns faults of decision notes: the list names each by its number and title, in their order; no number is missing or
- * there twice; and a replaced note says so in both.
+ * Returns faults of decision notes. The list names each note by its number and title, in order; no number is missing or used twice;
+ * and a note that was replaced is marked in the note and in the list.
  */
 export function checkDecisions(tree: Tree): string[] {
   const list = tree.get('docs/decisions/README.md') ?? '';

@@ -1,6 +1,6 @@
 /**
- * What `npm run lint` rejects in texts, comments, test names and documents, and what to write instead. A pattern earns its line
- * when a reader of a second language has to read the phrase twice, or when the project has another word for the thing.
+ * The phrases that `npm run lint` rejects in texts, comments, test names and documents, and what to write instead. A pattern is listed
+ * when readers of a second language have to read the phrase twice, or when the project has another word for the thing.
  *
  * @type {[pattern: RegExp, instead: string][]}
  */
@@ -21,7 +21,7 @@ export const bannedPhrases = [
     'people sign in and out',
   ],
   [/\b(?:say|says|said|saying) (?:yes|no)\b/i, 'approvers approve and deny; a function returns true or false'],
-  // A closed port refuses connections: that is what it is called everywhere.
+  // That a closed port refuses connections is the usual expression, so it is allowed.
   [
     /(?<![.\w])(?<!connections? (?:(?:is|are|was|were) )?)refus(?:e|es|ed|ing|al|als)\b(?! (?:a |every )?connection)/i,
     'requests and input are rejected, approvers deny',

@@ -52,10 +52,10 @@ export function textsOf(path, source) {
   return texts;
 }
 
-/** A phrase may go on in the next line. */
+/** A phrase may continue in the next line. */
 const acrossLines = (pattern) => new RegExp(pattern.source.replaceAll(' ', '\\s+'), 'gi');
 const phrases = bannedPhrases.map(([pattern, instead]) => [acrossLines(pattern), instead]);
-/** All of them in one: nearly every passage has none, and there are a hundred thousand. */
+/** All phrases in one pattern: it is tried first, because nearly all of a hundred thousand passages contain no phrase. */
 const anyPhrase = new RegExp(phrases.map(([{ source }]) => `(?:${source})`).join('|'), 'i');
 
 const docstringFault = (word) =>
@@ -64,12 +64,12 @@ const docstringFault = (word) =>
 const pageFault = (text) =>
   `${text.trim()} is a text of a page; put it into the texts of its package, in packages/console the file of its page in src/texts`;
 
-/** Lint of Biome sees the texts between tags; this sees those that are strings. */
+/** Biome checks the texts between the tags of pages; this check is for those in strings. */
 const isPage = (path) =>
   /^packages\/(console\/src\/.*\.(ts|tsx|js)|agent\/src\/.*\.tsx)$/.test(path) && !path.includes('/src/texts/');
 const isSentence = (text) => /^['"`]?\s*[A-Z][a-z]* [a-z]/.test(text);
 
-// A bundle is made of sources that are read themselves.
+// Bundles are left out, because their sources are checked.
 const isCode = (path) => /\.(ts|tsx|js|mjs)$/.test(path) && !/\/(ctk|bundle)\//.test(path);
 const isDocument = (path) => path.endsWith('.md') && !path.includes('/node_modules/');
 
@@ -79,7 +79,7 @@ function passagesOf(path, source) {
   return isCode(path) ? codePassages(path, source) : [];
 }
 
-/** What people read of a source: comments, and the strings with a space in them. Identifiers, codes and code spans are not prose. */
+/** Returns the prose of a source: comments, and the strings with a space in them. Identifiers, codes and code spans are left out. */
 function codePassages(path, source, comments = parse(path, source).comments) {
   const { program } = parse(path, source);
   const passages = comments.map(({ start, end }) => passage(source, start, end));
@@ -87,7 +87,7 @@ function codePassages(path, source, comments = parse(path, source).comments) {
     if (node.type === 'ImportDeclaration') return false;
     const isText = (node.type === 'Literal' && typeof node.value === 'string') || node.type === 'JSXText';
     if (isText) passages.push(passage(source, node.start, node.end));
-    // Without the backquotes, which would make it a code span: in TypeScript they are in its range, in JavaScript they are not.
+    // Without the backquotes, which would make it a code span. The parser counts them to the element in TypeScript only.
     const quotes = /\.tsx?$/.test(path) ? 1 : 0;
     if (node.type === 'TemplateElement') passages.push(passage(source, node.start + quotes, node.end - quotes));
     return true;
@@ -104,7 +104,7 @@ const passage = (source, start, end) => ({
 const blank = (text, patterns) =>
   patterns.reduce((rest, pattern) => rest.replace(pattern, (found) => ' '.repeat(found.length)), text);
 
-/** The first words of the docstrings that do not start as they have to, with their places. */
+/** Returns the first words of docstrings that do not start with a verb in the third person, with their positions. */
 function docstringsOf(path, source) {
   const { program, comments } = parse(path, source);
   const found = [];
@@ -124,7 +124,7 @@ function isFunction(declaration) {
   return others.length === 0 && ['ArrowFunctionExpression', 'FunctionExpression'].includes(only?.init?.type);
 }
 
-/** One source is parsed once, though two rules look at it. */
+/** The last parsed source, so that a source is parsed once although two rules look at it. */
 let last = { path: '', source: '', parsed: undefined };
 function parse(path, source) {
   if (last.path !== path || last.source !== source) last = { path, source, parsed: parseSync(path, source) };

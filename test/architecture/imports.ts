@@ -67,7 +67,7 @@ export function checkDeclarations(tree: Tree): string[] {
         if (specifier.startsWith('.') || specifier.startsWith('node:')) continue;
         const name = packageOf(specifier);
         used.add(name);
-        // The runner hands itself to a suite, so that a source names it for its types.
+        // A source may import the types of vitest, because a suite gets the runner as an argument.
         const known = name in declared || name === own || name === 'vitest';
         if (isSource(path) && !known)
           faults.push(`${folder}/package.json does not declare ${name}, which ${path} imports`);

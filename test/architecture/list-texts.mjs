@@ -6,7 +6,7 @@ import { textsOf } from './english.mjs';
 // Prints every text that people see, by file, so that all can be read as a list: errors, log lines, help, descriptions, pages.
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** What only developers run. */
+/** Packages that only developers run. */
 const developers = /^packages\/(targets|testkit)\/|\/testkit\//;
 
 const files = ['apps', 'packages']

@@ -4,7 +4,7 @@ import { codeOf, importsOf, manifestOf, type Tree, workspacesOf } from './tree.j
 
 const script = /\.(ts|tsx|js|mjs)$/;
 
-/** Returns what each file of ours imports of ours: relative specifiers, and packages by the file behind their door. */
+/** Returns which files of the repository each file imports. An import of a package is one of the file that the package exports there. */
 function readImports(tree: Tree): Map<string, Set<string>> {
   const doors = readDoors(tree);
   const imports = new Map<string, Set<string>>();
@@ -62,7 +62,7 @@ export function checkCircles(tree: Tree): string[] {
   return faults;
 }
 
-/** Returns imports that go up in a package that has an order of folders. */
+/** Returns imports from higher folders in packages that have an order of folders. */
 export function checkFolders(tree: Tree): string[] {
   const imports = readImports(tree);
   return Object.entries(boundaries).flatMap(([folder, { folders }]) => {
@@ -82,17 +82,17 @@ export function checkFolders(tree: Tree): string[] {
   });
 }
 
-/** The place of a file in an order: its own when it is named, else its folder's. */
+/** Returns the place of a file in an order: its own when it is named, else that of its folder. */
 function heightOf(path: string, folders: readonly string[]): number {
   const named = folders.indexOf(path);
   return named === -1 ? folders.indexOf(path.includes('/') ? (path.split('/')[0] ?? '') : '.') : named;
 }
 
-/** Fewer lines than these make a small file; a file of at most `joined` lines has room for it. */
+/** A file with fewer lines is small. It is joined with its importer when they have at most `joined` lines together. */
 const small = 30;
 const joined = 250;
 
-/** Files whose small files stay apart, and why: most of them list others, of which there is a file each. */
+/** Files whose small imports stay separate files, with the reason: most of them list things that have a file each. */
 const apart: Record<string, string> = {
   'apps/cli/src/program.ts': 'a file for each command, or for each group of commands',
   'packages/api/src/roots.ts': 'a file for each router',
@@ -103,8 +103,8 @@ const apart: Record<string, string> = {
 };
 
 /**
- * Returns small files that a single other file of their package imports: they belong into it. What is loaded when it is
- * needed stays apart, and so do doors and what a door exports.
+ * Returns small files that only one other file of their package imports and that belong in it. Files that are loaded on demand,
+ * entry points, and files that an entry point exports stay separate.
  */
 export function checkSmallFiles(tree: Tree): string[] {
   const doors = new Set(readDoors(tree).values());
@@ -148,10 +148,10 @@ function isLoadedLater(tree: Tree, path: string, target: string): boolean {
   return later.some(([, specifier = '']) => resolve(tree, path, specifier) === target);
 }
 
-/** Packages that others than us use: what goes through their doors is for them. */
+/** Packages that people outside this repository use, so that their exports need no user in it. */
 const forOthers = ['packages/contract', 'packages/sdk', 'packages/embedded-postgres', 'packages/providers', 'apps/cli'];
 
-/** Returns exports of doors that are not by name, and names that are not used outside of the package's sources. */
+/** Returns exports of entry points that are not by name, and exported names that are not used outside of the package's sources. */
 export function checkNames(tree: Tree): string[] {
   const faults: string[] = [];
   for (const folder of workspacesOf(tree)) {
@@ -169,7 +169,7 @@ export function checkNames(tree: Tree): string[] {
   return faults;
 }
 
-/** The words of what imports a door, and of the tests of its package, which may enter it by its path. */
+/** Returns the words of the files that import an entry point, and of the tests of its package, which may import it by its path. */
 function wordsBeside(tree: Tree, folder: string, door: string): Set<string> {
   const users = [...tree].filter(
     ([path, text]) =>
@@ -216,7 +216,7 @@ function typesOf(text: string): string[] {
   return [...codeOf(text).matchAll(declaration)].map(([, name = '']) => name);
 }
 
-/** The names that go through a door, the types of files that it exports whole included. */
+/** Returns the names that an entry point exports, including the types of files that it exports as a whole. */
 function namesOf(tree: Tree, door: string): string[] {
   const text = tree.get(door) ?? '';
   const whole = [...codeOf(text).matchAll(/^export \* from '(\.[^']+)'/gm)].map(([, from = '']) => from);

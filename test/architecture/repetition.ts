@@ -1,9 +1,9 @@
 import { codeOf, isSource, type Tree } from './tree.js';
 
-/** How many lines in a row make a copy. */
+/** How many equal lines in a row count as a copy. */
 const shared = 6;
 
-/** Pairs of files that may say the same, and why. */
+/** Pairs of files that may have the same lines, and why. */
 const allowed: readonly [one: string, other: string, why: string][] = [
   [
     'packages/console/src/pages/words.ts',
@@ -48,7 +48,7 @@ export function checkRepetition(tree: Tree): string[] {
   for (const [first, ...others] of places.values()) {
     for (const other of others) {
       if (first === undefined || isAllowed(first.path, other.path)) continue;
-      // One line for each pair of files: their first copy.
+      // For each pair of files only the first copy is reported.
       const pair = `${first.path} ${other.path}`;
       if (pairs.has(pair)) continue;
       pairs.add(pair);
@@ -63,7 +63,7 @@ function isAllowed(one: string, other: string): boolean {
   return allowed.some(([a, b]) => (a === one && b === other) || (a === other && b === one));
 }
 
-/** The lines that count, without what the code imports and hands on. */
+/** Returns the lines that count: without comments, imports and re-exports. */
 function linesOf(source: string): Line[] {
   const blank = (text: string) => text.replace(/[^\n]/g, '');
   const code = source

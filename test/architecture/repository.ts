@@ -20,8 +20,8 @@ const tools = [
 const mayDiffer = (folder: string, version: string) => folder === 'pack' && exact.test(version);
 
 /**
- * Returns versions that are not pinned exactly once, at the root; workspaces say `*`. Published packages and those for
- * one platform say more.
+ * Returns versions that are not pinned exactly once, at the root; workspaces use `*`. The published SDK has ranges that include the
+ * pinned versions, and packages for one platform have exact versions.
  */
 export function checkPins(tree: Tree): string[] {
   const faults: string[] = [];
@@ -58,7 +58,7 @@ export function checkPins(tree: Tree): string[] {
   return faults;
 }
 
-/** Whether `^a.b.c` takes in a version: the same major, and not older. */
+/** Returns whether `^a.b.c` includes a version: the same major, and not older. */
 function caretHolds(range: string, version: string | undefined): boolean {
   if (!range.startsWith('^') || version === undefined) return false;
   const [wanted, pinned] = [range.slice(1), version].map((each) => each.split(/[.-]/).slice(0, 3).map(Number));
@@ -68,7 +68,7 @@ function caretHolds(range: string, version: string | undefined): boolean {
   return pinnedMinor > minor || (pinnedMinor === minor && pinnedPatch >= patch);
 }
 
-/** The lines of half a page; a published package also shows there how it is installed and used. */
+/** The most lines of a README: it has a summary and, in a published package, how the package is installed and used. */
 const longestReadme = 50;
 
 /** Returns packages and programs without a README, and those whose README is a guide, which belongs into `docs`. */
@@ -117,7 +117,7 @@ export function checkDocumentedPaths(tree: Tree): string[] {
   return faults;
 }
 
-/** `a/{b,c}.ts` as two paths. */
+/** Returns `a/{b,c}.ts` as two paths. */
 function expand(path: string): string[] {
   const match = /^(.*?)\{([^{}]*)\}(.*)$/.exec(path);
   if (!match) return [path];
@@ -135,7 +135,7 @@ const machineTraces: [name: string, pattern: RegExp][] = [
   ],
 ];
 
-/** Returns texts that tell on which machine the repository was made. */
+/** Returns files whose text reveals on which machine the repository was made. */
 export function checkMachineTraces(tree: Tree): string[] {
   return [...tree].flatMap(([path, text]) =>
     machineTraces

@@ -17,7 +17,7 @@ export function readTree(): Tree {
     for (const entry of readdirSync(`${root}${folder}`, { withFileTypes: true })) {
       const path = `${folder}${entry.name}`;
       if (entry.isDirectory() && !generated.has(entry.name)) visit(`${path}/`);
-      // Of what is no text only the name counts.
+      // Of files that are not text, only the names are kept.
       if (entry.isFile()) tree.set(path, text.test(path) ? readFileSync(`${root}${path}`, 'utf8') : '');
     }
   };

@@ -8,7 +8,7 @@ export interface Instruction {
   rest: string;
 }
 
-/** Returns the instructions of the Dockerfile, a stage each; what stands before the first FROM is the stage of number 0. */
+/** Returns the instructions of each stage of the Dockerfile; those before the first FROM are stage 0. */
 export function readStages(): Instruction[][] {
   const text = readFileSync(new URL('Dockerfile', root), 'utf8')
     .replaceAll(/^\s*#.*\n/gm, '')
@@ -22,7 +22,7 @@ export function readStages(): Instruction[][] {
   return stages;
 }
 
-/** Returns what the instructions of this name say. */
+/** Returns the arguments of the instructions with this name. */
 export function valuesOf(stage: readonly Instruction[] | undefined, name: string): string[] {
   return (stage ?? []).filter((each) => each.name === name).map(({ rest }) => rest);
 }

@@ -13,7 +13,7 @@ const known = new Set(
   [...read('packages/operations/src/environment.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(([, name = '']) => name),
 );
 
-/** Returns the names that no program reads; a secret can be in a file. */
+/** Returns the variables that no program reads. `NAME_FILE` counts as `NAME`, because a secret can be in a file. */
 function unknown(names: readonly string[]): string[] {
   return names.filter((name) => !known.has(name.replace(/_FILE$/, '')));
 }
@@ -135,7 +135,7 @@ describe.each(['server', 'worker'])('the systemd unit of a %s', (kind) => {
     const { error, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', path], { encoding: 'utf8' });
     if (error !== undefined) return console.warn('not tested, since not installed: systemd-analyze');
     const said = `${stdout}${stderr}`.split('\n').filter((line) => line.includes('belay-'));
-    // What is not installed here: the account and the program.
+    // The program of the unit is not installed here.
     expect(said.filter((line) => !/is not executable|Command .* not found/.test(line))).toEqual([]);
   });
 });

@@ -38,7 +38,7 @@ describe('the Dockerfile', () => {
     expect(names.indexOf('USER')).toBeGreaterThan(names.lastIndexOf('COPY'));
     expect(valuesOf(last, 'STOPSIGNAL')).toEqual(['SIGTERM']);
     expect(names).not.toContain('ADD');
-    // Its account could change what it runs.
+    // With --chown, the process could change the files that it runs.
     for (const copied of valuesOf(last, 'COPY')) expect(copied).not.toContain('--chown');
   });
 
@@ -83,7 +83,7 @@ describe('the image', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Starts it as a container does: by the entry point, as another account, with no folder that it may write to. */
+  /** Starts the image as a container does: by the entry point, as another account, with no folder that it may write to. */
   function start(variables: Record<string, string>): Running {
     const [program, script = ''] = JSON.parse(valuesOf(last, 'ENTRYPOINT')[0] ?? '[]') as string[];
     expect(program).toBe('node');
@@ -111,7 +111,7 @@ describe('the image', () => {
 
   const inside = (path: string) => path.replace(/^\/app/, app);
 
-  /** The image's own variables; TMPDIR and BELAY_DATA are folders that do not exist. */
+  /** Returns the image's own variables; HOME, TMPDIR and BELAY_DATA are folders that do not exist. */
   function fixed(): Record<string, string> {
     const set = valuesOf(last, 'ENV').flatMap((line) => line.split(/\s+/));
     const own = Object.fromEntries(set.map((each) => each.split('=') as [string, string]));

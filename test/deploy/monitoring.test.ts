@@ -28,7 +28,7 @@ interface Panel {
 const dashboard = JSON.parse(read('deploy/monitoring/dashboard.json')) as { panels: Panel[] };
 const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 
-/** The names of all that a server measures, as a scraper sees them. */
+/** Returns the names of all metrics of a server, as a scraper sees them. */
 function measured(): Set<string> {
   const { registry, close } = createMeters();
   close();

@@ -5,8 +5,9 @@ import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/ind
 import { makeMemoryFolder } from './memory-folder.js';
 
 /**
- * Without what only servers that last need: vacuuming by itself, processes that read ahead, a log for replicas, and passwords that
- * take thousands of rounds to check: a file opens a dozen connections or hundreds, and each cost its process a millisecond and more.
+ * Turns off what a server needs only in the long run: autovacuum, processes that read ahead, and a log for replicas. Passwords are
+ * checked with one round instead of thousands, because a test file opens dozens or hundreds of connections, and each check would cost
+ * its process a millisecond or more.
  */
 const settings = {
   max_connections: '300',
@@ -20,9 +21,9 @@ const settings = {
 };
 
 /**
- * One real PostgreSQL for the whole run: the embedded one, in a folder that goes away, or the server that
- * BELAY_TEST_DATABASE_URL names. Test files make databases in it, named after the run. Temporary folders are in memory where
- * they can be.
+ * Provides one real PostgreSQL for the whole run: the embedded one, in a temporary folder, or the server that
+ * BELAY_TEST_DATABASE_URL names. Test files create databases in it, which are named after the run. Temporary folders are in memory
+ * where that is possible. Returns a function that removes all of it.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const folder = makeMemoryFolder();
@@ -50,14 +51,14 @@ export default async function setup(): Promise<() => Promise<void>> {
   };
 }
 
-/** The cluster was made before it had these settings, so the superuser's password is stored with the default number of rounds. */
+/** Stores the superuser's password again, because the cluster was created before it had these settings, with the default rounds. */
 async function storePasswordAnew(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   await sql.unsafe(`alter role current_user password '${new URL(url).password}'`);
   await sql.end();
 }
 
-/** Drops what the processes of this run kept for their next test, on a server that outlives the run. */
+/** Drops the databases that the processes of this run kept for their next tests, on a server that outlives the run. */
 async function dropDatabases(): Promise<void> {
   const sql = postgres(process.env.BELAY_TEST_DATABASE_URL ?? '', { max: 1, onnotice: () => {} });
   const own = `belay_test_${process.env.BELAY_TEST_RUN}_%`;

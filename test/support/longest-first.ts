@@ -1,7 +1,7 @@
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
-/** What takes 15 seconds and more on a quiet machine: it starts browsers, servers, or dozens of processes, or goes through series of faults. */
+/** Files that take 15 seconds or more on an idle machine: they start browsers, servers or many processes, or run series of faults. */
 const LONGEST = [
   /\/server\/test\/(browser\/(pages|many-roles|tour)|cluster\/cluster|start\/(refused|running|killed|warnings.series))\.test/,
   /\/server\/test\/(attacks\/demo|http\/(contract|outage))\.test/,
@@ -16,8 +16,8 @@ const LONGEST = [
 ];
 
 /**
- * Starts the longest files of each project first, so that none of them runs alone at the end. Vitest knows by itself only
- * where an earlier run left its times behind, which is nowhere in CI.
+ * Starts the longest files of each project first, so that none of them runs alone at the end. Vitest itself only knows the times of
+ * an earlier run, which do not exist in CI.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

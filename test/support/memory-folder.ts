@@ -6,9 +6,9 @@ const MEMORY = '/dev/shm';
 const WANTED_BYTES = 4 * 1024 ** 3;
 
 /**
- * Returns a folder in the machine's memory for everything that the run writes, or nothing where there is none that is large and
- * runs programs (containers have it small and closed to them). Hundreds of databases and clusters are made of a thousand
- * files each, which a disk takes five times as long for.
+ * Returns a folder in the machine's memory for everything that the run writes. Undefined when /dev/shm is missing, is too small, or
+ * cannot run programs, as in most containers. Hundreds of databases and clusters have a thousand files each, which take five times as
+ * long on a disk.
  */
 export function makeMemoryFolder(): string | undefined {
   if (!existsSync(MEMORY)) return undefined;
@@ -17,7 +17,7 @@ export function makeMemoryFolder(): string | undefined {
   let folder: string | undefined;
   try {
     folder = mkdtempSync(join(MEMORY, 'belay-tests-'));
-    // As the system's own is: other accounts pass through it and make folders in it.
+    // The mode of the system's temporary folder, because other accounts create folders in this one.
     chmodSync(folder, 0o1777);
     const program = join(folder, 'program');
     writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });

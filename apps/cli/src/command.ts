@@ -36,8 +36,8 @@ export interface CommandDefinition<Options> {
   /** Example command lines, without the leading `belay`. */
   examples: readonly string[];
   /**
-   * What the fields of `--json a,b` are fields of, for a command that only reads: the items of its list, or undefined for
-   * the document itself. An unknown field is then an error.
+   * Returns what the names in `--json a,b` are fields of: the items of the command's list, or undefined for the document itself. An unknown
+   * field is then an error. Only for commands that change nothing.
    */
   items?: Items;
   /** Adds options other than `--json`, `--jq`, `--template` and `--url`. */
@@ -48,7 +48,7 @@ export interface CommandDefinition<Options> {
   here?: boolean;
   /** Whether it is the default command of its group. */
   isDefault?: boolean;
-  /** Runs the command. Resolves to its exit code, which `belay run` has from its command; undefined means `ok`. */
+  /** Runs the command. Resolves to its exit code; undefined means `ok`. For `belay run`, it is the exit code of the command that it ran. */
   run(invocation: Invocation<Options & CommonOptions>): Promise<number | undefined>;
 }
 
@@ -56,7 +56,7 @@ export interface CommandDefinition<Options> {
 export interface Parent {
   command: Command;
   shell: Shell;
-  /** The words of the command line. What they do not name is declared only as far as the help of others lists it. */
+  /** The words of the command line. Commands that they do not name are declared only as far as the help needs. */
   words: readonly string[];
   rest: readonly string[];
   exit(code: number): void;
@@ -73,8 +73,8 @@ function addressOption(hidden: boolean): Option {
 }
 
 /**
- * Adds one command to the program or to a group of it. The commands of a group that the words do not name are left out, and
- * so are the options of a command that they do not name: all of them would be a quarter of what `belay --help` costs.
+ * Adds one command to the program or to a group of it. Commands of groups that the command line does not name are left out, and so are the
+ * options of commands that it does not name: declaring them all would take a quarter of the time of `belay --help`.
  */
 export function addCommand<Options>(parent: Parent, definition: CommandDefinition<Options>): void {
   const { shell, words } = parent;

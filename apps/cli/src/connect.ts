@@ -41,9 +41,9 @@ export function credentialsOf(shell: Shell): Credentials {
 }
 
 /**
- * Which address is meant: the option, `BELAY_URL`, the agent on this machine (when it has a session, or there is no
- * login), the last server signed in to, the local default. What an agent cannot answer goes to the last server signed
- * in to, else to the one that the agent belongs to.
+ * Returns the address to use: the option, `BELAY_URL`, the agent on this machine (when it has a session, or there is no login), the last
+ * server signed in to, or the local default. Requests that an agent cannot serve go to the last server signed in to, or else to the server
+ * that the agent belongs to.
  */
 async function findServer(
   shell: Shell,
@@ -66,9 +66,8 @@ async function findServer(
 }
 
 /**
- * Returns the server or agent to use, and a client for it, with `BELAY_TOKEN` or the stored login of exactly
- * that address. An agent that was found and not named gets neither: it needs no credential, and the program behind the
- * port could be another user's.
+ * Returns the server or agent to use, and a client for it with `BELAY_TOKEN` or the stored login of exactly that address. An agent that was
+ * found, not named, gets no credential: it needs none, and the program behind the port could be another user's.
  */
 export async function connect(shell: Shell, option: string | undefined, reach: Reach): Promise<Connection> {
   const credentials = credentialsOf(shell);

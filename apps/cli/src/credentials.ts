@@ -13,7 +13,7 @@ export interface Credential {
 
 interface CredentialsFile {
   version: 1;
-  /** The server of the last login, which is the default. */
+  /** The server of the last login, which commands use by default. */
   default?: string;
   servers: Record<string, Credential>;
 }
@@ -29,9 +29,9 @@ export interface Credentials {
 
 export interface CredentialsOptions {
   file: string;
-  /** The file system has owners and modes. */
+  /** Whether the file system has owners and modes. */
   posix: boolean;
-  /** Names drafts, so that two writers never share one. */
+  /** Returns a random part for the names of temporary files, so that two writers never share one. */
   randomName(): string;
 }
 
@@ -57,7 +57,7 @@ async function load({ file, posix }: CredentialsOptions): Promise<CredentialsFil
     const parsed: unknown = JSON.parse(text);
     if (isCredentialsFile(parsed)) return parsed;
   } catch {
-    // A file that does not parse and a file of another program get the same error below.
+    // A file that does not parse and a file of another format get the same error below.
   }
   throw new CliError('failed', `${file} is not a valid credentials file; move it away and sign in again`);
 }

@@ -6,8 +6,8 @@ import { findApproval } from './find-approval.js';
 import { renderRequest } from './output/render-request.js';
 
 /**
- * Decides several requests for the same access, as the server permits it: shows what an approval of each grants, asks once,
- * and sends the digests of what it showed. Resolves to the exit code, which says when one of them was rejected.
+ * Decides several requests for the same access. Before an approval, it shows what each grants and prompts once; it sends the digests of
+ * what it showed. Resolves to the exit code, which is `failed` when the server rejected a decision.
  */
 export async function decideMany(
   client: BelayClient,

@@ -2,10 +2,10 @@ import { parseDuration } from '@belay/contract/durations';
 
 const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 
-/** The words for a unit, each by its first letter: `2 hours`, `90 min`, `1 hr 30 mins`. */
+/** Matches a number and a unit; only the first letter of the unit counts: `2 hours`, `90 min`, `1 hr 30 mins`. */
 const words = /^(\d+)\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)(?=[\s,\d]|$)(?:[\s,]|and\b)*/i;
 
-/** Returns a duration as the server reads it, from what people write; other text unchanged, for the server to reject. */
+/** Converts a duration as people write it into the server's form. Returns other text unchanged, for the server to reject. */
 export function toDuration(text: string): string {
   const parts: string[] = [];
   let rest = text.trim();
@@ -37,7 +37,7 @@ export function describeDuration(milliseconds: number): string {
   return parts.slice(0, 2).join(' ') || '0s';
 }
 
-/** Returns an ISO 8601 instant as people say it, in its largest unit: `3h ago`, `in 5m`, `now`; undefined for other text. */
+/** Returns how far an ISO 8601 instant is from now, in its largest unit: `3h ago`, `in 5m`, `now`; undefined for other text. */
 export function describeAgo(instant: string | null | undefined, now: Date): string | undefined {
   const milliseconds = Date.parse(instant ?? '') - now.getTime();
   if (Number.isNaN(milliseconds)) return undefined;

@@ -10,9 +10,9 @@ export const exitCodes = {
   unavailable: 7,
   /** A watched request ended without access. */
   endedWithoutAccess: 8,
-  /** A change of the configuration changes something for people. */
+  /** A planned change of the configuration has an effect on people. */
   changes: 9,
-  /** Ctrl-C, as shells have it. */
+  /** Ctrl-C, as in shells. */
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

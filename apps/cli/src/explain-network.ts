@@ -29,7 +29,7 @@ export function explainNetwork(error: unknown): string | undefined {
     const code = (cause as NodeJS.ErrnoException).code ?? '';
     const text = explanations[code];
     if (text !== undefined) return `${text} (${code})`;
-    // Several addresses were tried; their failures are alike.
+    // Several addresses were tried and failed in similar ways; the first failure explains them.
     if (cause instanceof AggregateError && cause.errors.length > 0) return explainNetwork(cause.errors[0]);
   }
   return undefined;

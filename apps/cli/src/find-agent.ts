@@ -1,15 +1,15 @@
 import { findListeners } from '@belay/host';
 import { within } from './within.js';
 
-/** What a program on this machine says about itself at its well-known address. */
+/** What a program on this machine reports about itself at its well-known address. */
 export interface FoundAgent {
   url: string;
   version: string;
-  /** The server that it belongs to, when it says so. */
+  /** The server that the agent belongs to, when the agent reports it. */
   server: string | undefined;
 }
 
-/** How long an agent on this machine may take to say that it is one, in milliseconds. */
+/** How long an agent on this machine may take to identify itself, in milliseconds. */
 const patience = 400;
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -24,9 +24,8 @@ function readServer(authEndpoint: unknown, url: string): string | undefined {
 }
 
 /**
- * Returns the Belay agent at `url`, if one answers there within 0.4 s; none when another user of this machine listens
- * there. It is asked without any credential: where the system does not tell the owner, any user's program could be
- * listening on the port.
+ * Returns the Belay agent at `url` if it responds within 0.4 s; undefined when another user of this machine listens there. The request has
+ * no credential: where the system does not report the owner of a port, any user's program could be listening on it.
  */
 export async function findAgent(url: string, signal: AbortSignal): Promise<FoundAgent | undefined> {
   try {
@@ -63,9 +62,8 @@ export async function readAgentSessions(url: string, signal: AbortSignal): Promi
 }
 
 /**
- * Returns whether what listens on this machine at the port of `url` is this user's, or root's. A program that has the
- * port of an agent that does not run could lead people to sign in for them. True beyond this machine, and where the
- * system does not tell.
+ * Returns whether this user or root listens on this machine at the port of `url`. When the agent does not run, another user's program on
+ * its port could trick people into signing in for that user. True for other machines, and where the system does not report the owner.
  */
 export async function isOwnListener(url: string): Promise<boolean> {
   const ours = process.getuid?.();

@@ -4,8 +4,8 @@ import { describeDuration, readDuration } from './duration.js';
 import type { Shell } from './shell.js';
 
 /**
- * Returns the open approval by its id, by its execution's id, or by the beginning of one of them. Without an id, the person
- * picks one on a terminal. Throws `not_found` when none waits for the caller, `usage` when the id is ambiguous.
+ * Returns the open approval by its id, by its execution's id, or by the beginning of either. Without an id, the person selects one on a
+ * terminal. Throws `not_found` when no such approval waits for the caller, and `usage` when the id is ambiguous.
  */
 export async function findApproval(
   client: BelayClient,
@@ -22,10 +22,10 @@ export async function findApproval(
 async function findByBeginning(client: BelayClient, text: string, signal: AbortSignal): Promise<InboxEntry> {
   const found: InboxEntry[] = [];
   let cursor: string | undefined;
-  // To the end: another request that begins alike may be behind many others.
+  // Continue with the next pages: a second request with the same beginning may be on one of them.
   do {
     const page = await client.approvals.list({}, { signal, ...(cursor !== undefined && { cursor }) });
-    // The ids of a request and of its approval are made in one moment, and begin alike.
+    // The ids of a request and of its approval are made at nearly the same moment, so they begin alike.
     const alike = ({ id, execution_id }: InboxEntry) => [id, execution_id].some((one) => one.startsWith(text));
     found.push(...page.approvals.filter(alike));
     cursor = page.next ?? undefined;

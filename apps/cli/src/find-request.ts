@@ -1,14 +1,14 @@
 import type { BelayClient } from '@belay/sdk';
 import { usage } from './cli-error.js';
 
-/** The length of a whole id; anything shorter may be its beginning. */
+/** The length of a complete id; a shorter text may be the beginning of one. */
 const whole = 36;
-/** How far the clocks may be apart that an id and its request were given by, in milliseconds. */
+/** How far the clocks that made an id and the time of its request may differ, in milliseconds. */
 const drift = 60_000;
 
 /**
- * Returns the times between which ids were made that begin with a text: the first 48 bits of an id are milliseconds
- * (RFC 9562, section 5.7). Undefined for a text that says little of its time.
+ * Returns the period in which ids that begin with a text were made: the first 48 bits of an id are milliseconds (RFC 9562, section 5.7).
+ * Undefined for a text that is too short, or that is not hexadecimal.
  */
 function timesOf(text: string): { from: string; to: string } | undefined {
   const digits = text.replaceAll('-', '').slice(0, 12);
@@ -18,9 +18,9 @@ function timesOf(text: string): { from: string; to: string } | undefined {
 }
 
 /**
- * Returns the id of the request that begins with a text, among those that are or were the caller's own, hold access, or
- * wait for the caller's decision or had it; an approval's id, or its beginning, stands for its request. Throws `usage` when
- * there are several; a text that begins none is returned for the server to reject.
+ * Returns the id of the request that begins with a text. It searches the caller's own requests, those with access that the caller holds,
+ * and those that wait for the caller's decision or had it. An approval's id, or its beginning, stands for its request. Throws `usage` when
+ * several match; when none matches, returns the text for the server to reject.
  */
 export async function findRequest(client: BelayClient, text: string, signal: AbortSignal): Promise<string> {
   if (text === '') return text;
@@ -45,8 +45,8 @@ export async function findRequest(client: BelayClient, text: string, signal: Abo
 }
 
 /**
- * Returns the id, in any state, that begins with a text: among the requests of the time that the text encodes, or else
- * among the latest.
+ * Returns the id of a request, in any state, that begins with a text. It searches the requests of the time that the text encodes, or else
+ * the latest requests.
  */
 async function findEnded(client: BelayClient, text: string, signal: AbortSignal): Promise<string | undefined> {
   const which = { status: 'all' as const, limit: 500, ...timesOf(text), signal };

@@ -9,7 +9,7 @@ import { describeState } from './output/render-request.js';
 import type { Shell } from './shell.js';
 
 export interface FollowOptions {
-  /** `active`: until everything is granted, or it has ended; `over`: until nothing is held any more. */
+  /** `active`: until all access is active, or the request has ended; `over`: until the request has ended and no access is left. */
   until: 'active' | 'over';
   lastEventId?: string | undefined;
 }
@@ -30,7 +30,7 @@ export function isActive({ grants }: ExecutionDetails): boolean {
   return grants.some(({ state }) => state === 'active') && grants.every(({ state }) => state !== 'granting');
 }
 
-/** The events after which more is known than they say. */
+/** The events after which the request is read again, because their messages do not have all details. */
 const telling = /^(approval|entitlement|grant)\./;
 
 /** Describes the approvers that a request waits for. */
@@ -47,7 +47,7 @@ export function endedWith({ error, ...execution }: ExecutionDetails): string {
   return `${describeState(execution)}${error === null ? '' : `: ${error.detail ?? error.title ?? error.type}`}`;
 }
 
-/** The last document, or the last words, of a request that was followed until it is active. */
+/** Prints the result of following a request until it is active, and returns the exit code. */
 function reportActive(details: ExecutionDetails, active: boolean, output: Output, now: Date): ExitCode {
   const { grants } = details;
   const until = grants.map(({ expires_at }) => expires_at ?? '').sort()[0];
@@ -70,8 +70,8 @@ function reportActive(details: ExecutionDetails, active: boolean, output: Output
 }
 
 /**
- * Follows an execution until its access is active, or until it is over and nothing is held any more; shows its events.
- * Resolves to `endedWithoutAccess` when none of its grants ever became active. Ctrl-C ends the watching and nothing else.
+ * Follows an execution and shows its events, until its access is active, or until it has ended and no access is left. Resolves to
+ * `endedWithoutAccess` when no grant ever became active. Ctrl-C stops only the watching, not the request.
  */
 export async function followExecution(
   client: BelayClient,
@@ -81,7 +81,7 @@ export async function followExecution(
   { until, lastEventId }: FollowOptions,
 ): Promise<ExitCode> {
   const { signal } = shell;
-  // On a terminal, the events of a short wait share one line; elsewhere each has its own.
+  // On a terminal, the events of a short wait replace each other on one line; elsewhere each has its own line.
   using progress = createProgress(shell.stderr, output, shell.animated);
   const say = (text: string) => void ((until === 'active' || shell.animated) && progress.say(text));
   try {

@@ -1,11 +1,11 @@
-/** The machine and the process as far as `belay doctor` and `belay agent` look at them. */
+/** The parts of the machine and the process that `belay doctor` and `belay agent` use. */
 export interface Environment {
   variables: Readonly<Record<string, string | undefined>>;
   nodeVersion: string;
   platform: NodeJS.Platform;
   home: string;
   folder: string;
-  /** The files that this program is: what runs it, and what it runs. */
+  /** The files of this program: the Node.js executable, and the script that it runs. */
   program: { node: string; script: string };
   userId: number | undefined;
 }

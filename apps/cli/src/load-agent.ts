@@ -1,10 +1,10 @@
 import { CliError, usage } from './cli-error.js';
 import type { AgentControl } from './shell.js';
 
-/** The process as far as the agent's own program uses it. */
+/** The parts of the process that the agent's own program uses. */
 export type AgentProcess = Parameters<typeof import('@belay/agent').runAgent>[0];
 
-/** Returns the agent's own program, which is loaded when it is used and not before. */
+/** Returns the control of the agent's own program, which is loaded at its first use. */
 export function loadAgent(host: AgentProcess): AgentControl {
   const load = () => import('@belay/agent');
   const variables = (given: Record<string, string | undefined> = {}) => ({

@@ -16,10 +16,7 @@ function isServerHere({ variables, folder }: Environment): boolean {
   return mode === 'server' && (here || telling.some((name) => variables[name]));
 }
 
-/**
- * Returns what `belay doctor` checks, with the code that a start uses, so that both report the same. It is loaded when the command
- * runs.
- */
+/** Returns what `belay doctor` checks. It uses the code of a server start, so that both report the same, and loads it at its first use. */
 export function loadDiagnosis(host: Environment): Diagnosis {
   const { variables, folder } = host;
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { CliError, usage } from './cli-error.js';
 import type { Operator } from './shell.js';
 
-/** The process as far as a server uses it. */
+/** The parts of the process that a server uses. */
 export type ServerProcess = import('@belay/program').ProcessLike;
 
 type Operations = typeof import('@belay/operations');
@@ -22,15 +22,15 @@ function translate(error: unknown, program: Program, operations: Operations): un
   return error instanceof program.StartError ? new CliError('failed', error.message, { cause: error }) : error;
 }
 
-/** How many requests of the past `belay plan` rehearses. */
+/** How many past requests `belay plan` rehearses at most. */
 const mostReplayed = 5_000;
 
 /**
- * Returns the operator's commands. What they share with the server is loaded when one of them runs and not before: the other
- * commands start faster without it, and work where it is not installed.
+ * Returns the operator's commands. The code that they share with the server is loaded when one of them runs: the other commands start
+ * faster without it, and run where it is not installed.
  */
 export function loadOperator(host: ServerProcess, account: () => string): Operator {
-  // Standard output holds the credential and nothing else.
+  // Log lines go to standard error, because standard output holds only the credential.
   const write = (line: string) => void host.stderr.write(line);
 
   async function load<T>(
@@ -77,7 +77,7 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
 
   return {
     start: async () => {
-      // The tarball of the command line has neither the server's migrations nor its pages.
+      // The npm package of the command line has neither the server's migrations nor its pages.
       if (!existsSync(new URL('../../../packages/db/drizzle', import.meta.url))) {
         throw new CliError(
           'failed',

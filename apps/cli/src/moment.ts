@@ -2,12 +2,12 @@ import { endOfMoment, startOfMoment } from '@belay/contract/moments';
 import { usage } from './cli-error.js';
 import { readDuration } from './duration.js';
 
-/** How a time is given to an option, for its help. */
+/** The forms of a time in an option, for its help. */
 export const momentForms = 'a day, a time in ISO 8601, or a duration before now, for example 2h';
 
 /**
- * Returns the time with which a list begins or ends, from what people write: a day, a time, which is in UTC without an offset, or a
- * duration before now. Throws a usage error that names the option.
+ * Returns the start or end of a list's period, from what a person wrote: a day, a time (in UTC when it has no offset), or a duration before
+ * now. Throws a usage error that names the option.
  */
 export function readMoment<Text extends string | undefined>(
   text: Text,
@@ -22,7 +22,7 @@ export function readMoment(
   if (ago !== undefined) return new Date(now.getTime() - ago).toISOString();
   const given = text.trim().replace(' ', 'T');
   const at = bound === 'start' ? startOfMoment(given) : endOfMoment(given);
-  // JavaScript reads more than it writes, such as the name of a month.
+  // JavaScript's parser accepts more than ISO 8601, such as the name of a month.
   if (!/^\d{4}-\d{2}-\d{2}(?:T|$)/.test(given) || Number.isNaN(at.getTime()))
     throw usage(
       `${option} must be a day, a time or a duration before now, for example 2026-01-31, 2026-01-31T09:30:00Z or 2h`,

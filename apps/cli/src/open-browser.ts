@@ -5,7 +5,7 @@ const openers: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens a page in the browser, without a shell, because the address holds foreign text. Failures are ignored. */
+/** Opens a page in the browser. No shell is used, because the address contains text that other programs chose. Ignores failures. */
 export function openBrowser(url: string, platform: NodeJS.Platform): void {
   const [program, ...args] = openers[platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });

@@ -137,17 +137,17 @@ async function printCompletion(program: Command, words: readonly string[], shell
   if (lines.length > 0) shell.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Returns a complaint without the value of an unknown option, which may be a secret: `--token=…`. */
+/** Removes the value of an unknown option from an error message, because it may be a secret: `--token=…`. */
 function withoutValue(message: string): string {
   return message.replace(/^(unknown option '-[^=']*)=.*'/s, "$1'");
 }
 
-/** The options whose output, errors too, is for programs. */
+/** Matches the options whose output, including errors, is for programs. */
 const machine = /^(--json|--jq|--template)(=|$)|^-[qt]/;
 
 /**
- * Returns the words with `--json` closed, so that it does not take the next word for its fields: it does where the command
- * has no arguments, or the word is a list with commas.
+ * Returns the words with each `--json` as `--json=`, so that it does not take an argument as its value. The next word is its value only
+ * where the command has no arguments, or where the word is a list with commas.
  */
 function readJsonFields(program: Command, words: readonly string[]): string[] {
   const args: string[] = [];
@@ -165,7 +165,7 @@ function readJsonFields(program: Command, words: readonly string[]): string[] {
   return args;
 }
 
-/** Returns whether the command that the words lead to has arguments, or commands below it. */
+/** Returns whether the command that the words name has arguments or subcommands. */
 function takesArguments(program: Command, words: readonly string[]): boolean {
   let command = program;
   for (const word of words) command = command.commands.find((child) => child.name() === word) ?? command;
@@ -175,7 +175,7 @@ function takesArguments(program: Command, words: readonly string[]): boolean {
 /** Runs one command line, without the program's name; resolves to the exit code and never throws. */
 export async function runCli(given: readonly string[], shell: Shell): Promise<number> {
   let code: number = exitCodes.ok;
-  // What another program is to read is no option of ours.
+  // Words after `--` are for the program that `belay run` starts; they are not options of Belay.
   const end = given[0] === 'run' ? given.indexOf('--') : -1;
   let complaint = '';
   const program = new Command('belay')
@@ -212,7 +212,7 @@ export async function runCli(given: readonly string[], shell: Shell): Promise<nu
     const json = args.some((word) => machine.test(word));
     if (!(error instanceof CommanderError)) return await reportFailure(error, shell.stderr, json);
     if (error.exitCode === 0) return exitCodes.ok;
-    // A group or the program without a command: its help is the answer.
+    // A group, or the program, without a command: its help is printed.
     if (error.code === 'commander.help' && !json) shell.stderr.write(complaint);
     const message =
       error.code === 'commander.help' ? 'no command given' : withoutValue(error.message.replace(/^error: /, ''));

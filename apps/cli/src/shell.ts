@@ -10,13 +10,13 @@ export interface Choice {
   hint?: string;
 }
 
-/** Prompts for the person at the terminal. Each throws `aborted` when the person leaves. */
+/** Prompts for the person at the terminal. Each throws `aborted` when the person cancels. */
 export interface Prompts {
   confirm(message: string): Promise<boolean>;
   /** Prompts for a value that must not be shown. */
   secret(message: string): Promise<string>;
   select(message: string, choices: Choice[]): Promise<string>;
-  /** Asks again until `check` has nothing to say. */
+  /** Prompts again until `check` returns no error. */
   text(
     message: string,
     options?: { placeholder?: string; check?: (value: string) => string | undefined },
@@ -42,7 +42,7 @@ export interface Beginning {
   messages: string | undefined;
 }
 
-/** Where in a file something is; without a line, the file as a whole. */
+/** The position of a fault in a file; without a line, the file as a whole. */
 interface Place {
   file: string;
   line?: number;
@@ -53,13 +53,13 @@ export interface Validation {
   ok: boolean;
   /** The file or folder that was read. */
   source: string;
-  /** One for each fault, or for each thing that should not stay so when it is valid: file, key or line, and reason. */
+  /** One message for each fault, or for each warning when the configuration is valid: file, key or line, and reason. */
   messages: readonly string[];
-  /** The same in parts; empty when the configuration is not what is wrong. */
+  /** The same messages in parts; empty when the fault is not in the configuration. */
   faults: readonly (Place & { path?: string; message: string; suggestion?: string })[];
 }
 
-/** What a change of the configuration would do to people. */
+/** The effect of a configuration change on people. */
 export type ConfigurationPlan =
   | {
       ok: true;
@@ -82,7 +82,7 @@ export type ConfigurationPlan =
     }
   | { ok: false; messages: readonly string[] };
 
-/** What became of the policy cases of a configuration. */
+/** The results of the policy cases of a configuration. */
 export interface PolicyTest {
   /** Whether the configuration and the cases could be read; otherwise `messages` says why not. */
   valid: boolean;
@@ -102,46 +102,46 @@ export interface PolicyTest {
   untested: readonly string[];
 }
 
-/** The archives of a folder, and what is wrong with each; null when it is whole. */
+/** The archives of a folder, and the fault of each; null when the archive is intact. */
 export type Archives = { file: string; month: string | null; rows: number; fault: string | null }[];
 
-/** What only the server's own program can do; it is not loaded until a command needs it. */
+/** Commands that only the server's own program can run; it is loaded when a command needs it. */
 export interface Operator {
   /** Resolves when the server has stopped. */
   start(): Promise<void>;
   validate(path: string | undefined): Promise<Validation>;
-  /** What `init` can begin with. */
+  /** Returns the building blocks that `init` can start from. */
   blueprints(): Promise<Record<'identityProviders' | 'systems' | 'messengers', { name: string; label: string }[]>>;
   /** Writes a new configuration, and returns the names of its files. */
   init(folder: string, beginning: Beginning): Promise<string[]>;
-  /** Plays the policy cases of a configuration; they are beside it unless a path of theirs is given. */
+  /** Runs the policy cases of a configuration. They are beside it unless their path is given. */
   testPolicies(path: string | undefined, cases: string | undefined): Promise<PolicyTest>;
-  /** Compares two configurations; with `since`, by the requests of the database since then too. */
+  /** Compares two configurations; with `since`, also by the requests in the database since then. */
   plan(path: string, against: string, since: Date | undefined): Promise<ConfigurationPlan>;
-  /** The JSON Schema of configuration files, or of policy cases. */
+  /** Returns the JSON Schema of configuration files, or of policy cases. */
   schema(of: 'configuration' | 'cases'): Promise<string>;
   enrollAgent(request: AgentRequest): Promise<{ credential: string; expires_at: string; agent: { name: string } }>;
   revokeAccess(request: { of: string; reason: string }): Promise<{ message: string; executions: string[] }>;
-  /** Stops all grants until every provider was compared with a restored database. */
+  /** Stops all grants until every provider has been compared with the restored database. */
   beginRestore(request: { reason: string }): Promise<{ epoch: number }>;
   readRestore(): Promise<RestoreStatus>;
   answerLeftover(request: { id: string; answer: 'keep' | 'revoke'; reason: string }): Promise<{ message: string }>;
   skipProvider(request: { provider: string; reason: string }): Promise<{ message: string }>;
   openRestore(): Promise<{ message: string }>;
-  /** Writes every month of the ledger that is over to a folder; returns which, and which wait for an open request. */
+  /** Writes every complete month of the ledger to a folder. Returns the months written, and those that wait for an open request. */
   archiveLedger(folder: string): Promise<{
     archived: { month: string; rows: number; sha256: string; file: string }[];
     waiting: string[];
   }>;
   verifyArchives(folder: string): Promise<Archives>;
-  /** Seals with a new key from now on; what the one before it sealed can still be opened. */
+  /** Seals with a new key from now on; data that the previous key sealed can still be opened. */
   rotateEncryption(): Promise<{ kid: string; retired: string | null; created_at: string }>;
-  /** Secrets of the local vault, each named `path#key`. */
+  /** Stores a secret in the local vault; its name is `path#key`. */
   setSecret(name: string, value: string): Promise<{ path: string; key: string }>;
   listSecrets(): Promise<{ path: string; key: string }[]>;
-  /** Whether there was one. */
+  /** Resolves to whether the secret existed. */
   removeSecret(name: string): Promise<boolean>;
-  /** The tokens that are still valid, of one person or of all, without their secrets. */
+  /** Returns the tokens that are still valid, of one person or of all people, without their secrets. */
   listTokens(request: { user?: string }): Promise<
     {
       id: string;
@@ -152,12 +152,12 @@ export interface Operator {
     }[]
   >;
   revokeToken(request: { id: string }): Promise<{ message: string; id: string }>;
-  /** Ends all that a person has: logins, tokens, open requests and access. */
+  /** Ends all logins, tokens, open requests and access of a person. */
   stopUser(request: {
     user: string;
     reason: string;
   }): Promise<{ message: string; logins: number; tokens: number; requests: string[]; access: string[] }>;
-  /** The token with which the directory of a provider provisions people; shown once. */
+  /** Creates the token with which a provider's directory provisions people; it is shown once. */
   createScimToken(request: {
     provider: string;
     ttl: string;
@@ -167,11 +167,11 @@ export interface Operator {
   createToken(request: TokenRequest): Promise<{ token: string; expires_at: string; user: { email: string } }>;
 }
 
-/** The agent of this machine, as far as its own program has to do it. */
+/** Controls the agent of this machine through the agent's own program. */
 export interface AgentControl {
-  /** Runs it in this process; what is given counts for more than the environment. */
+  /** Runs the agent in this process; the given variables take precedence over the environment. */
   run(variables: Record<string, string>): Promise<void>;
-  /** What can be said of it without asking it. */
+  /** Returns the status that can be read without a request to the agent. */
   status(): Promise<AgentStatus>;
   join(request: {
     server: string;
@@ -181,14 +181,14 @@ export interface AgentControl {
   }): Promise<{ server: string; name: string; catalog_version: string }>;
 }
 
-/** The server that would start here, as its variables say. */
+/** The server that the variables would start on this machine. */
 export interface LocalServer {
   port: number;
   host: string;
   baseUrl: string | undefined;
   redisUrl: string | undefined;
   secret: string | undefined;
-  /** Its database is its own, in the data folder. */
+  /** Whether the server uses its own database in the data folder. */
   embedded: boolean;
   dataDirectory: string;
   trustProxy: number | string | undefined;
@@ -213,68 +213,65 @@ export type DatabaseInspection =
   | { kind: 'embedded'; exists: boolean }
   | { kind: 'fault'; message: string };
 
-/** What the server's own program knows about a setup; it changes nothing. */
+/** What the server's own program can find out about a setup, without changing it. */
 export interface Diagnosis {
-  /** One for each variable that cannot be used: name, value unless it is secret, and cure. */
+  /** Returns one fault for each variable with an invalid value: name, value unless it is secret, and fix. */
   environmentFaults(): Promise<readonly string[]>;
-  /** Undefined when nothing here says that there is to be one, or its variables cannot be used. */
+  /** Returns undefined when no server is set up here, or when its variables are invalid. */
   localServer(): Promise<LocalServer | undefined>;
-  /**
-   * Returns the configuration and what was found in it, or undefined when none is set; a server does not start without
-   * one.
-   */
+  /** Returns the configuration and its faults; undefined when there is none, with which a server does not start. */
   configuration(): Promise<{ source: string; inspection: ConfigurationInspection } | undefined>;
   database(): Promise<DatabaseInspection>;
 }
 
 /** A program that was started. */
 export interface Program {
-  /** Its exit code; 128 and the signal's number when a signal ended it, 127 when there is no such program. */
+  /** Resolves to its exit code; to 128 plus the signal's number when a signal ended it, or to 127 when the program does not exist. */
   ended: Promise<number>;
   /** Passes a signal of this process on, unless the program got it as well. */
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Other programs, and the signals of this process, which are theirs while they run. */
+/** Starts other programs, and gives them the signals of this process while they run. */
 export interface Programs {
-  /** Starts a program with the input and output of this process. `environment`: variables for it, where this process has no others of these names. */
+  /** Starts a program with the input and output of this process. `environment` adds variables that this process does not have. */
   start(command: string, args: readonly string[], environment: Record<string, string>): Program;
   /** Calls the listener instead of ending this process, until the function that it returns is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
 }
 
-/** Everything around the commands. main.ts makes the real one; nothing else touches the process. */
+/** Everything that the commands use outside themselves. main.ts creates the real one; no other file accesses the process. */
 export interface Shell {
-  /** Of this program. */
+  /** The version of this program. */
   version: string;
   stdout: Sink;
   stderr: Sink;
   /** Whether a person can answer prompts. */
   interactive: boolean;
   colour: boolean;
-  /** Lines may move: standard error is a terminal that can draw. */
+  /** Whether lines may be redrawn: standard error is a terminal that supports it. */
   animated: boolean;
-  /** `BELAY_URL` and `BELAY_TOKEN`. */
+  /** The values of `BELAY_URL` and `BELAY_TOKEN`. */
   server: string | undefined;
   token: string | undefined;
-  /** The URL of this machine's agent; undefined when it must not be looked for. */
+  /** The URL of this machine's agent; undefined when commands must not look for one. */
   agent: string | undefined;
   credentialsFile: string;
-  /** Files have owners and modes here. */
+  /** Whether files have owners and modes on this system. */
   posix: boolean;
   prompts: Prompts;
   programs: Programs;
-  /** Loads jq. From then on Ctrl-C ends the process, which nothing else could while a program runs. */
+  /** Loads jq. From then on, Ctrl-C ends the process, because a running jq program cannot be interrupted in another way. */
   loadJq(): Promise<Jq>;
-  /** All that comes in on standard input, to its end. */
+  /** Returns all of standard input, to its end. */
   readInput(): Promise<string>;
-  /** Shows a page to the user if it can; it is no failure when it cannot. */
+  /** Opens a page for the user. Failures are ignored. */
   openBrowser(url: string): void;
   randomBytes(size: number): Uint8Array;
   clock(): Date;
   /** Resolves after a time in milliseconds, or rejects when the signal aborts. */
   delay(milliseconds: number, signal: AbortSignal): Promise<void>;
-  /** How long a server may take for one answer, in milliseconds. */
+  /** How long a server may take for one response, in milliseconds. */
   patience: number;
   /** Aborts on Ctrl-C. */
   signal: AbortSignal;

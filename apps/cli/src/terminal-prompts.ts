@@ -3,10 +3,10 @@ import { printable } from '@belay/contract/printable';
 import { CliError } from './cli-error.js';
 import type { Choice, Prompts } from './shell.js';
 
-/** Loaded at the first question: most commands ask none. */
+/** Loaded at the first prompt, because most commands have none. */
 const load = () => import('@clack/prompts');
 
-/** Leaving instead of answering gives a symbol. */
+/** Returns the value of a prompt. Throws `aborted` for the symbol that means that the person cancelled. */
 function answered<Value>(value: Value): Exclude<Value, symbol> {
   if (typeof value === 'symbol') throw new CliError('aborted', 'cancelled; nothing was sent');
   return value as Exclude<Value, symbol>;
@@ -25,10 +25,10 @@ interface Asked {
   filteredOptions: readonly Option[];
 }
 
-/** Stands at the top while nothing is chosen: a list of what can be granted must not have a choice of its own. */
+/** Stands at the top while nothing is selected: a list of what can be granted must not preselect a choice. */
 const none: Option = { value: '', label: '(none selected)' };
 
-/** Keeps what contains the text. A whole name is that one alone, also where others begin with it. */
+/** Returns whether an option contains the search text. A complete name matches only its own option, even if other names start with it. */
 function matches(search: string, { value, label, hint = '' }: Option, all: readonly Option[]): boolean {
   if (value === none.value) return false;
   const wanted = search.trim().toLowerCase();
@@ -36,7 +36,7 @@ function matches(search: string, { value, label, hint = '' }: Option, all: reado
   return [value, label, hint].some((text) => text.toLowerCase().includes(wanted));
 }
 
-/** Says what is missing until exactly one is meant: the only one that fits what was typed, or the one moved to. */
+/** Returns what is missing until exactly one option is chosen: the only match, or the one that the person moved to. Else undefined. */
 function checkChoice({ isNavigating, userInput, filteredOptions }: Asked, value: unknown): string | undefined {
   if (filteredOptions.length === 0) return 'No matches. Delete some characters.';
   if (filteredOptions.length === 1 && value !== none.value) return undefined;
@@ -48,7 +48,7 @@ function checkChoice({ isNavigating, userInput, filteredOptions }: Asked, value:
 
 async function select(streams: { input: Readable; output: Writable }, message: string, choices: Choice[]) {
   const { autocomplete } = await load();
-  // Tab types a value into the line, so values are as harmless as labels; what they stand for is kept beside them.
+  // Tab inserts a value into the line, so values are made printable as labels are; this map returns the original values.
   const meant = new Map(choices.map(({ value }) => [printable(value), value]));
   const offered = choices.map(({ value, label, hint }): Option => {
     return { value: printable(value), label: printable(label), ...(hint && { hint: printable(hint) }) };
@@ -71,7 +71,7 @@ async function select(streams: { input: Readable; output: Writable }, message: s
   return meant.get(value) ?? value;
 }
 
-/** Prompts on a terminal. They write to standard error, so that standard output holds results only. */
+/** Creates the prompts of a terminal. They write to standard error, so that standard output holds only results. */
 export function createTerminalPrompts(input: Readable, output: Writable): Prompts {
   const streams = { input, output };
   return {

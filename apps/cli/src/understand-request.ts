@@ -3,10 +3,10 @@ import { CliError, usage } from './cli-error.js';
 import type { Invocation } from './command.js';
 import type { Output } from './output/output.js';
 
-/** What the flags beside a sentence say; each counts for more than what was understood. */
+/** The values of flags beside a sentence; each takes precedence over what was understood. */
 export type Corrections = Partial<ElevationRequest>;
 
-/** Returns what was understood, as it would be sent. Throws `not_found` when nothing fits. */
+/** Returns the request that was understood from a sentence, ready to send. Throws `not_found` when no role matches. */
 export async function understandRequest(
   client: BelayClient,
   sentence: string,
@@ -17,14 +17,14 @@ export async function understandRequest(
   const { suggested_role, suggested_duration, suggested_providers, workflow_id } = suggestion.output;
   const role = corrections.role ?? suggested_role;
   if (role === '') {
-    // One word is most likely the name of a role: the server says that there is none, or who can request it.
+    // One word is most likely a role's name: the server's error says that it does not exist, or who can request it.
     if (/^[\w.-]+$/.test(sentence)) await client.roles.get(sentence, { signal });
     throw new CliError(
       'not_found',
       'no role that you can request matches this sentence; say what you want to read or change, and where, or see: belay roles',
     );
   }
-  // What was suggested belongs to the suggested role: another role brings its own.
+  // The other suggested values belong to the suggested role; a different role has its own.
   const suggested =
     role === suggested_role
       ? { duration: suggested_duration, providers: suggested_providers, workflow: workflow_id }
@@ -45,9 +45,7 @@ function render(request: ElevationRequest, { output: { matched, alternatives } }
   });
 }
 
-/**
- * Shows what was understood and has it confirmed, at the terminal or by `--yes`. Nothing is sent before it resolves.
- */
+/** Shows the request that was understood, and throws unless the person confirms it at the terminal or with `--yes`. */
 export async function confirmUnderstood(
   understood: { request: ElevationRequest; suggestion: Suggestion },
   { output, interactive, shell }: Pick<Invocation<unknown>, 'output' | 'interactive' | 'shell'>,

@@ -1,4 +1,4 @@
-/** Keeps the two signals behind a joined one: Node.js 20 holds them weakly, and a timeout that is collected never fires. */
+/** Keeps references to both signals of a joined one: Node.js 20 holds them weakly, and a timeout that is collected never fires. */
 const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
 
 /** Returns a signal that aborts with another one, or after a time in milliseconds. */

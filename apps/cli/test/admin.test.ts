@@ -79,7 +79,7 @@ describe('belay admin', () => {
       expect(await run('bystander', 'export', '--csv', ...wrong)).toMatchObject({ code: 2, stdout: '' });
     }
     expect(await run('requester', 'export', '--csv')).toMatchObject({ code: 4, stdout: '' });
-    // Nothing matches: the names of the columns are the answer.
+    // Nothing matches, so only the header of the columns is printed.
     expect((await run('bystander', 'export', '--csv', '--type', 'none')).stdout).toMatch(/^"timestamp",.*\r?\n$/);
   });
 

@@ -20,10 +20,7 @@ afterAll(async () => {
   await installation?.[Symbol.asyncDispose]();
 });
 
-/**
- * The program passes over an agent that takes more than a moment to answer, as one does on a busy machine: it is asked
- * again.
- */
+/** Tries again for a while: on a busy machine, an agent may respond so late that the program does not find it. */
 const patiently = <T>(ask: () => Promise<T>): Promise<T> => vi.waitFor(ask, { timeout: 90_000, interval: 250 });
 
 describe('an agent by the command line, beside a real server', () => {
@@ -95,7 +92,7 @@ describe('an agent by the command line, beside a real server', () => {
     const found = { ...laptop, BELAY_AGENT: address };
     await patiently(async () => {
       const sessions = await installation.program(['sessions', '--json'], found);
-      // No person has signed in through it; the message is the agent's.
+      // No person has signed in through the agent; the response comes from the agent.
       expect([0, 3]).toContain(sessions.code);
       expect(sessions.stdout + sessions.stderr).not.toMatch(/:8080\b/);
     });
@@ -105,7 +102,7 @@ describe('an agent by the command line, beside a real server', () => {
       expect(checks.filter(({ check }) => check === 'agent')).toMatchObject([
         { status: 'ok', message: expect.stringContaining(address) },
       ]);
-      // Without a login of its own the server is the one that the agent belongs to.
+      // Without a stored login, the server is the one that the agent belongs to.
       expect(checks.find(({ check }) => check === 'server')?.message).toContain(`${installation.url} (from agent)`);
     });
   });

@@ -59,9 +59,9 @@ describe('belay agent install', () => {
     expect(text).toContain('ExecStart="/opt/node 20/bin/node" "/opt/100%%/be\\"lay/$$main.js" "agent" "run"');
     expect(text).toContain('Environment="BELAY_SERVER=https://belay.example.com"\nEnvironment="PORT=8799"');
     expect(text).not.toContain('not-for-a-file');
-    // Not in CI's list: it comes with an init that a container does not run.
+    // CI does not install it: it comes with systemd, which a container does not run.
     if (!hasProgram('systemd-analyze', 'the unit was not verified', false)) return;
-    // A program that is there: whether it can be run is looked at too.
+    // Use a program that exists, because `systemd-analyze` checks that it can be run.
     const checked = path.join(folder, 'belay-agent.service');
     await writeFile(checked, text.replace('/opt/node 20/bin/node', process.execPath));
     const { stderr: complaints, status } = spawnSync('systemd-analyze', ['--user', 'verify', checked], {
@@ -115,7 +115,7 @@ describe('belay agent install', () => {
   });
 });
 
-/** A program that says it is an agent, and answers only what the status command requests. */
+/** Starts a program that identifies itself as an agent and responds only to the requests of the status command. */
 async function startAgent(
   asked: string[],
   authorization: unknown[],
@@ -152,7 +152,7 @@ function addressOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A shell with the right time and with a browser, in which Rita signs in. */
+/** A shell with the real clock, and with a browser in which Rita signs in. */
 const signingIn = {
   clock: () => new Date(),
   openBrowser: (address: string) => void signInThroughDemo(address, 'rita@example.test'),
@@ -299,7 +299,7 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
         });
         expect(opened).toEqual([]);
         expect(await terminal.run(['agent', 'status', '--json'], shell)).toMatchObject({ code: 7 });
-        // Nor is one of ours hidden by theirs at another address with the same port.
+        // This user's listener is found even if another user listens at another address with the same port.
         const ours = createServer().listen(Number(String(port)), '127.0.0.2');
         await once(ours, 'listening');
         expect(await isOwnListener(agent.replace('0.1', '0.2'))).toBe(true);

@@ -9,7 +9,7 @@ import { type Ran, screen, type Terminal } from './support/run.js';
 let belay: Belay;
 let terminal: Terminal;
 let adam: { server: string; token: string };
-/** A request of Rita's that waits for Adam, and the approval that it waits for. */
+/** A request of Rita that waits for Adam, and its approval. */
 let execution: string;
 let approval: string;
 let digest: string;
@@ -36,7 +36,7 @@ async function readInbox(): Promise<Waiting> {
   return only;
 }
 
-/** Makes the request that the tests of a group need, and cancels it after each: one that still waits would be in the list of the next. */
+/** Makes a request for each test of a group and cancels it afterwards, so that it is not in the list of the next test. */
 function withRequest(): void {
   beforeEach(async () => {
     execution = await belay.request('--role', 'reader', '--duration', 'PT20M');
@@ -53,7 +53,7 @@ function withRequest(): void {
 }
 
 const request = ['request', '--role', 'reader', '--provider', 'store', '--reason', 'because'];
-/** A reason that would clear the screen of a terminal that shows it as it is. */
+/** A reason with escape sequences, which would drive a terminal that prints them. */
 const hostile = 'figures \u001b[31mwrong';
 
 function endsWithUsage({ code, stdout, stderr }: Ran): void {
@@ -224,7 +224,7 @@ describe('output', () => {
     execution = (await terminal.run(args)).stdout.trim();
     await belay.world.drive();
     const { id, expires_at } = await readInbox();
-    // A time limit is shown from the clock of the terminal, so that stands still: half a second later it is shown as 59m.
+    // The clock stands still: half a second later, the time limit of 1h would be shown as 59m.
     const clock = () => new Date(Date.parse(expires_at) - 3_600_000);
     const words = [...reason.split(' '), 'rita@example.test', 'reader', id.slice(0, 13), '1h'];
     for (const columns of [60, 100, 140, 160]) {
@@ -268,7 +268,7 @@ describe('output', () => {
     ];
     const ended = (await terminal.run(args)).stdout.trim();
     await belay.world.drive();
-    // The server takes no such text; one that was taken over sends it.
+    // The server does not accept such a text, but a malicious server could send it.
     await terminal.run(['comment', execution, 'T-1']);
     await belay.world.database.sql`update ledger set message = ${hostile} where execution_id = ${ended}`;
     const escaped = JSON.stringify(hostile).slice(1, -1);

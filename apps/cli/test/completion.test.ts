@@ -24,7 +24,7 @@ beforeAll(async () => {
   belay = await openBelay();
   terminal = belay.terminal;
   folder = await mkdtemp(path.join(tmpdir(), 'belay-completion-'));
-  // As it is installed: a program of this name on the PATH.
+  // As installed: a program with this name on the PATH.
   const program = path.join(folder, 'belay');
   await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   await chmod(program, 0o755);
@@ -105,7 +105,7 @@ describe('completion', () => {
       '~',
       'a b',
     ];
-    // No configuration has such names, so they are put into the answer.
+    // No configuration allows such names, so put them into the response.
     belay.between.mangle = (procedure, data) => {
       if (procedure !== 'roles.list') return undefined;
       const { reader, ...rest } = data.roles as Record<string, { role: object }>;
@@ -137,7 +137,7 @@ describe('completion', () => {
 
   it('works in zsh', async () => {
     if (!has('zsh') || !hasProgram('python3', 'completion in zsh was not tried')) return;
-    // A completion runs in the line editor only: a name is typed in part, completed by a tab, and run.
+    // zsh completes only in its line editor, so type a part of a name and a tab, and run the line.
     const typed = path.join(folder, 'typed');
     const setup = [
       'autoload -Uz compinit',
@@ -146,7 +146,7 @@ describe('completion', () => {
       `belay() { if [[ $1 == __complete ]]; then command belay "$@"; else print -rl -- "$@" >> ${typed}; fi }`,
       'PS1="READY> "',
     ];
-    // Nothing is typed before the line editor has the terminal: what comes earlier is read a line at a time, without keys.
+    // Type only when the line editor is active: earlier input is read as whole lines, without key bindings.
     await writeFile(path.join(folder, '.zshrc'), setup.join('\n'));
     await using shell = typeInto('zsh -d -i', { ...env, ZDOTDIR: folder });
     const complete = async (line: string, rest: string) => {

@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const secret = 'kQ7zR2mW9xL4vN8bT1cY6hJ3fD5gS0pA';
 
-/** Examines a folder and its variables as the real program would. */
+/** Runs `belay doctor` on a folder with its variables, with the real code. */
 async function examine(variables: Record<string, string>): Promise<Report & { code: number; text: string }> {
   const host = {
     variables,
@@ -139,7 +139,7 @@ describe('belay doctor', () => {
     await mkdir(path.dirname(terminal.credentialsFile), { recursive: true });
     await writeFile(terminal.credentialsFile, '{"version":1,"servers":{}}');
     await chmod(terminal.credentialsFile, 0o644);
-    // The file is needed to find a login, so without a token the other checks cannot go on; with one they do.
+    // A login is read from the file, so without a token the checks of the server fail too; with a token they run.
     const { stdout } = await terminal.run(['doctor', '--json']);
     expect(of(JSON.parse(stdout) as Report, 'credentials')).toMatchObject([
       { status: 'failed', cure: expect.stringContaining('chmod 600') },
@@ -174,7 +174,7 @@ describe('belay doctor', () => {
     expect(of(report, 'providers')).toMatchObject([{ status: 'failed', message: expect.stringContaining('target') }]);
     expect(of(report, 'database')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('start it') }]);
     expect(of(report, 'redis')).toMatchObject([{ status: 'failed', cure: expect.stringContaining('start it') }]);
-    // No secret is shown by any check.
+    // No check shows a secret.
     expect(report.text).not.toContain('hidden-password');
     expect(report.text).not.toContain(secret);
   });

@@ -19,19 +19,19 @@ const isUntried = ({ file, name }: ShellBlock) => untried[file]?.[name] !== unde
 let installation: Installation;
 let rita: Person;
 let adam: Person;
-/** What the first block of docs/guides/api.md makes. */
+/** The tokens that the first block of docs/guides/api.md creates. */
 let tokens: { RITA: string; ADAM: string };
 
 interface Session {
   cwd?: string;
   env?: Record<string, string>;
-  /** What the reader replaces: an address, the name of a system. */
+  /** The placeholders that a reader replaces, such as an address or the name of a system. */
   replace?: Record<string, string>;
   /** Printed by the shell after the block. */
   then?: string;
 }
 
-/** Runs a block as it is printed, in a shell in which `belay` is the program that was built; resolves to what it wrote. */
+/** Runs a block as it is printed, in a shell in which `belay` is the built program; resolves to its output. */
 async function runBlock({ text: printed }: ShellBlock, { cwd = root, env = {}, replace = {}, then = '' }: Session) {
   let script = printed;
   for (const [from, to] of Object.entries(replace)) {
@@ -55,7 +55,7 @@ async function runBlock({ text: printed }: ShellBlock, { cwd = root, env = {}, r
   return stdout;
 }
 
-/** An empty folder, with what the guide's reader has beside it. */
+/** Makes an empty folder with links to the files that the reader of a guide has. */
 async function openFolder(name: string, linked: readonly string[] = []) {
   const folder = path.join(installation.folder, name);
   await mkdir(folder);
@@ -66,7 +66,7 @@ async function openFolder(name: string, linked: readonly string[] = []) {
 const printedJson = (stdout: string) =>
   stdout.split(/(?<=\})\s*(?=\{)/).map((each) => JSON.parse(each) as Record<string, unknown>);
 
-/** Returns the first block of a document that is in a language. */
+/** Returns the first block of a document in a language. */
 async function readProgram(file: string, language: string) {
   const document = await readFile(path.join(root, file), 'utf8');
   return new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(document)?.[1] ?? '';
@@ -85,7 +85,7 @@ async function approveNext(email: string) {
   expect(await adam.belay('approve', id, '--yes')).toMatchObject({ code: 0 });
 }
 
-/** Runs the README's story as one reader, who signs in as two people; resolves to the request, whose access is active. */
+/** Runs the commands of the README's story as one reader, who signs in as two people; resolves to the request with active access. */
 async function playStory(block: ShellBlock) {
   const reader = await installation.person();
   let execution = '';
@@ -109,7 +109,7 @@ async function playStory(block: ShellBlock) {
   return execution;
 }
 
-/** What each block that is run needs, and what it comes to. In this order: the last ones end what the first ones began. */
+/** The setup and the expected result of each block. The order matters: the last blocks end what the first ones started. */
 const runs: [file: string, name: string, run: (block: ShellBlock) => Promise<unknown>][] = [
   [
     'README.md',
@@ -218,7 +218,7 @@ const runs: [file: string, name: string, run: (block: ShellBlock) => Promise<unk
       const [first = '', second = ''] = block.text.split('\n');
       const story = shellBlock('README.md', 'npm run --silent belay -- login');
       const revoked = /^The access of 1 request/;
-      // What the story before this one left.
+      // The first command revokes the access that the story before this one left.
       expect(await runBlock({ ...block, text: first }, {})).toMatch(revoked);
       const replace = { '<execution>': await playStory(story) };
       expect(await runBlock({ ...block, text: second }, { replace })).toMatch(revoked);
@@ -264,7 +264,7 @@ const runs: [file: string, name: string, run: (block: ShellBlock) => Promise<unk
     'docs/guides/policy-tests.md',
     'belay plan examples/organisations/regulated --against examples/organisations/start-up',
     async (block) => {
-      // 9 says that something changes.
+      // Exit code 9 means that the plan has changes.
       const replace = { '/start-up': '/start-up || [ $? -eq 9 ]' };
       expect(await runBlock(block, { replace })).toContain('role **break-glass** added');
     },
@@ -345,7 +345,7 @@ describe('the shell blocks of the documentation', () => {
   });
 });
 
-// A process for each command: left to `npm run verify`, as the long tests are.
+// Each command is a process, so these tests are long; `npm run verify` runs them.
 describe.runIf(here && process.env.BELAY_TESTS !== 'short')('run as it is printed', () => {
   beforeAll(async () => {
     installation = await startInstallation();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Belay, openBelay } from './support/belay.js';
 
 let belay: Belay;
-/** The rows of the table of shapes in docs/cli.md, by what is before the shape. */
+/** The rows of the table of shapes in docs/cli.md, by their first column. */
 let rows: Map<string, string>;
 
 beforeAll(async () => {
@@ -31,14 +31,14 @@ async function documentsOf(...args: string[]): Promise<Record<string, unknown>[]
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** The names of fields that a row has, at any depth. */
+/** Returns the names of the fields in a row, at any depth. */
 function fieldsIn(row: string): Set<string> {
   const shape = rows.get(row);
   expect(shape, row).toBeDefined();
   return new Set(shape?.match(/[a-z_]+/g));
 }
 
-/** Every field of these documents, which the row of the table has to name. */
+/** Checks that the row of the table names every field of these documents. */
 function expectDocumented(row: string, documents: readonly object[]): void {
   const named = fieldsIn(row);
   for (const field of documents.flatMap((document) => Object.keys(document))) {
@@ -70,7 +70,7 @@ describe('--json of request', () => {
     expect(last).toMatchObject({ active: true, grants, error: null });
     expect(lines.length).toBeGreaterThan(2);
     const row = '`request`, a line each';
-    // The answer is the same as that of --no-wait, which has its own row.
+    // The result is the same as that of --no-wait, which has its own row.
     expectDocumented(row, [...lines.slice(1), ...(grants as object[])]);
     const once = await documentsOf('request', '--role', 'reader', ...terms, '--no-wait');
     expectDocumented('`request --no-wait`', [...once, once[0]?.output as object]);

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => belay[Symbol.asyncDispose]());
 
-/** A world in which waiting takes no time: `each` is told how often it was waited, and may end it. */
+/** A shell in which waiting takes no time: `each` receives the number of waits so far, and can end the command. */
 function passing(each: (times: number, end: () => void) => unknown) {
   const interrupt = new AbortController();
   let times = 0;
@@ -34,13 +34,13 @@ function passing(each: (times: number, end: () => void) => unknown) {
   };
 }
 
-/** Takes the place of an entry in the log, which a transaction that takes longer fills later. */
+/** Reserves the sequence number of an entry, which a slow transaction uses later. */
 async function takePlace(): Promise<string> {
   const [row] = await belay.world.database.sql`select nextval('ledger_seq_seq')::text as seq`;
   return row?.seq as string;
 }
 
-/** Writes an entry of Rita's into the log. */
+/** Writes an entry of Rita into the audit log. */
 async function write(message: string, place?: string): Promise<void> {
   await belay.world.database.sql`
     insert into ledger (seq, type, level, message, actor, user_id)
@@ -48,7 +48,7 @@ async function write(message: string, place?: string): Promise<void> {
       jsonb_build_object('kind', 'user', 'id', id, 'email', email), id from users where email = 'rita@example.test'`;
 }
 
-/** The messages of entries that this test wrote, as they were shown. */
+/** Returns the messages of the entries that were shown. */
 const shown = (stdout: string) =>
   stdout
     .trim()

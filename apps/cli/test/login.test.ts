@@ -8,7 +8,7 @@ import { signInThroughDemo } from './support/browser.js';
 import { openTerminal, type Terminal } from './support/run.js';
 
 let belay: Belay;
-/** The server's own address, which its identity provider leads back to. */
+/** The server's own address, to which its identity provider redirects. */
 let server: string;
 let terminal: Terminal;
 
@@ -26,7 +26,7 @@ afterEach(async () => {
   await terminal[Symbol.asyncDispose]();
 });
 
-/** A browser in which Rita signs in; the end of it is the command's own callback. */
+/** A browser in which Rita signs in; it ends at the command's own callback. */
 function browse(visited: URL[] = []) {
   return (address: string) => {
     visited.push(new URL(address));
@@ -55,7 +55,7 @@ describe('login', () => {
     expect(token).toMatch(/^\S{32,}$/);
     expect(stdout + stderr).not.toContain(token);
     expect(await terminal.run(['whoami'])).toMatchObject({ code: 0, stdout: expect.stringContaining(server) });
-    // The same server at another address is another server.
+    // A different address of the same server counts as a different server.
     expect(await terminal.run(['whoami', '--server', belay.url])).toMatchObject({ code: 3 });
   });
 
@@ -113,7 +113,7 @@ describe('login', () => {
       await belay.request(),
       await belay.request('--role', 'reader', '--workflow', 'rejecting'),
     ];
-    // A real server sends none of this; one that was taken over can.
+    // A real server sends none of these texts; a malicious one can.
     await belay.world.database.sql`update ledger set message = ${hostile}, type = ${hostile}`;
     const said: Record<string, (data: Record<string, unknown>) => object> = {
       'auth.token': ({ user }) => ({ user: { ...(user as object), email: hostile } }),
@@ -123,7 +123,7 @@ describe('login', () => {
       }),
     };
     belay.between.mangle = (procedure, data) => ({ ...data, message: hostile, ...said[procedure]?.(data) });
-    // The identity provider leads back to the server's own address.
+    // The identity provider redirects to the server's own address.
     const openBrowser = (address: string) => browse()(address.replace(belay.url, server));
     const shell = { server: belay.url, openBrowser };
     const commands = [
@@ -169,7 +169,7 @@ describe('login', () => {
 describe('login on a machine without a browser', () => {
   afterEach(() => belay.world.database.sql`delete from test_clock`);
 
-  /** A world in which waiting takes no time, and its clocks know it. What happens in each wait is the test's to say. */
+  /** A shell in which waiting takes no time but its clocks advance. `during` runs in each wait. */
   async function patient(waits: number[], during: (times: number, userCode: string) => unknown = () => {}) {
     let now = Date.now();
     let said = '';
@@ -189,7 +189,7 @@ describe('login on a machine without a browser', () => {
     };
   }
 
-  /** What Rita does in a browser where she is signed in. */
+  /** Confirms or denies the code as Rita, in a browser in which she is signed in. */
   async function decide(userCode: string, verdict: 'approve' | 'deny'): Promise<void> {
     const visitor = openVisitor(server);
     await visitor.signIn('demo', people.requester.subject);

@@ -54,7 +54,7 @@ describe('several roles in one command', () => {
     expect(provider).toMatchObject({ code: 2, stderr: expect.stringContaining('<provider>:<role>') });
     const sentence = await terminal.run(['request', 'reader', 'please', '--dry-run', '--json'], rita);
     expect(JSON.parse(sentence.stdout)).toMatchObject({ request: { reason: 'reader please' } });
-    // One word that is no role is not called a sentence.
+    // One word that is not a role is not treated as a sentence.
     const unknown = await terminal.run(['request', 'quux-99', '--reason', 'month end'], rita);
     expect(unknown).toMatchObject({ code: 5, stderr: expect.stringContaining('Role quux-99 was not found') });
   });
@@ -150,7 +150,7 @@ describe('belay run without a role', () => {
     expect(propose('psql', '-h', 'db.example.com', 'figures').at(-1)).toBe('the least for figures');
     expect(propose('/usr/bin/psql')).toEqual(['short', 'reader', 'figures', 'admin', 'the least for psql']);
     expect(propose('terraform')).toEqual(['the least for terraform']);
-    // However short it is: its use is told to others.
+    // A role for emergencies is not proposed, even with the shortest duration: its use notifies other people.
     roles.push({ ...role('emergency', 1, 'PT5M'), break_glass: true });
     expect(propose('psql')).toEqual(['short', 'reader', 'figures', 'admin', 'the least for psql']);
   });

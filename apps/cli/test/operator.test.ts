@@ -313,7 +313,7 @@ describe('operator commands', () => {
     ['agent', 'uninstall'],
     ['completion', 'bash'],
   ])('reject --url, because they work on this machine: %s %s', async (...args) => {
-    // `idle` throws when it is called: the rejection comes before anything is done.
+    // Each operation of `idle` throws, so the rejection comes before any of them is called.
     for (const option of ['--url', '--server']) {
       const { code, stdout, stderr } = await terminal.run([...args, option, 'https://belay.example.com']);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -28,7 +28,7 @@ describe('questions at a terminal', () => {
 
 const roles = ['admin', 'jobs-read', 'kafka-admin', 'kafka-read'].map((value) => ({ value, label: value }));
 
-/** A question with keys typed into it, one after the other: a readline takes what comes at once for a paste. */
+/** Opens a prompt into which keys are typed one after the other, because readline treats input that comes at once as a paste. */
 async function asked() {
   const [input, output] = [new PassThrough(), new PassThrough()];
   let shown = '';
@@ -42,7 +42,7 @@ async function asked() {
     answer,
     sees,
     shown: () => shown,
-    /** Types, and waits until the screen has answered. */
+    /** Types keys, and waits until the screen has changed. */
     async types(keys: string) {
       for (const key of keys.startsWith('\u001b') ? [keys] : keys) {
         const before = shown.length;

@@ -15,7 +15,7 @@ const request = ['request', '--role', 'reader', '--provider', 'store', '--reason
 const granted = [...request, '--workflow', 'automatic'];
 const rejected = [...request, '--workflow', 'rejecting'];
 
-/** A server whose engineers may request roles at two providers. */
+/** Starts a server whose engineers can request roles at two providers. */
 async function openLarger(): Promise<Belay> {
   return openBelay(({ providers, roles: { reader }, ...rest }) => ({
     ...rest,
@@ -33,7 +33,7 @@ async function openLarger(): Promise<Belay> {
   }));
 }
 
-/** The lines that a command wrote, each a document. */
+/** Parses the output of a command, one document per line. */
 const documents = (text: string) =>
   text
     .trim()
@@ -134,7 +134,7 @@ describe('request', () => {
     let passed: Promise<void> | undefined;
     const write = (text: string) => {
       stdout += text;
-      // Once it is held, its time passes.
+      // As soon as the access is held, let its time pass.
       if (text.includes('/do/1/hold')) passed ??= pass(20 * 60_000);
     };
     const pass = async (milliseconds: number) => {

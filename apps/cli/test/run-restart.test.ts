@@ -8,7 +8,7 @@ import { isMember } from '../../../examples/quickstart/target.mjs';
 import { tie } from '../../../packages/providers/test/support/tie.js';
 import { type KillableInstallation, type Running, startKillableInstallation } from './support/installation.js';
 
-/** A start of the server, and a lease of 90 seconds that nothing keeps, on a busy machine. */
+/** Enough for a start of the server and for a lease of 90 seconds without heartbeats, on a busy machine. */
 const patience = { timeout: 150_000, interval: 100 };
 
 let installation: KillableInstallation;
@@ -61,7 +61,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** An address that stays while the server behind it starts again at another one. */
+/** An address that stays the same while the server behind it restarts at another one. */
 interface Address {
   url: string;
   close(): Promise<void>;
@@ -87,7 +87,7 @@ async function openAddress(): Promise<Address> {
   };
 }
 
-/** Whether the database itself says that Rita has the role. */
+/** Returns whether Rita has the role in the database itself. */
 async function holds(): Promise<boolean> {
   const file = await readFile(path.join(installation.folder, 'data', 'demo.json'), 'utf8');
   const { people } = JSON.parse(file) as { people: { email: string; database_url: string }[] };
@@ -96,7 +96,7 @@ async function holds(): Promise<boolean> {
 }
 const gone = () => vi.waitFor(async () => expect(await holds()).toBe(false), patience);
 
-/** Starts `belay run` with a command that ends with 5 at SIGUSR2, and waits until it waits for an approver. */
+/** Starts `belay run` with a command that exits with 5 at SIGUSR2, and resolves when its request waits for an approver. */
 async function request(): Promise<Running> {
   const script =
     "process.once('SIGUSR2', () => process.exit(5)); setInterval(() => {}, 1000); console.log('pid ' + process.pid + '.');";
@@ -112,7 +112,7 @@ async function request(): Promise<Running> {
 
 async function approve(): Promise<void> {
   const adam = createClient({ url: installation.url, token: tokens.adam });
-  // After a start it takes a moment until the target can be asked.
+  // After a start, it takes a moment until the database responds.
   await vi.waitFor(async () => {
     const { approvals } = await adam.approvals.list();
     const id = approvals[0]?.id ?? expect.fail('nothing waits for an approver');

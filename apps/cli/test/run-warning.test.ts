@@ -6,7 +6,7 @@ const role = { providers: ['store'], inherits: ['store:read'], workflows: ['auto
 const minute = 60_000;
 
 let belay: Belay;
-/** The time of the clocks here and at the server, which never goes back. */
+/** The time of the clocks of the command and the server; it only moves forward. */
 let now = Date.now();
 
 beforeAll(async () => {
@@ -22,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => belay[Symbol.asyncDispose]());
 
 /**
- * Runs a command that ends after so many pauses of a minute or more, which are over at once: the clocks stand still between
- * them. `each` is awaited after each, with the id of the latest request.
+ * Runs a command that ends after this number of pauses of a minute or more, which take no time. The clocks stand still between the pauses.
+ * `each` is awaited after each pause, with the id of the latest request.
  */
 async function run(
   args: string[],
@@ -40,7 +40,7 @@ async function run(
   return belay.terminal.run(['run', ...args, '--', 'true'], {
     clock: () => new Date(now),
     async delay(milliseconds, signal) {
-      // Of the heartbeat, which these runs do not need.
+      // A pause of the heartbeat, which these runs do not need.
       if (milliseconds < minute) {
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
         return;

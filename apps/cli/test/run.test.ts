@@ -18,10 +18,10 @@ const suffix = randomBytes(6).toString('hex');
 const reader = `reader_${suffix}`;
 const rita = `rita_${suffix}`;
 
-/** A lease of three seconds, so that a test sees its end and a busy machine keeps it. */
+/** A lease of three seconds: short enough for a test, and long enough for heartbeats on a busy machine. */
 const run = { ...timing.run, lease: 3_000, shortest: 500, note: 100, outage: 200, settle: 500 };
 
-/** Access of PostgreSQL with the connection of a cluster, which these tests need no cluster for. */
+/** The PostgreSQL connector with the connection of a cluster, so that these tests need no cluster. */
 const clusterConnector = {
   ...postgresConnector,
   type: 'cluster',
@@ -33,7 +33,7 @@ let target: postgres.Sql;
 let network: Network;
 let token: string;
 let working: Promise<void>;
-/** Whether the server is as if it were stopped: nothing is granted, and no time counts. */
+/** Whether the server acts as if it were stopped: it grants nothing, and no time passes. */
 let paused = false;
 const stopping = new AbortController();
 
@@ -80,7 +80,7 @@ beforeAll(async () => {
     }),
   });
   token = await world.token('requester', 'device');
-  // What a server and a worker do all the time.
+  // The background work of a server and a worker.
   const { signal } = stopping;
   const work = async () => {
     while (!signal.aborted) {
@@ -118,8 +118,7 @@ afterEach(async () => {
 });
 
 /**
- * The way from the client to the server; `away`: nothing passes; `held`: what requests for this are answered with headers
- * and nothing after them.
+ * The connection from the client to the server. `away`: nothing passes; `held`: requests that contain this text get headers but no body.
  */
 interface Network {
   url: string;
@@ -157,7 +156,7 @@ async function openNetwork(to: string): Promise<Network> {
   return network;
 }
 
-/** Whether the database itself says that Rita is a member of the role. */
+/** Returns whether Rita is a member of the role in the database itself. */
 async function holds(): Promise<boolean> {
   const rows = await target`
     select from pg_auth_members m join pg_roles r on r.oid = m.roleid join pg_roles p on p.oid = m.member
@@ -177,7 +176,7 @@ function isAlive(pid: number): boolean {
 interface Started {
   child: ChildProcess;
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** The process id of the command, as it says itself. */
+  /** The process id that the command prints. */
   command?: number;
   stdout(): string;
   stderr(): string;
@@ -196,13 +195,13 @@ function environment(): Record<string, string> {
   };
 }
 
-/** Starts `belay run` with a command that runs the script and says its process id, and waits until it has. */
+/** Starts `belay run` with a command that runs the script and prints its process id, and waits for that. */
 async function start(script: string, role?: string): Promise<Started & { command: number }> {
   return hearCommand(launch(script, role));
 }
 
 function launch(script: string, role = 'read-figures'): Started {
-  // Its number comes last: a signal meets what the script has set up.
+  // The process id is printed last, so that a signal arrives after the script has set up its handlers.
   const command = [process.execPath, '-e', `${script}; console.log('pid ' + process.pid);`];
   const child = spawn(process.execPath, [main, 'run', role, '--', ...command], {
     env: environment(),
@@ -211,7 +210,7 @@ function launch(script: string, role = 'read-figures'): Started {
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text));
-  // When all that it said has come, too, which 'exit' does not wait for.
+  // 'close' comes after all output was read; 'exit' does not wait for that.
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
   const one: Started = { child, ended, stdout: () => stdout, stderr: () => stderr };
   started.push(one);
@@ -310,7 +309,7 @@ describe('belay run, at a real PostgreSQL', () => {
 
   it('ends the access without a word of belay when it is killed, though the command lives on', async () => {
     const { child, command } = await start(stay);
-    // The command still holds what belay would say something on.
+    // The command still has the standard error of `belay` open, so wait for 'exit' and not for 'close'.
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
     await exited;
@@ -401,10 +400,10 @@ describe('belay run, at a real PostgreSQL', () => {
   });
 });
 
-/** What was killed, how long the access may stay by the lease of these tests, and how long it stayed. */
+/** What was killed, how long the access may remain under the lease of these tests, and how long it remained. */
 const measured: { killed: string; bound: number; took: number }[] = [];
 
-/** Kills, and resolves when the target has no access any more. Throws when that took longer than the bound. */
+/** Calls `kill`, and resolves when the target no longer has the access. Throws when that took longer than the bound. */
 async function goneWithin(bound: number, killed: string, kill: () => unknown): Promise<void> {
   expect(await holds()).toBe(true);
   const begun = performance.now();
@@ -415,13 +414,13 @@ async function goneWithin(bound: number, killed: string, kill: () => unknown): P
   expect(took, killed).toBeLessThan(bound);
 }
 
-/** What a busy machine may add: a turn of the worker, and the target's own time. */
+/** The time that a busy machine may add: a turn of the worker, and the response time of the target. */
 const slack = 15_000;
 const byLease = run.lease + run.outage + slack;
 
-/** Starts `belay run` at a real terminal, and waits until its command says its process id. */
+/** Starts `belay run` at a real terminal, and waits until its command prints its process id. */
 async function startAtTerminal(script: string): Promise<{ terminal: Typist; command: number }> {
-  // Its number comes last: a key that is typed meets what the script has set up.
+  // The process id is printed last, so that a typed key arrives after the script has set up its handlers.
   const command = `'${process.execPath}' -e "${script} console.log('pid ' + process.pid);"`;
   const terminal = typeInto(`'${process.execPath}' '${main}' run read-figures -- ${command}`, environment());
   terminals.push(terminal);

@@ -4,19 +4,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Belay, openBelay } from './support/belay.js';
 import { idle, screen, silent, type Terminal } from './support/run.js';
 
-/** What a command may know and may never show, beside the tokens of its logins. */
+/** Values that a command may read and must never print, in addition to the tokens of its logins. */
 const secrets = { session: 'secret-sealed-session', input: 'secret-from-standard-input' };
 
 let belay: Belay;
 let terminal: Terminal;
-/** What the arguments stand for. */
+/** The ids for the placeholders in the arguments. */
 let ids: Record<string, string>;
-/** The tokens of a login that is in force: one of the environment, one that is stored. */
+/** The tokens of two valid logins: one is in the environment, one is stored. */
 let environment: string;
 let stored: string;
 
 beforeAll(async () => {
-  // What is requested is granted at once, so that no command waits for an approver.
+  // Requests are granted at once, so that no command waits for an approver.
   belay = await openBelay(({ roles, ...rest }) => ({
     ...rest,
     roles: {
@@ -26,7 +26,7 @@ beforeAll(async () => {
     },
   }));
   terminal = belay.terminal;
-  // The memory provider has no sessions: one is put into the answer.
+  // The memory provider has no sessions, so put one into the response.
   const session = { version: 2, expiry: '2030-01-01T01:00:00.000Z', session: secrets.session };
   belay.between.mangle = (procedure, data) =>
     procedure === 'sessions.list' ? { ...data, sessions: { demo: session } } : undefined;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => belay?.[Symbol.asyncDispose]());
 
-// New ones for each test, since some commands end a login.
+// Each test gets new tokens, because some commands end a login.
 beforeEach(async () => {
   [environment, stored] = [
     await belay.world.token('requester', 'device'),
@@ -53,7 +53,7 @@ beforeEach(async () => {
   );
 });
 
-/** Every command there is, with the arguments that it needs. */
+/** Every command, with the arguments that it needs. */
 const lines: Record<string, string[]> = {
   login: ['--no-browser'],
   logout: [],
@@ -131,7 +131,7 @@ const lines: Record<string, string[]> = {
   completion: ['bash'],
 };
 
-/** The commands of the program, groups written out, as it tells them itself. */
+/** Returns the commands of the program, including those in groups, as its completion lists them. */
 async function listCommands(group: string[] = []): Promise<string[]> {
   const { stdout } = await terminal.run(['__complete', ...group, '']);
   const names = stdout.split('\n').flatMap((line) => line.split('\t')[0] || []);
@@ -168,7 +168,7 @@ describe('no command shows a secret', () => {
         operator,
         prompts: silent,
         readInput: async () => secrets.input,
-        // Ends a wait without a limit: a login that is never completed.
+        // Ends the wait for a login that is never completed.
         openBrowser: () => ended.abort(),
         signal: line[0] === 'login' ? AbortSignal.abort() : ended.signal,
       });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => belay?.[Symbol.asyncDispose]());
 
-/** Returns the shortest beginning of an id that none of the others has. */
+/** Returns the shortest unique beginning of an id. */
 function beginningOf(id: string, others: string[]): string {
   const length = [...id].findIndex((_, at) => !others.some((other) => other.startsWith(id.slice(0, at + 1))));
   return id.slice(0, length + 1);
@@ -52,7 +52,7 @@ describe('an id', () => {
   it('is rejected when it begins two requests of which one is not on the first page of many', async () => {
     const [one = '', other = ''] = approvals.map(({ id }) => id).sort();
     const { sql } = belay.world.database;
-    // Between the two in the inbox, with ids that begin otherwise.
+    // Insert approvals between the two in the inbox, with ids that begin differently.
     const between = 'ffffffff-0000-7000-8000-000000000000';
     await sql`insert into executions
       select (jsonb_populate_record(e, jsonb_build_object('id', ${between}::text))).* from executions e where id = ${requests[0] ?? ''}`;
@@ -88,7 +88,7 @@ describe('an id', () => {
     const [{ id = '' } = {}] = (JSON.parse(stdout) as { approvals: typeof approvals }).approvals;
     const shown = await belay.terminal.run(['executions', 'show', id, '--json'], adam);
     expect(JSON.parse(shown.stdout)).toMatchObject({ workflow_id: request });
-    // It is the only one that waits, so that it is the only one that begins so.
+    // Only one request waits, so even a short beginning is unique.
     expect(await belay.terminal.run(['deny', request.slice(0, 4)], adam)).toMatchObject({ code: 0 });
     expect(decisions().at(-1)).toMatchObject({ input: { id, verdict: 'deny' } });
   });

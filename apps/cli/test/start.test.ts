@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-/** What a bundled module loads before it runs, by way of the modules that it imports. */
+/** The modules that a bundled module loads before it runs, through its imports. */
 interface Loaded {
   files: Set<string>;
   /** Built-in modules, and packages that are not in the bundle. */
   imported: Set<string>;
-  /** The workspaces and libraries that the bundled code is of. */
+  /** The workspaces and libraries that the bundled code comes from. */
   parts: Set<string>;
 }
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 describe('the start of the command line', () => {
   it('loads no package, and no part of Node.js that help and completion do without', () => {
-    // HTTP, cryptography and child processes are most of what such a start could cost.
+    // HTTP, cryptography and child processes would be the most expensive imports.
     expect([...loaded.imported].sort()).toEqual([
       'node:fs',
       'node:fs/promises',
@@ -51,7 +51,7 @@ describe('the start of the command line', () => {
   });
 
   it('reads no more than seven files', () => {
-    // Each costs a third of a millisecond of a start.
+    // Each file adds a third of a millisecond to a start.
     expect(loaded.files.size).toBeLessThanOrEqual(7);
   });
 });

@@ -43,7 +43,7 @@ interface Waiting {
   grants: unknown[];
 }
 
-/** An approval is opened by a worker, a moment after the request was answered. */
+/** Waits for the approval, which a worker opens a moment after the response to the request. */
 async function waitForInbox(execution: string): Promise<Waiting> {
   return vi.waitFor(
     async () => {

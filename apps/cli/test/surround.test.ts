@@ -33,13 +33,13 @@ async function write(name: string, text: string): Promise<string> {
   return file;
 }
 
-/** What the file that a command gets says. */
+/** Returns the kubeconfig that a command gets. */
 async function readOurs(kubeconfig: string | undefined) {
   const [file = ''] = kubeconfig?.split(':') ?? [];
   return { file, config: JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown> };
 }
 
-/** The person's own: two users at the cluster of the role, one of them in the current context. */
+/** The person's own kubeconfig: two users at the cluster of the role, one of them in the current context. */
 const own = `
 current-context: mine
 clusters:

@@ -17,7 +17,7 @@ const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const guid = '7f8a1b1c-0d3e-4c55-9f5a-1d2b3c4d5e6f';
 
 type Config = Record<string, unknown>;
-/** A setting by its path, a wrong value, and what the message has to say: what is right. */
+/** A setting by its path, a wrong value, and the fix that the message must name. */
 type Row = [path: string, wrong: unknown, fix: RegExp];
 
 const required = /required|expected string, received undefined|must/i;
@@ -28,7 +28,7 @@ const yesOrNo = /must be true or false/;
 const noAddress = /is not an e-mail address/;
 const pem = /must be in PEM form/;
 
-/** Of each connector a configuration that is right, and what can be wrong with it. */
+/** For each connector, a valid configuration and its possible faults. */
 const table: Record<string, { right: Config; rows: Row[] }> = {
   aws: {
     right: { region: 'eu-central-1', instance: 'arn:aws:sso:::instance/ssoins-1234567890abcdef' },
@@ -260,7 +260,7 @@ const table: Record<string, { right: Config; rows: Row[] }> = {
     ],
   },
 };
-// SAML is tested where its certificates are made: packages/providers/test/saml.
+// SAML is tested in packages/providers/test/saml, which creates its certificates.
 const elsewhere = ['saml'];
 
 let folder: string;
@@ -274,7 +274,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs `belay validate` on a configuration, as its program does. */
+/** Runs `belay validate` on a configuration, with the code of the real program. */
 async function validate(document: unknown) {
   const file = join(folder, 'belay.json');
   await writeFile(file, JSON.stringify(document));
@@ -286,7 +286,7 @@ async function validate(document: unknown) {
 
 const ofProvider = (type: string, config: Config) => ({ providers: { one: { provider: type, config } } });
 
-/** A copy with one setting at a path. */
+/** Returns a copy with one setting changed. */
 function put(config: Config, path: string, value: unknown): Config {
   const [first = '', ...rest] = path.split('.');
   const inner = rest.length === 0 ? value : put((config[first] ?? {}) as Config, rest.join('.'), value);
@@ -322,7 +322,7 @@ describe.each(Object.entries(table))('belay validate on a provider of type %s', 
     expect(told.join('\n')).toMatch(fix);
     expect(told.join('\n')).toContain(first);
     for (const message of told) expect(message).toMatch(/^\S+belay\.json/);
-    // The value may be a secret.
+    // The message must not contain the value, which may be a secret.
     if (typeof wrong === 'string' && wrong.length > 12) expect(messages.join('\n')).not.toContain(wrong);
   });
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.[Symbol.asyncDispose]());
 
-/** Types into the built program at a terminal, with everything that a person has around it. */
+/** Types into the built program at a terminal, with a person's normal environment. */
 const belay = (args: string, more: Record<string, string> = {}) =>
   typeInto(`'${process.execPath}' '${main}' ${args}`, { ...env, ...more });
 

@@ -1,4 +1,4 @@
 import { runServer } from '@belay/server';
 
-// Loaded only where there is no configuration: most starts need nothing of it.
+// The demo is loaded only when there is no configuration: most starts do not need it.
 await runServer(process, async () => (await import('@belay/demo')).openDemo);

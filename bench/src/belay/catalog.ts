@@ -1,7 +1,7 @@
 const document = (name: string) => ({ dsl: '1.0.3', namespace: 'bench', name, version: '1.0.0' });
 const approvers = { groups: ['approvers'] };
 
-/** One role through two workflows: with an approval and without; twenty more roles, so that the list has some length. */
+/** A role with two workflows, with and without an approval; a role at the silent provider; and twenty more, so that lists are longer. */
 export const catalogDocument = {
   access: { auditors: { groups: ['auditors'] } },
   server: { limits: { open_requests: 10_000, event_streams: 10_000 } },

@@ -27,14 +27,14 @@ export type Person = ActorContext & { actor: UserActor };
 export interface Belay {
   ctx: Context;
   provider: MemoryProvider;
-  /** Another one, for those who make it answer nothing. */
+  /** A second provider, for benchmarks that make it stop responding. */
   silent: MemoryProvider;
   people: Person[];
   approver: Person;
   auditor: Person;
   token: string;
   statements: StatementCount;
-  /** Adds a listener for every job, which is sent after its commit. */
+  /** Adds a listener that is called for every job, after the transaction has committed. */
   onJob(listener: (job: Job) => void): void;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export interface BelayOptions {
   people: number;
   redisUrl?: string;
   local?: boolean;
-  /** Counting statements takes time of its own, so it is done in a run that is not timed. */
+  /** Whether to count statements. Counting takes time, so it is done in a run that is not timed. */
   count?: boolean;
 }
 
@@ -54,7 +54,7 @@ const log: Context['log'] = {
   error: (detail, message) => console.error('error', message, detail),
 };
 
-/** Opens a whole Belay on a database, with a memory provider and an inline worker. */
+/** Opens a whole Belay on a database, with memory providers and a worker in this process. */
 export async function openBelay(url: string, options: BelayOptions): Promise<Belay> {
   const delay: Context['delay'] = async (milliseconds, signal) =>
     void (await wait(milliseconds, undefined, { signal }));
@@ -103,7 +103,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     host: engineHost,
     program: { version: '0.1.0', revision: 'bench', baseUrl: 'http://127.0.0.1:8080' },
   };
-  // Its jobs take the way through the queue when the worker could as well be in another process.
+  // With `local: false` the worker has a backend of its own, so that jobs go through the queue as to another process.
   const workers = options.local === false ? await openQueueBackend(queue) : backend;
   const worker = await startWorker({ context: ctx, backend: workers });
   const people: Person[] = [];
@@ -113,7 +113,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
   }
   const approver = await signIn(ctx, 'approver', ['approvers']);
   const { actor } = await signIn(ctx, 'auditor', ['auditors']);
-  // Who oversees has to have signed in themselves.
+  // An auditor has to sign in with a browser: a token gives no oversight.
   const auditor = withActor(ctx, { ...actor, by: 'browser' as const });
   const [first] = people;
   if (!first) throw new Error('The benchmark needs people');
@@ -143,7 +143,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
 async function signIn(ctx: Context, name: string, groups: string[]): Promise<Person> {
   const user = await upsertUser(ctx.db, {
     id: newId(),
-    // A provider that is not in the catalog, as for a person whom an operator made a token for.
+    // A provider that is not in the catalog, as for a person for whom an operator created a token.
     provider: 'operator',
     subject: name,
     email: `${name}@example.com`,
@@ -154,7 +154,7 @@ async function signIn(ctx: Context, name: string, groups: string[]): Promise<Per
   return withActor(ctx, { kind: 'user' as const, ...user, loginId });
 }
 
-/** Returns a UUID of version 7, made here so that an older Belay is measured with the same. */
+/** Returns a UUID of version 7. It is made here so that an older Belay is measured with the same code. */
 function newId(): string {
   const time = Date.now().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;

@@ -2,18 +2,18 @@ import { entitlements } from '@belay/db';
 import { eq } from 'drizzle-orm';
 import type { Belay } from './open.js';
 
-/** Resolves when the reconciler has recorded something about a person's entitlement: it is granted, or gone. */
+/** Resolves when the reconciler has recorded a change of a person's entitlement: it is granted, or gone. */
 export type NextRecord = (email: string) => Promise<void>;
 
 /**
- * Listens to the jobs that the reconciler sends after each record, so that nothing is asked of the database in the
- * meantime. Every person has exactly one entitlement, whose id is learnt when it is first seen.
+ * Listens to the jobs that the reconciler sends after each record, so that the database is not queried in the meantime. Every
+ * person has exactly one entitlement, whose id is looked up once.
  */
 export function listenToRecords(belay: Belay): NextRecord {
   const waiting = new Map<string, () => void>();
   const emails = new Map<string, string>();
   belay.onJob((job) => {
-    // An early end calls the reconciler at once; a record names the time at which it wants to look again.
+    // An early end sends a job without a time; the job after a record has the time of the next look.
     if (job.queue !== 'entitlements' || job.dueAt === undefined) return;
     void announce(job.entitlementId);
   });

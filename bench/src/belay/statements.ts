@@ -4,7 +4,7 @@ export interface StatementCount {
   take(): { statements: number; commits: number };
 }
 
-/** Counts what the core sends to its database: statements, and commits that write. */
+/** Counts the statements that core sends to its database, and the commits that write. */
 export function countStatements(): StatementCount {
   const open = new Map<number, boolean>();
   let statements = 0;

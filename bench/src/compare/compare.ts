@@ -7,7 +7,7 @@ import { type Runner, startRunner } from './process.js';
 export interface CompareOptions {
   people: number;
   rounds: number;
-  /** Of each contender's turn in a round. */
+  /** The length of each contender's turn in a round. */
   milliseconds: number;
   /** A git revision of Belay to measure in the same rounds. */
   before?: string | undefined;
@@ -15,13 +15,13 @@ export interface CompareOptions {
 
 export interface Compared extends Omit<Cost, 'processor'> {
   name: string;
-  /** The median of the rounds; the other figures are each elevation's share of all rounds. */
+  /** The median of the rounds. The other figures are averages for one elevation, over all rounds. */
   perSecond: number;
   /** Elevations of each round per second, in order. */
   rounds: number[];
-  /** Milliseconds of processor time that an elevation takes of the program, without PostgreSQL's. */
+  /** Milliseconds of processor time that the program needs for an elevation, without PostgreSQL. */
   processor: number;
-  /** The same of PostgreSQL. */
+  /** Milliseconds of processor time that PostgreSQL needs for an elevation. */
   database: number;
 }
 
@@ -34,8 +34,8 @@ interface Entrant {
 const program = (name: string) => fileURLToPath(new URL(`../contenders/${name}.js`, import.meta.url));
 
 /**
- * Measures Belay beside the same elevation on DBOS, the same rows written by hand and, with `before`, an older Belay. All
- * use one durable PostgreSQL, each a database and a process of its own, and take turns: one works while the others rest.
+ * Measures Belay beside the same elevation on DBOS, the same rows written by hand and, with `before`, an older Belay. All use one
+ * durable PostgreSQL, each with its own database and process, and take turns: while one works, the others are idle.
  */
 export async function compareElevations(options: CompareOptions): Promise<Compared[]> {
   const older = options.before === undefined ? undefined : await buildOlder(options.before);
@@ -79,7 +79,7 @@ async function takeTurns(
     for (const runner of runners) for (let warm = 0; warm < 3; warm += 1) await runner.run(0);
     for (let round = 0; round < rounds; round += 1) {
       for (let turn = 0; turn < entrants.length; turn += 1) {
-        // Each begins a round once, so that none always comes after the same other.
+        // Each round begins with another contender, so that the order favours none of them.
         const index = (round + turn) % entrants.length;
         const [entrant, runner, total] = [entrants[index], runners[index], totals[index]];
         if (!entrant || !runner || !total) continue;

@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import postgres from 'postgres';
 
-/** What a database server was asked to do between two looks. */
+/** The work of a database server between two measurements. */
 export interface Cost {
   statements: number;
   commits: number;
   walBytes: number;
-  /** Milliseconds of processor time of all its processes; not a number where there is no /proc. */
+  /** Milliseconds of processor time of all its processes; NaN where there is no /proc. */
   processor: number;
 }
 
@@ -17,15 +17,15 @@ export const countingSettings = {
   // Four programs, each with pools of its own.
   max_connections: '400',
   'pg_stat_statements.track_utility': 'on',
-  // The WAL of a round has to be there when it is read.
+  // The WAL of a round must not be removed before it is read.
   wal_keep_size: '1GB',
   max_wal_size: '4GB',
 };
 
 export interface CostMeter {
-  /** Begins to count for one database, from here on. */
+  /** Starts a measurement. */
   begin(): Promise<void>;
-  /** What was done since: statements in `database`, commits and WAL of the whole server. */
+  /** Returns the work since `begin`: statements in `database`; commits, WAL and processor time of the whole server. */
   end(database: string): Promise<Cost>;
   close(): Promise<void>;
 }
@@ -68,12 +68,12 @@ export async function openCostMeter(url: string): Promise<CostMeter> {
 interface Stat {
   pid: number;
   parent: number;
-  /** Of the process, and of its children that have ended, in hundredths of a second. */
+  /** Processor time of the process, and of its children that have ended, in hundredths of a second. */
   own: number;
   ended: number;
 }
 
-/** Reads what Linux says about a process; null for one that has ended, and on other systems. */
+/** Reads the /proc entry of a process; null for a process that has ended, and on systems other than Linux. */
 async function readStat(pid: number): Promise<Stat | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (text === null) return null;

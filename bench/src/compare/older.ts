@@ -13,9 +13,9 @@ export interface Older {
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-/** What measures, which the older revision is given. How Belay is opened there it knows itself. */
+/** The module that measures; it replaces that of the older revision, which opens Belay with its own code. */
 const measure = 'compare/serve.js';
-/** The first revision that can be measured: it brought the program. */
+/** The first revision that can be measured, because it added the program. */
 const oldest = 'eef6abb';
 
 /** Runs npm in a folder. Throws with the end of what it printed. */
@@ -30,8 +30,8 @@ async function npm(cwd: string, ...words: string[]): Promise<void> {
 }
 
 /**
- * Builds an older revision of this repository in a worktree of its own, with what its lock file says, and replaces what
- * measures there with the present one. Throws when the revision is unknown, does not build, or is older than `compare`.
+ * Builds an older revision of this repository in a worktree of its own, with the packages of its lock file, and replaces the module
+ * that measures with the present one. Throws when the revision is unknown, does not build, or is older than `compare`.
  */
 export async function buildOlder(revision: string): Promise<Older> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-before-'));

@@ -4,12 +4,12 @@ import type { Done } from './serve.js';
 
 /** A contender in its own process. */
 export interface Runner {
-  /** Performs elevations for so long. Rejects when the process ends meanwhile. */
+  /** Performs elevations for so many milliseconds. Rejects when the process ends meanwhile. */
   run(milliseconds: number): Promise<Done>;
   stop(): Promise<void>;
 }
 
-/** Starts the program of a contender on a database; resolves when it is ready to take orders. */
+/** Starts the program of a contender on a database; resolves when it is ready for orders. */
 export async function startRunner(file: string, url: string, people: number): Promise<Runner> {
   const child = fork(file, [url, String(people)], { env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR } });
   await answerOf(child);

@@ -1,10 +1,10 @@
-/** Someone's way to perform complete elevations on a database, one at a time for each person. */
+/** An implementation of complete elevations on a database, one at a time for each person. */
 export interface Contender {
   elevate(person: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the parent orders: elevations by so many people for so long, or, with 0 milliseconds, one each. */
+/** An order of the parent process: every person performs elevations for so long or, with 0 milliseconds, one elevation. */
 export interface Order {
   milliseconds: number;
 }
@@ -12,7 +12,7 @@ export interface Order {
 export interface Done {
   elevations: number;
   milliseconds: number;
-  /** Processor time of the whole process, which says more than the clock on a machine that others use. */
+  /** Milliseconds of processor time of the whole process, which are more reliable than elapsed time on a shared machine. */
   processor: number;
 }
 

@@ -8,7 +8,7 @@ export function createTarget() {
     async revoke(person: string, role: string): Promise<void> {
       held.delete(`${person} ${role}`);
     },
-    /** Both programs read back what they did, as Belay does (R6). */
+    /** Returns whether access is held. Both programs read back each change, as Belay does (R6). */
     async holds(person: string, role: string): Promise<boolean> {
       return held.has(`${person} ${role}`);
     },

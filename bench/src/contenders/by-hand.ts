@@ -4,8 +4,8 @@ import { serveContender } from '../compare/serve.js';
 import { createTarget } from '../compare/target.js';
 
 /**
- * The rows of an elevation written by hand: five statements, each a commit of its own, with nothing around them that
- * would go on after a crash, ask an approver or run a workflow. It is the bound, not a product.
+ * The rows of an elevation written by hand: five statements, each a commit of its own, without recovery after a crash, approvals or
+ * workflows. This is an upper bound, not a product.
  */
 const tables = `
   create table if not exists executions (
@@ -40,7 +40,7 @@ const tables = `
 `;
 
 const hour = 3_600_000;
-/** About what Belay keeps of an execution between two of its tasks. */
+/** About as much as Belay stores of an execution between two of its tasks. */
 const state = { at: '/do/0/grant', tasks: [{ reference: '/do/0/grant', status: 'running' }], variables: {} };
 const input = { role: 'reader', reason: 'a benchmark', duration: 'PT1H', providers: ['memory'], workflow: 'automatic' };
 

@@ -5,9 +5,9 @@ import { serveContender } from '../compare/serve.js';
 import { createTarget } from '../compare/target.js';
 
 /**
- * The same elevation as a TypeScript engineer would write it on DBOS: one workflow, a transaction for what is recorded, a
- * step for each call of the target, and a message for the return. It writes the rows that are written by hand, in one statement
- * for each transaction; executions and steps are DBOS's own.
+ * The same elevation as a TypeScript engineer would write it on DBOS: one workflow, a transaction for each record, a step for each
+ * change at the target, and a message for the return. It writes the same rows as by-hand.ts, in one statement for each transaction;
+ * DBOS itself stores executions and steps.
  */
 const tables = `
   create table if not exists requests (
@@ -79,7 +79,7 @@ await serveContender(async (url) => {
           update entitlements set state = 'granted' from activated where entitlements.id = activated.entitlement_id
         ) ${told(id, ['entitlement.granted'], { verified: true })}`;
     });
-    // Told in memory, so that the caller does not poll for it.
+    // The caller is notified in memory, so that it does not poll.
     active.get(person)?.();
     const returned = await DBOS.recv<string>('return', duration);
     const end = returned === null ? 'expired' : 'returned';
@@ -124,7 +124,7 @@ await serveContender(async (url) => {
   };
 });
 
-/** The data source hands its options to postgres.js, which takes a URL only as an argument of its own. */
+/** Returns a URL as options: the data source has no argument for a URL, and postgres.js does not read one from its options. */
 function partsOf(url: string) {
   const { hostname, port, username, password, pathname } = new URL(url);
   const text = decodeURIComponent;

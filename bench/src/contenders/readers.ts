@@ -2,12 +2,12 @@ import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { get } from './get.js';
 
-/** What the parent orders: pages read over one connection for each login, one after the other, and a probe beside them. */
+/** An order of the parent process: read pages, one after the other over one connection for each login, and probe meanwhile. */
 export interface Reading {
   pages: string[];
   tokens: string[];
   probe: string;
-  /** Milliseconds between two looks of the probe. */
+  /** Milliseconds between two probes. */
   every: number;
   milliseconds: number;
 }

@@ -1,12 +1,12 @@
 import { Agent } from 'node:http';
 import { get } from './get.js';
 
-/** A client in a process of its own: makes requests over as many connections as there are logins, and tells how long they took. */
+/** An order of the parent process: make requests over a connection for each login. The reply is the milliseconds that they took. */
 export interface Requests {
   url: string;
-  /** A connection for each; without a login when it is empty. */
+  /** A connection for each; an empty token is not sent. */
   tokens: string[];
-  /** Of all connections together. */
+  /** The number of requests on all connections together. */
   count: number;
 }
 

@@ -1,6 +1,6 @@
 import { Agent, get } from 'node:http';
 
-/** Reads event streams, as so many browsers: the addresses and secrets come over the IPC channel, counts go back. */
+/** An event stream to read. The parent process sends a list of these, and later `count` to get the number of events. */
 interface Stream {
   url: string;
   token: string;
@@ -16,7 +16,7 @@ process.once('disconnect', () => process.exit(0));
 
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
 
-/** No more at once than a server has room for in its queue of connections. */
+/** Opens the streams, 50 at a time, because the queue of a server for new connections is limited. */
 async function openAll(streams: readonly Stream[]): Promise<void> {
   for (let from = 0; from < streams.length; from += 50) await Promise.all(streams.slice(from, from + 50).map(open));
 }

@@ -11,8 +11,8 @@ export interface Bytes {
 }
 
 /**
- * Measures what quiet elevations (requested, granted, given back, gone; without watchers) add for ever: the sizes of all tables and
- * indexes before and after so many of them, each time without the space that rows of before have left (`vacuum full`).
+ * Measures what elevations (requested, granted, given back, gone; without watchers) add permanently: the sizes of all tables and
+ * indexes before and after `count` of them, each time without the space of deleted rows (`vacuum full`).
  */
 export async function measureBytes({ count, people = 48 }: { count: number; people?: number }): Promise<Bytes> {
   const belay = await openBench({ people });
@@ -28,7 +28,7 @@ export async function measureBytes({ count, people = 48 }: { count: number; peop
       }),
     );
   };
-  // One elevation for each person first: rows that are made once for a person do not count.
+  // The first elevations do not count, because they make rows that are only made once for a person.
   await several();
   const before = await sizes(belay.ctx.db);
   await several();

@@ -1,9 +1,9 @@
 import postgres from 'postgres';
 
-/** How many executions each filler person has had. */
+/** How many executions each filler person has. */
 const each = 20;
 
-/** The columns of a copied row that are not as in the row that is copied: SQL over `run` and the row, `one`. */
+/** The columns in which a copy differs from the original row, as SQL over `run` and the original, `one`. */
 type Changes = Readonly<Record<string, string>>;
 
 const ago = (column: string) => `${column} - run.n * interval '1 minute'`;
@@ -18,12 +18,12 @@ const grant: Changes = {
   ended_at: ago('one.ended_at'),
   gone_at: ago('one.gone_at'),
 };
-/** Who requested did so for themselves. */
+/** The actor of a copy: the filler person where the original actor is the requester, otherwise the original actor. */
 const actor = `case when one.actor ->> 'id' = one.user_id::text
   then jsonb_set(one.actor, '{id}', to_jsonb(run.owner::text)) else one.actor end`;
 const approval: Changes = { id: `md5('approval' || run.n || one.id)::uuid`, created_at: ago('one.created_at') };
 
-/** What an execution leaves behind, with the tables that refer to others after those. */
+/** The tables in which an execution has rows, each after the tables that it refers to. */
 const left: readonly { table: string; own?: string; changes: Changes }[] = [
   {
     table: 'executions',
@@ -44,13 +44,13 @@ const left: readonly { table: string; own?: string; changes: Changes }[] = [
 ];
 
 /**
- * Adds copies of executions that have ended, with all that they left behind, until there are so many; each of twenty belongs
- * to another person. Triggers and foreign keys are not run, and the tables are vacuumed and analysed afterwards.
+ * Adds so many copies of executions that have ended, with all of their rows; twenty copies belong to each filler person. Triggers and
+ * foreign keys are not run, and the tables are vacuumed and analysed afterwards.
  */
 export async function fill(url: string, like: readonly string[], executions: number): Promise<void> {
   const models = like.map((id, index) => `(${index}, '${id}'::uuid)`).join(', ');
   const people = Math.ceil(executions / each);
-  // A connection of its own: those of Belay give up on statements that take this long.
+  // A connection of its own, because Belay's connections cancel statements that take this long.
   const db = postgres(url, { max: 1, onnotice: () => {} });
   await db.begin(async (tx) => {
     await tx.unsafe('set local session_replication_role = replica');
@@ -105,7 +105,7 @@ async function addPeople(db: Executor, people: number): Promise<void> {
     from users where subject like 'filler%'`);
 }
 
-/** Of fifty requests one that is open, and of each hundredth request one that is closed, as if those had been emergencies. */
+/** Adds an open review for each of the newest fifty requests and a closed one for every hundredth, as if they had been emergencies. */
 async function addReviews(db: Executor): Promise<void> {
   await db.unsafe(`insert into reviews (execution_id, rule, opened_at, due_at, closed_at, closed_by, verdict, note)
     select used.id, '{"users": [], "groups": ["approvers"]}', used.at, app_now() + interval '1 day', used.closed,
@@ -116,7 +116,7 @@ async function addReviews(db: Executor): Promise<void> {
     join users approver on approver.email = 'approver@example.com'`);
 }
 
-/** One for each person: what an execution is granted is, for most, what they were granted before. */
+/** Adds one entitlement for each person, because most executions grant access that the person has had before. */
 async function addEntitlements(db: Executor, like: readonly string[]): Promise<void> {
   const columns = await columnsOf(db, 'entitlements');
   const changes: Changes = {

@@ -41,9 +41,9 @@ export interface Grown {
 interface Filled {
   belay: Belay;
   person: Person;
-  /** Of an execution that has ended. */
+  /** The id of an execution that has ended. */
   id: string;
-  /** Does a whole elevation. */
+  /** Performs a complete elevation. */
   elevate: (person: Person) => Promise<void>;
 }
 
@@ -52,8 +52,8 @@ const waiting = 7;
 const held = 5;
 
 /**
- * Measures every list and every verb beside few and beside many executions that have ended, in turns. What is open is the same
- * in both: 40 people with seven requests that wait for approval and with access to one thing each.
+ * Measures every list and every verb beside few and beside many executions that have ended, in turns. The open requests are the same
+ * in both: each of 39 people has seven requests that wait for approval, and access to one thing by five requests.
  */
 export async function measureGrowth(options: { few: number; many: number; rounds: number }): Promise<Grown[]> {
   const postgres = await openPostgres();
@@ -62,7 +62,7 @@ export async function measureGrowth(options: { few: number; many: number; rounds
   const grown: Grown[] = [];
   for (const [verb, work] of Object.entries(verbs)) {
     const times: [number, number][] = [];
-    // The first calls plan statements and fill caches.
+    // The first calls do not count, because they plan statements and fill caches.
     for (let round = -3; round < options.rounds; round += 1) {
       const turn: [Filled, Filled] = round % 2 === 0 ? [few, many] : [many, few];
       const [one, other] = [await timed(() => work(turn[0])), await timed(() => work(turn[1]))];
@@ -124,7 +124,7 @@ async function approve(belay: Belay, person: Person): Promise<string> {
   return id;
 }
 
-/** Ends what there is of it: the workflow, or the access that outlives it. */
+/** Ends a request: cancels its workflow, or gives back the access that outlives the workflow. */
 async function giveUp(person: Person, id: string): Promise<void> {
   await cancelExecution(person, { id }).catch(() => returnAccess(person, { execution_id: id }));
 }

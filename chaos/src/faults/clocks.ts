@@ -1,10 +1,10 @@
 import type { Fault } from './fault.js';
 
-/** Farther than most access of the run lasts. */
+/** Longer than most access of a run lasts. */
 const databaseStep = 5_000;
 const processStep = 60_000;
 
-/** Clocks that are stepped. A step forward is taken back by the next one, and the other way round. */
+/** Returns faults that step clocks. The steps forward and back of a clock cancel out, in either order. */
 export function createClockFaults(): Fault[] {
   const offset = { database: 0, processes: 0 };
   const step = (name: string, does: string, run: Fault['run']): Fault => ({

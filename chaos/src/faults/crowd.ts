@@ -19,7 +19,7 @@ interface Asked {
   request: AccessRequest;
 }
 
-/** Returns a burden: much access at one target that ends in the same second. */
+/** Returns a fault in which much access at one target ends in the same second. */
 export function createCrowd(): Fault {
   let asked: Asked[] = [];
   return {
@@ -28,16 +28,16 @@ export function createCrowd(): Fault {
     scope: { target: 'one' },
     momentary: true,
     workers: true,
-    /** Ends with that second: the time of the revocations counts from there. */
+    /** Resolves when the access ends, because the time for the revocations counts from then. */
     async prepare({ debtors, wait }, stretch) {
       const wanted = crowds.slice(0, stretch > 1 ? crowds.length : few);
       const [first, ...others] = wanted.flatMap((role) => debtors.map((person) => ({ person, role })));
       if (!first) return;
-      // How long one takes on this machine; its own access is given back.
+      // How long the last grant took on this machine. The first is only made to measure this, and is given back.
       let pace = 0;
       const grant = async (person: Person, role: string, end: number): Promise<Asked> => {
         const sentAt = Date.now();
-        // The time of access begins when it is active.
+        // The duration counts from when the access is active, so the expected time of the grant is subtracted.
         const request = await person.request(role, Math.max(1_000, Math.round(end - pace - sentAt)) / 1_000);
         let state = await person.read(request, 'active');
         while (early.includes(state) && Date.now() < sentAt + patience) state = await person.read(request, 'active');

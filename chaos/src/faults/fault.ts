@@ -3,7 +3,7 @@ import type { Person } from '../load/person.js';
 import type { Random } from '../seed.js';
 import type { Stage } from '../stage/open-stage.js';
 
-/** What a fault is done to, and with. */
+/** The processes and people that a fault uses. */
 export interface Actors {
   stage: Stage;
   random: Random;
@@ -16,29 +16,29 @@ export interface Actors {
 
 export interface Fault {
   name: string;
-  /** What it is, for the documentation and the table. */
+  /** A description for the documentation and the table. */
   does: string;
   scope: Scope;
   /** A process that may have leased work is killed or stopped. */
   lease?: boolean;
   /** Belay's database cannot be used as usual. */
   database?: boolean;
-  /** It is over as soon as it has happened: the clock of the recovery starts with it. */
+  /** The fault is over as soon as it has happened: the time of the recovery counts from its start. */
   momentary?: boolean;
-  /** Only where Redis is the queue. */
+  /** The fault only exists where Redis is the queue. */
   redis?: boolean;
   /**
-   * It takes most of a minute until a process goes on, and others are injected meanwhile, which leave the workers alone.
-   * The name is that of the second fault: that the process goes on.
+   * A process is stopped for most of a minute, while faults that leave the workers alone are injected. The text is the name of a
+   * second fault, which is recorded when the process continues.
    */
   resumes?: string;
-  /** It kills or stops workers, or needs all of them, so it cannot be beside one that is stopped. */
+  /** The fault kills or stops workers, or needs all of them, so it is not injected while a worker is stopped. */
   workers?: boolean;
-  /** What has to be there before it begins. */
+  /** Makes what the fault needs before it begins. */
   prepare?(actors: Actors, stretch: number): Promise<void>;
   /**
-   * Injects and heals; `stretch` is 1 in the short form, and more in the long one. Returns what may still go on after the healing, such as processes
-   * that start.
+   * Injects and heals; `stretch` is 1 in the short form, and more in the long one. Returns work that may continue after the healing, such
+   * as processes that start.
    */
   run(actors: Actors, stretch: number): Promise<{ after: Promise<unknown> } | undefined>;
 }

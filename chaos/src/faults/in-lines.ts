@@ -1,4 +1,4 @@
-/** Does something with each item, in so many lines beside one another. */
+/** Calls `work` with each item, for `count` items at a time. */
 export async function inLines<T>(
   items: readonly T[],
   count: number,

@@ -5,7 +5,7 @@ import type { Fault } from './fault.js';
 
 const patience = 30_000;
 
-/** Timers of 100 ms and of a second that race, and no worker runs until both are over. */
+/** Races timers of 100 ms against timers of a second while no worker runs, until both are over. */
 export const lateTimers: Fault = {
   name: 'timers-late',
   does: 'SIGSTOP of all workers while short timers race longer ones, until both are over, then SIGCONT',
@@ -19,7 +19,7 @@ export const lateTimers: Fault = {
       asked.push(...(await Promise.all(sent)));
     };
     const half = races.length / 2;
-    // Of these a worker may have begun something.
+    // A worker may have begun these races before it is stopped.
     await ask(races.slice(0, half));
     for (const worker of stage.workers) worker.signal('SIGSTOP');
     try {

@@ -8,7 +8,7 @@ import { processFaults } from './processes.js';
 import { sabotages } from './sabotage.js';
 import { createSilentTarget } from './silent-target.js';
 
-/** Returns every fault as far as the queue that is used has it, or those that are named. Throws when a name is not that of a fault. */
+/** Returns the faults that `only` names, or all faults that apply to the queue. Throws for a name that no fault has. */
 export function listFaults(queue: 'redis' | 'postgres', only: readonly string[] = []): Fault[] {
   const all = [
     ...networkFaults,

@@ -31,7 +31,7 @@ const losses: [Loss, string][] = [
   ['half-open', 'closes the far end of every open connection and tells the near end nothing'],
 ];
 
-/** Every fault of every line: Belay’s database, one of the two targets, Redis. */
+/** Every fault of every network line: to Belay’s database, to one of the two targets, to Redis. */
 export const networkFaults: Fault[] = lines.flatMap(({ name, proxy, ...base }) => {
   const lost = losses.map(
     ([loss, does]): Fault => ({
@@ -77,7 +77,7 @@ export const networkFaults: Fault[] = lines.flatMap(({ name, proxy, ...base }) =
         proxy(stage).loseAnswers(undefined);
       },
     },
-    // The silence of a target is a fault of its own, with a hundred revocations owed there.
+    // The silence of a target is a fault of its own (`target-silent`), with a hundred revocations owed there.
     ...(name === 'target' ? [] : [makeBlackHole(name, base, proxy)]),
   ];
 });
@@ -89,7 +89,7 @@ function makeBlackHole(name: string, base: Pick<Fault, 'scope' | 'database' | 'r
     does: 'swallows both directions and goes on accepting; connections of that time stay mute for ever',
     async run({ stage, wait }, stretch) {
       proxy(stage).swallow(true);
-      // Longer than any request to the database may wait; losing the queue has to cost seconds only.
+      // Longer than any request may wait for the database. For Redis less is enough, because losing the queue costs seconds only.
       await wait((name === 'redis' ? 4_000 : 12_000) * stretch);
       proxy(stage).swallow(false);
     },

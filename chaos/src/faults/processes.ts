@@ -39,7 +39,7 @@ export const processFaults: Fault[] = [
     lease: true,
     resumes: 'worker-resumed',
     async run({ stage, random, wait }) {
-      // Slow calls, so that it is stopped in the middle of some.
+      // Slow calls, so that the worker is stopped in the middle of some.
       for (const proxy of Object.values(stage.proxies.targets)) proxy.delay(150);
       await wait(1_000);
       const worker = random.pick(stage.workers);

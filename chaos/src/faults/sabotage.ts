@@ -3,7 +3,7 @@ import type { Fault } from './fault.js';
 
 const patience = 60_000;
 
-/** What no Belay could make good, so that the judge has to find it. Only where `--only` names them. */
+/** Faults that Belay cannot repair, so that the judge has to report them. They are only injected when `--only` names them. */
 export const sabotages: Fault[] = [
   {
     name: 'sabotage-held-by-hand',

@@ -3,10 +3,10 @@ import { debts } from '../stage/names.js';
 import type { Actors, Fault } from './fault.js';
 import { inLines } from './in-lines.js';
 
-/** Longer than it takes to grant a hundred times on a slow machine. */
+/** Longer than a hundred grants take on a slow machine. */
 const patience = 60_000;
 
-/** Returns a target that says nothing any more, with a hundred grants that were given back meanwhile. */
+/** Returns a fault in which a target stops responding, and a hundred grants there are given back meanwhile. */
 export function createSilentTarget(): Fault {
   let owed: { holder: Actors['debtors'][number]; request: AccessRequest }[] = [];
   return {

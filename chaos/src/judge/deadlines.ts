@@ -1,14 +1,14 @@
 import type { FaultWindow, Scope } from '../history.js';
 import { bounds } from './bounds.js';
 
-/** Returns whether a fault may be the reason that something at a target is late. */
+/** Returns whether a fault of this scope may be the reason that work at a target is late. */
 export function touches(scope: Scope, target: string): boolean {
   return typeof scope === 'string' ? scope !== 'nothing' : scope.target === target;
 }
 
 /**
- * Returns the faults that were going on, or had just been healed, between the time that something was due and the time
- * it was done.
+ * Returns the faults that were active, or had just been healed, between the time that work at a target was due and the time that it
+ * was done.
  */
 export function faultsBetween(
   faults: readonly FaultWindow[],
@@ -22,8 +22,8 @@ export function faultsBetween(
 }
 
 /**
- * Returns the time by which something that is due has to be done, given when it was requested, what it took, and how late it may
- * be without a fault. A fault that began when that time had passed is no reason.
+ * Returns the time by which work at a target has to be done: `late` milliseconds after it is due, or later because of faults. A fault
+ * that began after the time that was allowed until then does not count.
  */
 export function deadline(
   faults: readonly FaultWindow[],
@@ -42,8 +42,7 @@ export function deadline(
     if (faultsBetween([fault], target, due, done).length > 0) {
       latest = Math.max(latest, Math.max(due, healed) + bounds.afterFault);
     }
-    // Only what was in progress can have been leased by the process that is gone, and only for as long as a lease
-    // lasts.
+    // The process that is gone can only have leased work that was in progress, and only for as long as a lease lasts.
     if (!lease || requestedAt > from + bounds.leased || done < from || due > Math.max(from + bounds.lease, healed))
       continue;
     latest = Math.max(latest, Math.max(due, from) + bounds.lease);

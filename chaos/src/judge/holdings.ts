@@ -1,13 +1,13 @@
 import type { AccessRequest, History, Interval } from '../history.js';
 
-/** What one request came to at one target: when it was held, and when it should have been. */
+/** The access of one request at one target: when it was held, and when it should have been. */
 export interface Holding {
   request: AccessRequest;
   holding: string;
   target: string;
-  /** When it was held, of the samples. */
+  /** When it was held, according to the samples. */
   held: Interval[];
-  /** The first moment at which it was allowed to end; null when nothing said so. */
+  /** The first moment at which it was allowed to end; null when none is known. */
   mayEndFrom: number | null;
   /** The moment from which on it must not be held. */
   mustEndBy: number | null;
@@ -19,7 +19,7 @@ export interface Stray {
   interval: Interval;
 }
 
-/** Gives every interval of the samples to the request that was sent last before it. */
+/** Assigns every interval of the samples to the latest request that allowed the holding before it. */
 export function assignHoldings(history: History): { holdings: Holding[]; strays: Stray[] } {
   const strays: Stray[] = [];
   const byHolding = new Map<string, Holding[]>();
@@ -66,12 +66,12 @@ export function gaps(span: Interval, covered: readonly Interval[]): Interval[] {
   return found.filter(({ from: start, to }) => to > start);
 }
 
-/** Returns the first and the last moment at which a clock that was stepped came to a time. They differ when it was stepped back. */
+/** Returns the first and the last moment at which a stepped clock reached a time. They differ when the clock was stepped back. */
 function whenClockShows(clock: History['clock'], time: number): { first: number; last: number } {
   const segments = [{ at: Number.NEGATIVE_INFINITY, offset: 0 }, ...clock].map(({ at, offset }, index, all) => ({
     from: at,
     to: all[index + 1]?.at ?? Number.POSITIVE_INFINITY,
-    // When this segment's clock shows the time, if it lasts so long.
+    // When the clock of this segment shows the time, if the segment lasts until then.
     shows: time - offset,
   }));
   let first = Number.POSITIVE_INFINITY;
@@ -81,7 +81,7 @@ function whenClockShows(clock: History['clock'], time: number): { first: number;
     first = Math.min(first, Math.max(from, shows));
   }
   for (const [index, { from, to, shows }] of segments.entries()) {
-    // Before the time at the beginning of the segment: it comes to it within the segment, or with the next step.
+    // The segment begins before the clock shows the time: the clock reaches it within the segment, or with the next step.
     if (shows > from || index === 0) last = Math.min(Math.max(shows, from), to);
   }
   return { first, last };

@@ -3,7 +3,7 @@ import { bounds } from './bounds.js';
 import { deadline } from './deadlines.js';
 import { clockOf } from './judge-target.js';
 
-/** Judges rules 3 to 7 from the HTTP responses and the processes. */
+/** Judges rules 5, 6 and 8 to 10 of docs/guarantees.md from the HTTP responses and the processes. */
 export function judgeAnswers(history: History): Record<string, string[]> {
   return {
     doubled: judgeDoubles(history),
@@ -76,7 +76,7 @@ function judgeTime(history: History, attempt: Attempt): string[] {
   return wrong;
 }
 
-/** Returns whether a request had to wait for the database: its response says so, or the database failed meanwhile. */
+/** Returns whether a request had to wait for the database: it got a 503, or the database failed meanwhile. */
 export function awaitsDatabase({ faults }: History, { at, took, outcome }: Attempt): boolean {
   return outcome === 503 || faults.some(({ database, from, healed }) => database && from <= at + took && healed >= at);
 }
@@ -85,7 +85,7 @@ function nameOf(history: History, { operation, server, at }: Attempt): string {
   return `${operation} at ${server} at ${clockOf(history, at)}`;
 }
 
-/** The faults of an attempt's time, and those that it may be an aftermath of. */
+/** Returns the faults during an attempt, and those that were healed so shortly before it that they may still affect it. */
 function faultsDuring({ faults }: History, { at, took }: Attempt): FaultWindow[] {
   return faults.filter(({ from, healed }) => from <= at + took && healed + bounds.recovery >= at);
 }
@@ -98,13 +98,13 @@ function isAtTarget({ scope }: FaultWindow): boolean {
   return typeof scope !== 'string';
 }
 
-/** A fault of the same part that began during the recovery, or before it, moves the bound: what is promised is the recovery after one. */
+/** Judges the recovery from a fault. Other faults of the same part extend the bound when they began before it had passed. */
 function judgeRecovery({ faults }: History, { name, healed, recovered }: FaultWindow): string[] {
   return Object.entries(recovered).flatMap(([part, took]) => {
     if (took === null) return [`after ${name}, ${part} did not recover`];
     const ofPart = faults.filter((fault) => Object.hasOwn(fault.recovered, part));
     const done = healed + took;
-    // No lease counts here: new requests and grants are looked for.
+    // Leases do not extend the bound, because the recovery is measured with new requests and grants.
     const when = { target: part, due: healed, done, requestedAt: Number.POSITIVE_INFINITY, late: bounds.recovery };
     return done > deadline(ofPart, when) ? [`after ${name}, ${part} recovered after ${Math.round(took)} ms`] : [];
   });

@@ -3,17 +3,17 @@ import { bounds } from './bounds.js';
 import { deadline, faultsBetween } from './deadlines.js';
 import { gaps, type Holding, type Stray, targetOf } from './holdings.js';
 
-/** One revocation, as the target showed it. */
+/** One revocation, according to the samples of the target. */
 export interface Revocation {
   target: string;
-  /** When it had to be gone, and when it last was not. */
+  /** When the access had to be removed, and when a sample last showed it. */
   due: number;
   done: number;
-  /** Whether a fault was going on, or had just been healed, that may be a reason. */
+  /** Whether no fault was active, or had just been healed, that may be a reason for a delay. */
   undisturbed: boolean;
 }
 
-/** Judges rules 1 to 4 and 7, and who won the races of timers, from what the target held. Returns what is wrong, and how late revocations were. */
+/** Judges rules 1 to 4, 7 and 11 of docs/guarantees.md from what the targets held. Returns the violations and the revocations. */
 export function judgeTarget(history: History, holdings: readonly Holding[], strays: readonly Stray[]) {
   const wrong: Record<string, string[]> = {
     unrequested: [],
@@ -41,21 +41,21 @@ export function judgeTarget(history: History, holdings: readonly Holding[], stra
   return { wrong, revocations };
 }
 
-/** A workflow that races timers ends without a grant when a longer one wins. */
+/** Returns whether a longer timer has won: a workflow that races timers then ends without a grant. */
 function hasLongerWon({ request: { races, final, endSentAt }, held }: Holding): boolean {
   return races && held.length === 0 && endSentAt === null && final?.status === 'completed';
 }
 
-/** What was allowed to be granted is granted in time, unless it was ended before. */
+/** Judges that access which may be granted is granted in time, unless its request was ended before. */
 function judgeStart(history: History, { request, holding, held }: Holding, wrong: string[]): void {
   const { mayHoldFrom: due, final, endSentAt } = request;
   if (due === null || final === null || final.state === 'cancelled' || final.status === 'faulted') return;
   const [first] = held;
   if (!first && endSentAt !== null) return;
   const done = first?.from ?? history.endedAt;
-  // Without a fault a grant has as long as it has after one: how fast it is, is a figure and not a promise.
+  // The bound after a fault also holds without one, because the speed of grants is measured but not promised.
   const late = bounds.afterFault;
-  // A request for several targets is granted at none before each of them was asked (R2), so it waits for the slowest.
+  // A request for several targets is granted at none of them before all have been queried (R2), so it waits for the slowest.
   const latest = Math.max(
     ...request.holdings.map((each) =>
       deadline(history.faults, { target: targetOf(each), due, done, requestedAt: request.sentAt, late }),
@@ -66,7 +66,7 @@ function judgeStart(history: History, { request, holding, held }: Holding, wrong
   }
 }
 
-/** What was acknowledged as active is held until it may end. */
+/** Judges that access which was acknowledged as active is held until it may end. */
 function judgeMissing(
   history: History,
   { request, holding, target, held, mayEndFrom }: Holding,
@@ -74,7 +74,7 @@ function judgeMissing(
 ): void {
   if (request.activeAt === null || mayEndFrom === null || mayEndFrom <= request.activeAt) return;
   const span = { from: request.activeAt, to: mayEndFrom - bounds.missing };
-  // Where nothing was sampled, nothing is known.
+  // Intervals without samples count as held, because nothing is known about them.
   for (const gap of gaps(span, [...held, ...history.blind])) {
     const disturbed = faultsBetween(history.faults, target, gap.from, gap.to).length > 0;
     const allowed = disturbed ? bounds.afterFault : bounds.missing;
@@ -85,7 +85,7 @@ function judgeMissing(
   }
 }
 
-/** What has ended is not held any more. */
+/** Judges that access which has ended is not held any more. Returns its revocation. */
 function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation | null {
   const { request, holding, target, held, mustEndBy: due } = each;
   if (held.length === 0) return null;
@@ -102,7 +102,7 @@ function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation 
     wrong.push(`${holding} was held for ${done - due} ms after its end, ${done - latest} ms too long (${request.key})`);
   }
   const { goneAt } = request;
-  // A sample is dated when its answer came, which may be some milliseconds after it was true.
+  // The time of a sample is when its answer arrived, which may be some milliseconds after it was true.
   if (goneAt !== null && held.some(({ from, to }) => from < goneAt && to > goneAt + bounds.missing)) {
     wrong.push(`${holding} was held when an answer said that it is gone (${request.key})`);
   }
@@ -110,16 +110,16 @@ function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation 
   return { target, due, done, undisturbed };
 }
 
-/** The end is an answer of Belay; it may come no later than the duration after it was said to be active. */
+/** Returns whether the end that Belay answered is later than the duration after the access was said to be active. */
 function isLongerThanRequested({ expiresAt, activeAt, sentAt, duration }: AccessRequest, { clock }: History): boolean {
   if (expiresAt === null || activeAt === null) return false;
-  // The database's clock at any time since the request, since one of its steps may have come between grant and answer.
+  // Every offset of the database's clock since the request, because the clock may have been stepped between grant and answer.
   const offsets = clock.filter(({ at }, index) => at <= activeAt && (clock[index + 1]?.at ?? activeAt) >= sentAt);
   const ahead = Math.max(0, ...offsets.map(({ offset }) => offset));
   return expiresAt > activeAt + ahead + duration + bounds.missing;
 }
 
-/** Returns the seconds since the run began. */
+/** Returns a time as the seconds since the run began, as text. */
 export function clockOf(history: History, at: number): string {
   return `${((at - history.startedAt) / 1_000).toFixed(1)} s`;
 }

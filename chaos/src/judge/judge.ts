@@ -3,7 +3,7 @@ import { assignHoldings } from './holdings.js';
 import { judgeAnswers } from './judge-answers.js';
 import { judgeTarget, type Revocation } from './judge-target.js';
 
-/** Every rule, in the order of docs/guarantees.md. */
+/** The rules of docs/guarantees.md. */
 export const rules = {
   unrequested: 'nothing is held that was not requested',
   overstayed: 'nothing is held longer than its end and the bound',
@@ -27,7 +27,7 @@ export interface Verdict {
   revocations: Revocation[];
 }
 
-/** Judges a run by what the target held and what was answered; knows nothing else of Belay. Pure. */
+/** Judges a run only by what the targets held and what Belay answered. Pure. */
 export function judge(history: History): Verdict {
   const { holdings, strays } = assignHoldings(history);
   const { wrong, revocations } = judgeTarget(history, holdings, strays);

@@ -3,7 +3,7 @@ import type { Random } from '../seed.js';
 import type { Client } from './client.js';
 
 export interface Approver {
-  /** Finds the request in the inbox and decides it, as what was shown. */
+  /** Finds the request in the inbox and decides it, with the digest that the inbox shows. */
   decide(request: AccessRequest, verdict: 'approve' | 'deny'): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export function createApprover(client: Client, random: Random): Approver {
         method: 'POST',
         path: `/api/v1/approvals/${item.id}/decision`,
         body: { verdict, request_digest: item.request_digest },
-        // Decided by an attempt whose answer was lost.
+        // 409: an earlier attempt, whose answer was lost, has decided it.
         accepts: [409],
         first: 1 - first,
         onSend: (at) => {

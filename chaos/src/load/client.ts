@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Attempt, History } from '../history.js';
 import type { Random } from '../seed.js';
 
-/** A request that exceeds the bound of the judge goes on a little longer, so that the judge sees it. */
+/** Longer than the bound of the judge, so that the judge sees a request that exceeds it. */
 const longestAttempt = 20_000;
 /** A real client honours Retry-After, but tries the other server before that. */
 const longestPause = 1_000;
@@ -19,24 +19,22 @@ export interface Call {
   path: string;
   body?: unknown;
   key?: string;
-  /** Statuses that are an answer; 200 is always one. Nothing else is expected but a 503. */
+  /** Statuses besides 200 that are an answer. After any other status the call is repeated. */
   accepts?: readonly number[];
-  /** Which server is tried first; the others follow. */
+  /** The index of the server that is tried first; the others follow. */
   first: number;
-  /** Hears before every attempt is sent. */
+  /** Called before every attempt is sent. */
   onSend?(at: number): void;
 }
 
 export interface Client {
-  /**
-   * Repeats until there is an answer, with the same key, at one server after the other; throws when the time is over.
-   */
+  /** Repeats a call, with the same key and at one server after the other, until there is an answer. Throws when `patience` is over. */
   call(call: Call): Promise<Answer>;
 }
 
 class NoAnswer extends Error {}
 
-/** Waits for work that may get no answer: that is written down for the judge, and no end of the run. */
+/** Waits for work. A call without an answer is recorded for the judge and does not end the run. */
 export async function bear<T>(work: Promise<T>, history: History): Promise<T | undefined> {
   try {
     return await work;
@@ -50,11 +48,11 @@ export async function bear<T>(work: Promise<T>, history: History): Promise<T | u
 interface Options {
   servers: readonly { name: string; url: string }[];
   token: string;
-  /** What stands in X-Forwarded-For, so that rate limits are of a person and not of the run. */
+  /** The value of X-Forwarded-For, so that each person has rate limits of their own. */
   address: string;
   history: History;
   random: Random;
-  /** How long it repeats, in milliseconds. */
+  /** How long a call is repeated, in milliseconds. */
   patience: number;
 }
 
@@ -89,7 +87,7 @@ export function createClient({ servers, token, address, history, random, patienc
       const body: unknown = await response.json().catch(() => undefined);
       const isAnswer = response.status === 200 || (call.accepts ?? []).includes(response.status);
       note(response.status, isAnswer);
-      // An unexpected rejection is repeated as well: the judge has recorded it.
+      // The call is repeated after an unexpected rejection as well, which is recorded for the judge.
       return isAnswer ? { status: response.status, body, server: server.name } : undefined;
     } catch (error) {
       note((error as Error).name === 'TimeoutError' ? 'timeout' : 'network', false);
@@ -104,7 +102,7 @@ export function createClient({ servers, token, address, history, random, patienc
         const server = servers[(call.first + number) % servers.length];
         const answer = server && (await attempt(call, server));
         if (answer) return answer;
-        // The other server at once, then slower and slower.
+        // The other server is tried at once; then the pauses become longer.
         if (number > 0) await wait(Math.min(longestPause, 100 * 2 ** number) * (0.5 + random.next() / 2));
       }
       throw new NoAnswer(`No answer to ${call.operation} ${call.path} within ${patience} ms`);

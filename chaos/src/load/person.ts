@@ -6,7 +6,7 @@ import type { Client } from './client.js';
 const over = ['ended', 'denied', 'cancelled', 'terminated', 'failed'];
 const stillRuns = ['pending', 'running', 'waiting', 'suspended'];
 
-/** An execution as GET /execution/{id} returns it; what is used of it. */
+/** The used fields of an execution as GET /execution/{id} returns it. */
 interface Execution {
   state: string;
   status: string;
@@ -14,24 +14,24 @@ interface Execution {
   grants: { state: string; expires_at: string | null }[];
 }
 
-/** What a person does over HTTP, each call written into the history of the request that it is about. */
+/** The calls of a person over HTTP; what they return is recorded in the history of the request. */
 export interface Person {
   name: string;
   request(role: string, seconds: number, expected?: readonly string[]): Promise<AccessRequest>;
   /** Sends the same request with the same key once more. */
   repeat(request: AccessRequest): Promise<void>;
-  /** Reads it, once it has come so far or some seconds are over; returns its state. */
+  /** Returns the state of a request; with `until`, waits some seconds for that state. */
   read(request: AccessRequest, until?: 'approval' | 'active' | 'ended'): Promise<string>;
-  /** Reads it again and again until nothing is held and nothing runs. */
+  /** Reads a request again and again until nothing is held and nothing runs, or `patience` milliseconds are over. */
   follow(request: AccessRequest, patience: number): Promise<void>;
   giveBack(request: AccessRequest): Promise<void>;
   cancel(request: AccessRequest): Promise<void>;
   signal(request: AccessRequest): Promise<void>;
-  /** The states of what this person holds, by execution. */
+  /** Returns the states of the access that this person holds, by execution. */
   listAccess(): Promise<Map<string, string>>;
-  /** How many executions of this person run. */
+  /** Returns how many executions of this person run. */
   countRunning(): Promise<number>;
-  /** The executions that the log says this person requested. */
+  /** Returns the executions that this person requested, according to Belay's log. */
   readLog(): Promise<string[]>;
 }
 
@@ -58,7 +58,7 @@ export function createPerson(name: string, client: Client, history: History, ran
     const onSend = (at: number) => {
       request.endSentAt ??= at;
     };
-    // 409: it ended by itself, or by an attempt whose answer was lost.
+    // 409: the request has ended by itself, or by an attempt whose answer was lost.
     await client.call({ operation, method, path, accepts: [409], first: either(), onSend });
     request.endedAt ??= Date.now();
   }
@@ -111,7 +111,7 @@ export function createPerson(name: string, client: Client, history: History, ran
       while (Date.now() < deadline) {
         const { state, status } = await read(request, 'ended');
         if (over.includes(state) && !stillRuns.includes(status)) return;
-        // What ended may still have a workflow that has not noticed.
+        // The access has ended, but the workflow may still run for a moment.
         if (over.includes(state)) await new Promise((resolve) => setTimeout(resolve, 200));
       }
     },

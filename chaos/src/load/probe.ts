@@ -3,7 +3,7 @@ import type { History } from '../history.js';
 
 const every = 250;
 
-/** Asks every server whether it is ready, four times a second each, until it is stopped. */
+/** Probes the readiness of every server four times a second until `signal` aborts. */
 export async function probeReadiness(
   servers: readonly { name: string; url: string }[],
   history: History,

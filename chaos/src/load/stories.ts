@@ -5,7 +5,7 @@ import type { Approver } from './approver.js';
 import { bear } from './client.js';
 import type { Person } from './person.js';
 
-/** How long a request is followed to its end: longer than any bound. */
+/** How long a request is followed at most: longer than any bound. */
 const patience = 120_000;
 
 interface Cast {
@@ -16,7 +16,7 @@ interface Cast {
 
 type Story = (cast: Cast) => Promise<void>;
 
-/** What people do, with its weight: a request each, to its end. */
+/** What people do, with weights. Each story makes one request and follows it to its end. */
 const stories: [weight: number, story: Story][] = [
   [6, keepToTheEnd],
   [3, returnEarly],
@@ -27,7 +27,7 @@ const stories: [weight: number, story: Story][] = [
   [2, signalToGoAhead],
 ];
 
-/** Plays one story after the other until it is told to stop, and the one that is in progress to its end. */
+/** Plays one story after the other until `signal` aborts; the story in progress is then played to its end. */
 export async function liveThrough(cast: Cast, history: History, signal: AbortSignal): Promise<void> {
   const weighted = stories.flatMap(([weight, story]) => Array.from({ length: weight }, () => story));
   while (!signal.aborted) {
@@ -90,7 +90,7 @@ async function signalToGoAhead({ person, random }: Cast): Promise<void> {
   await person.follow(request, patience);
 }
 
-/** False when it ended before. */
+/** Returns whether the access became active; false when the request ended before. */
 async function becomesActive(person: Person, request: AccessRequest): Promise<boolean> {
   return comesTo(person, request, 'active', ['running', 'granting', 'waiting_for_approval'], 'active');
 }

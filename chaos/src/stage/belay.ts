@@ -13,13 +13,13 @@ export interface BelayProcess {
   /** Where it serves; empty for a worker. Stays the same over restarts. */
   url: string;
   pid(): number;
-  /** kill -9, and started again. Resolves when it runs. */
+  /** Kills the process with SIGKILL and starts it again. Resolves when it runs. */
   killAndRestart(): Promise<void>;
-  /** kill -9. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
   start(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
-  /** SIGTERM, and SIGKILL after ten seconds. */
+  /** Stops the process with SIGTERM, or with SIGKILL after ten seconds. */
   stop(): Promise<void>;
 }
 
@@ -77,12 +77,12 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
       log.end();
       if (!wanted || child !== started) return;
       options.onDeath(String(code ?? signal));
-      // It may fail to start for as long as the fault lasts.
+      // The start may fail for as long as the fault lasts.
       setTimeout(() => void (wanted && child === started && start().catch(tellOfHang)), 500);
     });
     const ready = new Promise<void>((resolve, reject) => {
       started.stdout.on('data', () => said.includes('  Worker  ') && resolve());
-      // When its output has been read to the end.
+      // `close` and not `exit`, because the output has then been read to its end.
       started.once('close', (code, signal) => {
         reject(new Error(`${name} ended with ${code ?? signal} while it was starting:\n${lastLines(said)}`));
       });

@@ -2,7 +2,7 @@ import { goAhead, roles } from './names.js';
 
 const grantAndHold = [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }];
 
-/** Three races of a short timer and a long one, all at the same time. The workflow ends when a long one wins. */
+/** Returns three races of a short timer and a long one, which run at the same time. The workflow ends when a long one wins. */
 function raceTimers({ short, long }: { short: string; long: string }): unknown[] {
   const lost = { lost: { set: { won: 'the longer one' }, then: 'end' } };
   const timeouts = { errors: { with: { status: 408 } } };
@@ -23,8 +23,8 @@ function raceTimers({ short, long }: { short: string; long: string }): unknown[]
 }
 
 /**
- * Counts with jq, and takes a quarter of the time limit of an expression for each number: a processor that is shared may be twice as
- * slow, and must not end it.
+ * Returns a loop of expressions that each take a quarter of the time limit of an expression, so that the limit is not reached on a
+ * shared processor that is half as fast.
  */
 const slowCount = (times: number) => ({
   count: {
@@ -44,12 +44,12 @@ const tasks: Record<string, unknown[]> = {
     { ready: { listen: { to: { one: { with: { type: goAhead } } } }, metadata: { from: { requester: true } } } },
     ...grantAndHold,
   ],
-  // Ten thousand moves of the machine, each with an expression.
+  // Ten thousand iterations, each with an expression.
   long: [{ count: { for: { each: 'item', in: '${ [range(10000)] }' }, do: [{ add: { set: { at: '${ $item }' } } }] } }],
   loop: [{ first: { set: { at: '${ 1 }' } } }, { second: { set: { at: '${ 2 }' }, then: 'first' } }],
   slow: [slowCount(1_000)],
   endless: [{ spin: { set: { never: '${ 0 | until(false; . + 1) }' } } }],
-  // A gigabyte, again and again.
+  // Makes a gigabyte again and again.
   huge: [
     {
       repeat: {
@@ -58,7 +58,7 @@ const tasks: Record<string, unknown[]> = {
       },
     },
   ],
-  // Ten short expressions, for those beside whom others take much.
+  // Ten short expressions, for people whose requests run beside expensive ones.
   counted: [
     { count: { for: { each: 'item', in: '${ [range(10)] }' }, do: [{ add: { set: { at: '${ $item + 1 }' } } }] } },
     ...grantAndHold,

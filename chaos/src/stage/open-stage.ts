@@ -19,7 +19,7 @@ import { limit } from './within.js';
 const cli = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));
 const run = promisify(execFile);
 
-/** Everything that a run is made of. */
+/** The processes and proxies of a run. */
 export interface Stage {
   database: PostgresServer;
   targetServer: PostgresServer;
@@ -28,7 +28,7 @@ export interface Stage {
   proxies: { database: FaultyProxy; targets: Record<TargetName, FaultyProxy>; redis: FaultyProxy | undefined };
   servers: BelayProcess[];
   workers: BelayProcess[];
-  /** Makes a token with the operator's command. */
+  /** Creates a token with the operator's command. */
   createToken(person: string, group: string): Promise<string>;
   /** Steps the clock of Belay's database. */
   stepDatabase(offset: number): Promise<void>;
@@ -111,7 +111,7 @@ async function open(
   const first = await start('server1', await findFreePort('127.0.0.1'));
   await makeClock(direct);
   const rest = [start('server2', await findFreePort('127.0.0.1')), start('worker1'), start('worker2')] as const;
-  // All have started or ended before one that has ended stops the others.
+  // Waits for all of them, so that all that have started are known and can be stopped when one has failed.
   await Promise.allSettled(rest);
   const [second, ...workers] = await Promise.all(rest);
   const servers = [first, second];
@@ -154,7 +154,7 @@ function withPort(url: string, port: number): string {
   return changed.href;
 }
 
-/** The one clock of Belay's database becomes the real one and an offset, which a table says. */
+/** Replaces the clock function of Belay's database by the real clock plus an offset that is in a table. */
 async function makeClock(url: string): Promise<void> {
   await onConnection(url, (sql) =>
     sql.unsafe(`

@@ -7,14 +7,14 @@ import { within } from './within.js';
 
 export interface PostgresServer {
   port: number;
-  /** The superuser's URL, past every proxy. */
+  /** Returns the superuser's URL, which uses no proxy. */
   url(database: string): string;
   ensureDatabase(name: string): Promise<void>;
   /** Ends every session of a database from the server's side. */
   terminate(database: string): Promise<void>;
   /** Ends every connection in order, stops, and starts again on the same port. */
   restart(): Promise<void>;
-  /** SIGSTOP for the server and every process of it; what is returned lets them go on. */
+  /** Stops all processes of the server with SIGSTOP. Returns a function that lets them continue. */
   freeze(): Promise<() => void>;
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export async function onConnection<T>(url: string, work: (sql: Sql) => Promise<T
   }
 }
 
-/** Returns a durable PostgreSQL in a folder of its own. */
+/** Starts a durable PostgreSQL in a folder of its own. */
 export async function startPostgres(name: string): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), `belay-chaos-${name}-`));
   await chmod(folder, 0o711);
@@ -81,7 +81,7 @@ async function findPostmaster(url: string): Promise<number> {
   return Number((await readFile(join(row.folder, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
 }
 
-/** Returns every process below another, from what Linux says in /proc. */
+/** Returns the descendants of a process, which Linux lists in /proc. */
 async function listDescendants(leader: number): Promise<number[]> {
   const parents = new Map<number, number>();
   for (const name of await readdir('/proc')) {
@@ -96,7 +96,7 @@ async function listDescendants(leader: number): Promise<number[]> {
   return found.slice(1);
 }
 
-/** Sends a signal to each; one that is gone is left. */
+/** Sends a signal to each process; a process that has already ended is ignored. */
 function signalAll(processes: readonly number[], signal: NodeJS.Signals): void {
   for (const each of processes) {
     try {

@@ -8,7 +8,7 @@ import { lastLines, within } from './within.js';
 
 export interface RedisServer {
   port: number;
-  /** kill -9. It keeps nothing on disk, so what it held is lost. */
+  /** Kills the server with SIGKILL. It keeps nothing on disk, so its data is lost. */
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export function hasRedis(): boolean {
 /** How much of the output is kept, in characters. */
 const kept = 4_000;
 
-/** Starts a Redis of our own on a free port, which keeps nothing. `settings` are further arguments of `redis-server`. */
+/** Starts a Redis on a free port that keeps nothing on disk. `settings` are further arguments of `redis-server`. */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-redis-'));
   const port = await findFreePort('127.0.0.1');

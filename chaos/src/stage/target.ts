@@ -8,17 +8,17 @@ import { within } from './within.js';
 const password = 'chaos';
 const connector = 'chaos_connector';
 const every = 100;
-/** A sample that takes longer than this says nothing of the time before it. */
+/** When a sample comes longer than this after the last one, the time between them counts as not sampled. */
 const longestGap = 500;
 
 export interface Target {
-  /** What Belay is configured with, at the port of a proxy. */
+  /** Returns the URL that Belay is configured with, at the port of a proxy. */
   url(target: TargetName, port: number): string;
-  /** Writes what is held into the history, ten times a second, until it is stopped. */
+  /** Records in the history what is held, ten times a second, until it is stopped. */
   watch(history: History): { stop(): Promise<void> };
 }
 
-/** Makes the databases, the roles that can be granted, a login role for each person, and the connector's own. */
+/** Creates the databases, the roles that can be granted, a login role for each person, and the role of the connector. */
 export async function makeTarget(server: PostgresServer, people: readonly string[]): Promise<Target> {
   for (const name of targets) await server.ensureDatabase(name);
   const grantable = Object.values(roles).flatMap(({ grants }) => grants.map(roleOf));
@@ -49,7 +49,7 @@ function roleOf(grant: string): string {
 }
 
 function watchHoldings(server: PostgresServer, people: readonly string[], history: History) {
-  // The only thing that the judge believes: who is a member of what, at the server itself and past every proxy.
+  // The judge relies on these samples only: the memberships of roles, read from the server itself without a proxy.
   const sql = postgres(server.url('postgres'), { max: 1, onnotice: () => {}, connect_timeout: 2 });
   const holdingOf = new Map(
     Object.values(roles).flatMap(({ grants }) => grants.map((grant) => [roleOf(grant), grant])),

@@ -3,7 +3,7 @@ import { setTimeout as timersWait } from 'node:timers/promises';
 /** How long a process may take to become ready or to end, and a database to respond, in milliseconds. */
 export const limit = 60_000;
 
-/** Thrown when a process neither did what was expected of it nor ended in time. */
+/** Thrown when a process neither did what was expected nor ended in time. */
 export class Hung extends Error {}
 
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
@@ -11,8 +11,8 @@ export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<unknow
 const realWait: Wait = (milliseconds, signal) => timersWait(milliseconds, undefined, { signal });
 
 /**
- * Waits for `work`, which a process does, for a minute at most. Then throws `Hung` with `what`, which names the
- * process, and the last lines of the output that `said` returns.
+ * Waits for `work` of a process for a minute at most. Then throws `Hung` with `what`, which names the process, and the last lines of
+ * the output that `said` returns.
  */
 export async function within<T>(
   work: Promise<T>,

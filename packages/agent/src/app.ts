@@ -30,7 +30,7 @@ import { describeLocal } from './verbs/system.js';
 export interface LocalAppOptions {
   context: LocalContext;
   router: AnyTRPCRouter;
-  /** Rejects what is not for this machine's user; see guard.ts. */
+  /** Rejects requests that are not from this machine's user; see guard.ts. */
   guard(request: IncomingMessage, path: string): Promise<void>;
   uptimeMilliseconds(): number;
   newId(): string;
@@ -42,12 +42,12 @@ const basePath = '/api/v1';
 const representations = ['application/json', 'text/html'];
 
 /**
- * Agents accept no credentials: they act for the person who is signed in on the machine. Tells programs where to sign
- * in.
+ * The challenge of a 401 response, which tells programs where to sign in. Agents accept no credentials: they act for the person who is
+ * signed in on this machine.
  */
 const challenge = 'Session realm="belay", sign_in="/auth"';
 
-/** What every answer says to a browser: no frame, no script, no other origin, nothing kept. */
+/** The headers of every response: browsers may not frame the page, run scripts, share it with other origins or store it. */
 const headers: readonly (readonly [string, string])[] = [
   [
     'Content-Security-Policy',
@@ -62,16 +62,13 @@ const headers: readonly (readonly [string, string])[] = [
   ['Vary', 'Accept'],
 ];
 
-/**
- * Returns the HTTP host of agent and client mode: documented paths at the root and under the prefix, and tRPC for the
- * SDK.
- */
+/** Returns the HTTP handler of agent and client mode: the documented paths at the root and under the prefix, and tRPC for the SDK. */
 export function createLocalApp(options: LocalAppOptions): RequestListener {
   const { context, router } = options;
   let requests = 0;
   const host = { requests: () => requests, uptimeMilliseconds: options.uptimeMilliseconds };
   const { origin } = new URL(context.program.baseUrl);
-  // Nothing of ours is in a cookie.
+  // This program sets no cookies.
   const cookies = cookieNames(new URL(origin));
   const rest = createRest<LocalRequestContext>({
     router,
@@ -96,7 +93,7 @@ export function createLocalApp(options: LocalAppOptions): RequestListener {
           host,
         };
       },
-      // Every viewer of a page can sign in for it.
+      // Every person who views a page can sign in for it.
       guard: ({ operation, context: { person }, page }) =>
         operation.rest.public !== true && person === null && page ? '/auth' : undefined,
       render,
@@ -138,7 +135,7 @@ export function createLocalApp(options: LocalAppOptions): RequestListener {
   };
 }
 
-/** How a browser sees what programs read as JSON: as a table. Nothing here has a form. */
+/** Renders as a table what programs read as JSON. These pages have no forms. */
 const render: RestHooks<LocalRequestContext>['render'] = {
   async output({ operation }, output) {
     const markup = renderLocal(operation.procedure, output);
@@ -149,7 +146,7 @@ const render: RestHooks<LocalRequestContext>['render'] = {
   error: ({ body }) => renderMessage(texts.failed, body.message),
 };
 
-/** What listens here, and where to go on: for people who open the address, and programs that look around. */
+/** Describes this program at its root and where to go on, for people and for programs that discover it. */
 function introduce(
   context: LocalContext,
   routes: Rest['routes'],
@@ -169,14 +166,14 @@ function introduce(
   else sendJson(response, 200, about);
 }
 
-/** The browser comes back from the server's sign-in. */
+/** Handles the browser's return from the server's sign-in. */
 async function comeBack(
   context: LocalContext,
   request: IncomingMessage,
   response: ServerResponse,
   { secret, search }: { secret: string; search: string },
 ): Promise<void> {
-  // Any other path does not exist: a sign-in address that was used, or never issued, is unknown.
+  // A sign-in address that was used, or never issued, responds like any unknown path.
   if (request.method !== 'GET') throw refuse(404, 'There is nothing at this address');
   const code = new URLSearchParams(search).get('code') ?? undefined;
   const done = await completeLocalLogin(context, { secret, code });

@@ -14,9 +14,8 @@ import { openUpstream } from './upstream.js';
 import type { PinnedKey } from './verbs/statement.js';
 
 /**
- * Composes agent mode (docs/architecture.md, section 3): the configuration of the server by version, the sessions of
- * this machine in a sealed file, a log in memory. It listens with the configuration that it has and asks the server
- * afterwards. Throws `StartError`.
+ * Composes agent mode (docs/architecture.md, section 3): the server's configuration by version, the sessions of this machine in a sealed
+ * file, and a log in memory. It starts with the stored configuration and contacts the server afterwards. Throws `StartError`.
  */
 export async function composeAgent(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {
   const { environment, log } = options;
@@ -67,7 +66,7 @@ export async function composeAgent(options: StartAgentOptions, closing: Closing)
   };
 }
 
-/** Who this agent is: as it was enrolled, or enrolled now with the credential of the environment. */
+/** Returns the identity of this agent: the stored one, or one that is enrolled now with the credential from the environment. */
 async function requireIdentity(
   { environment }: StartAgentOptions,
   { folder, files }: Machine,

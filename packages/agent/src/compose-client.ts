@@ -9,7 +9,7 @@ import { chooseAddress, serveLocal } from './serve.js';
 import { openUpstream } from './upstream.js';
 
 /**
- * Composes client mode (docs/architecture.md, section 3): the sessions of this machine and a log in memory, and no configuration. Throws
+ * Composes client mode (docs/architecture.md, section 3): the sessions of this machine and a log in memory, without a configuration. Throws
  * `StartError`.
  */
 export async function composeClient(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {

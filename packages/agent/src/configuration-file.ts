@@ -12,7 +12,7 @@ export interface KeptConfiguration {
 
 const pathOf = (folder: string) => join(folder, 'configuration.json');
 
-/** Keeps the server's answer as it came, so that its signature still fits. */
+/** Stores the server's response unchanged, so that its signature remains valid. */
 export async function writeConfiguration(
   folder: string,
   files: Files,
@@ -22,10 +22,7 @@ export async function writeConfiguration(
   await files.replace(pathOf(folder), JSON.stringify({ received_at: receivedAt.toISOString(), answer }));
 }
 
-/**
- * Returns the last configuration, checked as if it came from the server just now; one that fails is ignored and
- * requested again.
- */
+/** Returns the last configuration, checked like a new response of the server. Ignores one that fails the check; it is requested again. */
 export async function readKeptConfiguration(
   options: { folder: string; files: Files; log: Logger },
   key: PinnedKey,

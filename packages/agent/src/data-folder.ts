@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { findLockHolder, tryLock } from '@belay/host';
 import { StartError } from '@belay/program';
 
-/** Holds a data folder for this process alone; returns the release. Throws `StartError` with the process id of a living holder. */
+/** Locks a data folder for this process; returns the function that unlocks it. Throws `StartError` with the process id of the holder. */
 export async function holdFolder(folder: string, randomName: () => string): Promise<() => Promise<void>> {
   const lock = await tryLock({ path: join(folder, 'lock'), token: randomName() });
   if (lock.held) return lock.release;
@@ -25,7 +25,7 @@ const cures: Record<string, string> = {
   EDQUOT: 'the quota of the disk is used up; free some space',
 };
 
-/** Returns a failure of the disk at our folder, with its cure; everything else as it is. */
+/** Returns a disk error of the folder as a `StartError` with a fix; other errors unchanged. */
 export function explainDisk(error: unknown, folder: string): unknown {
   const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   const cure = cures[code];

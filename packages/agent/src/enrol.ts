@@ -14,27 +14,26 @@ export interface EnrolOptions {
   dataDirectory: string;
   /** The server's address. */
   server: string;
-  /** What `belay agent enroll` printed; good once. */
+  /** The one-time credential that `belay agent enroll` printed. */
   credential: string;
-  /** What this machine is called at the server; undefined for its host name. */
+  /** The name of this machine at the server; undefined for its host name. */
   name?: string | undefined;
-  /** Gives up; what was done by then is gone on with the next time. */
+  /** Stops the enrolment; the next call continues it. */
   signal?: AbortSignal | undefined;
 }
 
 export interface EnrolledAgent {
   server: string;
   name: string;
-  /** Of the configuration that came with it. */
+  /** The version of the configuration that came with the enrolment. */
   catalogVersion: string;
   /** The server's key that is trusted from now on. */
   key: string;
 }
 
 /**
- * Enrols this machine with a server: preflight, a credential of our own in the place of the one-time one, register,
- * postflight. From then on `runAgent` needs neither address nor credential. Throws `StartError`; it may be called
- * again.
+ * Enrols this machine with a server: preflight, replacing the one-time credential with the agent's own, register, postflight. After that,
+ * `runAgent` needs neither an address nor a credential. Throws `StartError`; then it can be called again.
  */
 export async function enrolAgent(options: EnrolOptions): Promise<EnrolledAgent> {
   const { dataDirectory: folder } = options;
@@ -53,20 +52,20 @@ export async function enrolAgent(options: EnrolOptions): Promise<EnrolledAgent> 
   }
 }
 
-/** Returns the same, for a folder that is held already. */
+/** Enrols like `enrolAgent`, in a folder that this process has already locked. */
 export async function enrolFolder(options: EnrolOptions, files: Files, now: () => Date): Promise<EnrolledAgent> {
   const { dataDirectory: folder, credential } = options;
   const server = requireServerAddress(options.server);
   const name = options.name ?? hostname();
   const before = await readIdentity(folder, files);
-  // The credential never reached the server, perhaps because of a wrong address, so it is not used up.
+  // Checked before the credential is sent, so that it is not used up.
   if (before?.key && before.server !== server) {
     throw new StartError(
       `${folder} belongs to ${before.server}; set BELAY_DATA to another folder for ${server}, or remove this one`,
     );
   }
   const enrolledWith = hashCredential(credential);
-  // Ours is on the disk before the server is told of it: whenever this is cut off, one of the two is good.
+  // The own credential is on the disk before the server receives it: after an interruption, one of the two credentials is valid.
   const begun = [before, await readJoining(folder, files)];
   const resumed = begun.find((each) => each?.enrolledWith === enrolledWith && each.server === server);
   const identity: Identity = {
@@ -86,7 +85,7 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
     await upstream.preflight(credential, report).then(
       () => upstream.adopt(credential, identity.credential),
       (error: unknown) => {
-        // Used up: by this machine, in an earlier attempt that was cut off, or by another one. Registering will tell.
+        // The credential was used up: by this machine in an interrupted attempt, or by another one. The registration shows which.
         if (!(error instanceof AccessError) || error.code !== 'unauthenticated') throw error;
       },
     );

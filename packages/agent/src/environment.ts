@@ -3,26 +3,26 @@ import { z } from 'zod';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** What agent and client mode are configured with. Paths stay as they were written. */
+/** The settings of agent and client mode. Paths are kept as the user wrote them. */
 export interface LocalEnvironment {
   mode: 'agent' | 'client';
   port: number;
   host: string;
-  /** `BELAY_SERVER`: the server that this belongs to; undefined when the enrolment in the data folder says it. */
+  /** `BELAY_SERVER`: the server that this program belongs to; undefined when the enrolment in the data folder names it. */
   server: string | undefined;
-  /** `BELAY_AGENT_CREDENTIAL`: the one-time credential of `belay agent enroll`, needed at the first start only. */
+  /** `BELAY_AGENT_CREDENTIAL`: the one-time credential of `belay agent enroll`, needed only at the first start. */
   credential: string | undefined;
-  /** `BELAY_AGENT_NAME`: what this machine is called at the server; undefined for its host name. */
+  /** `BELAY_AGENT_NAME`: the name of this machine at the server; undefined for its host name. */
   name: string | undefined;
   dataDirectory: string;
   /** `BELAY_SYNC_SECONDS`, in milliseconds: how often the agent requests a newer configuration. */
   syncInterval: number;
-  /** `BELAY_KEYRING`: whether the key of the store is kept by the operating system where it can. */
+  /** `BELAY_KEYRING`: whether the operating system stores the key of the session store when it can. */
   keyring: 'auto' | 'off';
   logLevel: (typeof logLevels)[number];
 }
 
-/** The addresses that lead nowhere but to this machine. */
+/** The host names that mean this machine. */
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 
 const defaultAgentPort = 8791;
@@ -61,8 +61,8 @@ const schema = z.object({
 });
 
 /**
- * Parses the variables of agent and client mode. Pure; a variable that is set to nothing counts as not set. Throws
- * `StartError` with one line that names every wrong variable and its cure, never the value of the credential.
+ * Parses the variables of agent and client mode. Pure; an empty variable counts as not set. Throws `StartError` with one line that names
+ * every invalid variable and its fix, but never the value of the credential.
  */
 export function parseLocalEnvironment(env: Record<string, string | undefined>): LocalEnvironment {
   const values = parseVariables(schema, env, ['BELAY_AGENT_CREDENTIAL']);
@@ -80,7 +80,7 @@ export function parseLocalEnvironment(env: Record<string, string | undefined>): 
   };
 }
 
-/** Where people's programs keep what is theirs: `XDG_STATE_HOME`, else below their home. */
+/** Returns the default data folder: below `XDG_STATE_HOME`, or else below the user's home folder. */
 function defaultDataDirectory(env: Record<string, string | undefined>, mode: string): string {
   if (env.XDG_STATE_HOME) return `${env.XDG_STATE_HOME}/belay/${mode}`;
   const home = env.HOME ?? env.USERPROFILE;
@@ -88,9 +88,9 @@ function defaultDataDirectory(env: Record<string, string | undefined>, mode: str
 }
 
 /**
- * Returns the address of a server as it is kept, without a slash at its end. Throws `StartError` for one that is not https, unless it
- * is on this machine: credentials and sessions travel there, and the key that is pinned at the enrolment comes from there. Nor
- * for one that says more than where the server is: before an @ a host can be pretended, and no path follows a ? or a #.
+ * Returns the address of a server without a slash at its end. Throws `StartError` for an address without https, unless the server is on
+ * this machine, because credentials, sessions and the key to pin are sent over it. Also rejects `@`, `?` and `#`: text before an `@` can
+ * pretend to be the host, and paths cannot be added after a query or a fragment.
  */
 export function requireServerAddress(address: string): string {
   if (/[?#@]/.test(address)) {

@@ -2,19 +2,16 @@ import { chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { readIfPresent, replaceFile } from '@belay/host';
 import { StartError } from '@belay/program';
 
-/** What the stores of this folder do with the disk; passed in, so that a test can have a full one. */
+/** The file operations of the stores; passed in, so that a test can simulate a full disk. */
 export interface Files {
   /** Undefined when there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
-  /**
-   * Puts a whole file in the place of the old one, mode 0600. When it resolves the new one is on the disk; when it
-   * rejects the old one is.
-   */
+  /** Replaces a file completely, with mode 0600. When it resolves, the new content is on the disk; when it rejects, the old content is. */
   replace(path: string, content: string | Uint8Array): Promise<void>;
   rename(from: string, to: string): Promise<void>;
 }
 
-/** Returns the disk as it is. `randomName` keeps two processes from writing to one temporary file. */
+/** Returns the operations of the real disk. `randomName` keeps two processes from writing to the same temporary file. */
 export function createFiles(randomName: () => string): Files {
   return {
     read: readIfPresent,
@@ -24,8 +21,8 @@ export function createFiles(randomName: () => string): Files {
 }
 
 /**
- * Makes the folder, for its owner only. Throws `StartError` for one that is another user's, or that others may write
- * to: what is in it, the server and the key of the sessions among it, could be theirs.
+ * Creates the folder, for its owner only. Throws `StartError` for a folder of another user, or one that other users can write to: they
+ * could replace its content, including the server's address and the key of the sessions.
  */
 export async function prepareFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });

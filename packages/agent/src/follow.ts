@@ -20,7 +20,7 @@ export interface FollowOptions {
   log: Logger;
   environment: { name: string; description: string };
   programVersion: string;
-  /** How often the server is asked, in milliseconds. */
+  /** The pause between requests to the server, in milliseconds. */
   interval: number;
   clock(): Date;
   random(): number;
@@ -31,22 +31,22 @@ export interface Following {
   source: ConfigurationSource;
   /** How far this machine's clock is ahead of the server's, in milliseconds. */
   skew(): number;
-  /** Asks the server now. Never rejects. */
+  /** Requests the version from the server now. Never rejects. */
   sync(): Promise<void>;
-  /** Goes on asking until stopped. */
+  /** Requests the version regularly until stopped. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** How long a question that is in progress may hold a stop up, in milliseconds. */
+/** How long a stop waits for a request in progress, in milliseconds. */
 const patience = 1_000;
 
 /** The longest pause while the server is away, in milliseconds. */
 const longestPause = 5 * 60_000;
 
 /**
- * Follows the server's configuration by version (GET /sync). The copy here is replaced whole, when the server's
- * is newer, signed and checked, and on the disk before it counts; everything else leaves the last one in force.
+ * Follows the server's configuration by version (GET /sync). A newer configuration, or another one with the same version, replaces the
+ * stored one as a whole, after it was verified and written to the disk. In every other case, the last configuration stays in force.
  */
 export function followServer(options: FollowOptions): Following {
   const { folder, files, upstream, sessions, ledger, log, clock } = options;
@@ -62,11 +62,11 @@ export function followServer(options: FollowOptions): Following {
 
   async function pin(key: PinnedKey): Promise<void> {
     if (key.kid === identity.key.kid) {
-      // To the day is precise enough for a file that would else be written with every question.
+      // The day is precise enough; with the exact time, the file would be written after every request.
       const news = key.since?.slice(0, 10) !== identity.key.since?.slice(0, 10);
       identity = { ...identity, key };
       if (!news) return;
-      // A full disk does not keep the agent from following the server.
+      // A full disk must not stop the agent from following the server.
       await writeIdentity(folder, files, identity).catch((error: unknown) =>
         log.warn({ error }, 'the time at which the key was last seen could not be stored'),
       );
@@ -87,7 +87,8 @@ export function followServer(options: FollowOptions): Following {
       version: kept?.configuration.catalog_version,
     });
     const receivedAt = clock();
-    // The copy before the key: killed in between, the copy is requested again and the announcement is still there.
+    // Write the configuration before the key: after an interruption, the configuration is requested again and the announcement of the key
+    // is still valid.
     await writeConfiguration(folder, files, answer, receivedAt);
     await pin(accepted.key);
     kept = { configuration: accepted.configuration, digest: accepted.digest, receivedAt };
@@ -111,7 +112,7 @@ export function followServer(options: FollowOptions): Following {
         `The server's configuration was rejected: version ${said.version} is older than the stored version ${kept?.configuration.catalog_version}`,
       );
     }
-    // A server that was put back counts its versions again: the same number may come to mean something else.
+    // After a restore, the server counts its versions again, so the same version number can mean another configuration.
     const same = difference === 0 && (said.digest === undefined || said.digest === kept?.digest);
     if (!same) await replaceConfiguration();
     confirmedAt = clock();
@@ -135,7 +136,7 @@ export function followServer(options: FollowOptions): Following {
     }
   }
 
-  // Concurrent calls would race for the same files; they share one refresh that starts after the last of them.
+  // Refreshes must not run at the same time, because they write the same files. Calls during a refresh share the next one.
   async function sync(): Promise<void> {
     await current;
     current ??= once().finally(() => {
@@ -167,7 +168,7 @@ export function followServer(options: FollowOptions): Following {
     },
     async stop() {
       ended.abort();
-      // A question that is in progress is not waited for long: what it would write is written whole or not at all.
+      // Waits only briefly for a request in progress: its files are written completely or not at all.
       const waited = new AbortController();
       await Promise.race([running, options.delay(patience, waited.signal).catch(() => {})]);
       waited.abort();
@@ -175,7 +176,7 @@ export function followServer(options: FollowOptions): Following {
   };
 }
 
-/** What is reported before and after a registration. */
+/** Returns the report for the call after a registration. */
 function report(
   options: Pick<FollowOptions, 'environment' | 'programVersion'>,
   catalogVersion?: string,
@@ -198,9 +199,7 @@ function lower(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/**
- * Sessions that were signed in here have new versions from time to time, and end with their login: both are followed.
- */
+/** Replaces the sessions that were signed in here with their new versions, and removes those whose login has ended. */
 async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions' | 'ledger'>): Promise<void> {
   const { upstream, sessions, ledger } = tools;
   for (const kept of sessions.all()) {
@@ -211,13 +210,13 @@ async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions
       if (found === undefined) throw new AccessError('unauthenticated', 'The session has ended');
       if (found.version === kept.version && found.expiry === kept.expiry) continue;
       const issued = await upstream.issue(token, provider);
-      // Whose it is, and in which groups they are, may have changed as well.
+      // The person's name and groups may have changed as well.
       const { person: told } = await upstream.verify(issued.session);
-      // Unless it was removed, or a person signed in, while the server was asked: the newer state wins.
+      // `replace` does nothing when the session was removed or replaced during the request: the newer state wins.
       await sessions.replace(kept, { ...kept, ...issued, person: told });
     } catch (error) {
       if (!(error instanceof AccessError) || !['unauthenticated', 'not_found'].includes(error.code)) throw error;
-      // Signed out at the server: the login that the session belongs to has ended, and so has the session.
+      // The login of the session was signed out at the server, so the session has ended too.
       if (!(await sessions.replace(kept, undefined))) continue;
       ledger.append({
         type: 'session.ended',

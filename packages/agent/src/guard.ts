@@ -3,25 +3,23 @@ import type { Socket } from 'node:net';
 import { refuse } from '@belay/rest';
 
 export interface GuardOptions {
-  /** The port that is listened on. */
+  /** The port that the agent listens on. */
   port(): number;
-  /** Whose connections are let in besides root's; undefined where the system has no such thing. */
+  /** The user whose connections are accepted, in addition to root's; undefined where the system has no user ids. */
   uid: number | undefined;
   /**
-   * Who is at the other end of a connection; undefined when the system does not say, `nobody` when it knows of no such
-   * connection.
+   * Returns the user id at the other end of a connection; undefined when the system does not report it, `nobody` when the system does not
+   * know the connection.
    */
   peer(socket: Socket): Promise<number | 'nobody' | undefined>;
 }
 
-/**
- * Where the browser comes back from the server's sign-in: by a redirect from another site, with a secret in the path.
- */
+/** The path at which the browser returns from the server's sign-in: by a redirect from another site, with a secret in the path. */
 export const returnPath = /^\/auth\/return\/([\w-]{43})$/;
 
 /**
- * Accepts only requests of this machine's user: a connection of their own programs, a host name that is
- * ours (a name that was made to lead here is not), and never a page of another origin. Throws 403.
+ * Returns a guard that throws 403 for a connection of another user (except root), a Host header that is not an address of this agent (DNS
+ * rebinding), and a request from a page of another origin. The browser's return at `returnPath` may come from another site.
  */
 export function createGuard({
   port,
@@ -42,7 +40,7 @@ export function createGuard({
     known.set(socket, ours);
     if (!(await ours)) throw refuse(403, 'This agent belongs to another user of this machine');
     const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port()}`);
-    // Of several the first would be read, while a proxy in between could use another (RFC 9112, section 3.2).
+    // With several Host headers, a proxy could use another one than this program (RFC 9112, section 3.2).
     const [host = '', ...more] = request.headersDistinct.host ?? [];
     if (more.length > 0 || !hosts.includes(host.toLowerCase())) {
       throw refuse(403, 'The Host header does not match an address of this agent');

@@ -9,49 +9,39 @@ const schema = z.object({
   version: z.literal(1),
   /** The server's address. */
   server: z.string(),
-  /** Our own credential; made here, before the server was told of it. */
+  /** The agent's own credential, created here before the server received it. */
   credential: z.string(),
   /**
-   * Hash of the one-time credential that this came from, so that a start with it still in its environment is no new
-   * enrolment.
+   * The hash of the one-time credential that the enrolment used, so that a start with the same one in its environment does not enrol again.
    */
   enrolledWith: z.string(),
   name: z.string(),
-  /** The server's key that configurations are signed with; null until the enrolment is through. */
+  /** The server's key that signs configurations; null until the enrolment is complete. */
   key: z.object({ kid: z.string(), x: z.string(), since: z.string().exactOptional() }).nullable(),
 });
 
-/** What this agent is to its server. Secret. */
+/** The agent's identity at its server. Secret. */
 export type Identity = z.infer<typeof schema>;
 
 const pathOf = (folder: string) => join(folder, 'identity.json');
 const joiningPathOf = (folder: string) => join(folder, 'joining.json');
 
-/**
- * Reads the identity of the agent; undefined when this folder was never enrolled. Throws `StartError` for a file that
- * cannot be read.
- */
+/** Returns the identity of the agent; undefined when this folder was never enrolled. Throws `StartError` for a file that cannot be read. */
 export async function readIdentity(folder: string, files: Files): Promise<Identity | undefined> {
   return read(pathOf(folder), files);
 }
 
-/**
- * Returns who an enrolment that is not through would make of this agent; undefined when none was begun. Throws as
- * `readIdentity`.
- */
+/** Returns the identity of an enrolment that is not complete; undefined when none was started. Throws like `readIdentity`. */
 export async function readJoining(folder: string, files: Files): Promise<Identity | undefined> {
   return read(joiningPathOf(folder), files);
 }
 
-/**
- * Keeps what an enrolment needs to go on. It is beside the identity, which stays in force until the enrolment is
- * through.
- */
+/** Stores what is needed to continue an enrolment, beside the identity, which stays in force until the enrolment is complete. */
 export async function writeJoining(folder: string, files: Files, identity: Identity): Promise<void> {
   await write(joiningPathOf(folder), files, identity);
 }
 
-/** Puts an identity in force; an enrolment that led to it is through. */
+/** Puts an identity in force and removes the file of the enrolment that led to it. */
 export async function writeIdentity(folder: string, files: Files, identity: Identity): Promise<void> {
   await write(pathOf(folder), files, identity);
   await rm(joiningPathOf(folder), { force: true });
@@ -71,7 +61,7 @@ async function write(path: string, files: Files, identity: Identity): Promise<vo
   await files.replace(path, `${JSON.stringify(identity, null, 2)}\n`);
 }
 
-/** Returns what is kept of a one-time credential. */
+/** Returns the hash that is stored of a one-time credential. */
 export function hashCredential(credential: string): string {
   return createHash('sha256').update(credential).digest('base64url');
 }

@@ -1,5 +1,5 @@
 export { StartError } from '@belay/program';
-/** Agent and client mode: what `belay agent` and BELAY_MODE load. The heavy half of each is imported when it runs. */
+/** Agent and client mode, which `belay agent` and BELAY_MODE load. Most of the code of each is imported only when it runs. */
 
 export { enrolAgent } from './enrol.js';
 export { type LocalEnvironment, parseLocalEnvironment } from './environment.js';

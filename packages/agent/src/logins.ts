@@ -3,9 +3,9 @@ import { requireAbsoluteUrl } from '@belay/contract/absolute-url';
 import { AccessError, invalid } from '@belay/contract/errors';
 import type { LocalLogins } from './verbs/ports.js';
 
-/** How long a sign-in that was begun here may take, in milliseconds. */
+/** How long a sign-in that was started here may take, in milliseconds. */
 const lifetime = 5 * 60_000;
-/** More than a person starts at once; the oldest is dropped. */
+/** More sign-ins than a person starts at once; the oldest ones are dropped. */
 const most = 100;
 
 interface Begun {
@@ -19,19 +19,19 @@ interface Begun {
 export interface LocalLoginsOptions {
   /** The server's address. */
   server: string;
-  /** Ours. */
+  /** The agent's own address. */
   baseUrl: string;
   /** How the server describes this program to the person. */
   label: string;
   randomBytes(size: number): Buffer;
-  /** Milliseconds that never go back, even when the clock is set. */
+  /** Returns milliseconds from a clock that never goes back, even when the system's clock is set. */
   elapsed(): number;
 }
 
 /**
- * Returns the sign-ins that were begun here and have not come back: in memory only, so that a code of an earlier run is
- * worth nothing. The browser's way back is an address that cannot be guessed, and the code that comes with it is worth
- * nothing without the verifier that stays here (RFC 7636, RFC 8252).
+ * Returns the sign-ins that were started here and are not complete. They are only in memory, so that codes of an earlier run are worthless.
+ * The browser returns to an address that cannot be guessed, and the code that it brings is worthless without the verifier, which stays in
+ * this process (RFC 7636, RFC 8252).
  */
 export function createLocalLogins({ server, baseUrl, label, randomBytes, elapsed }: LocalLoginsOptions): LocalLogins {
   const begun = new Map<string, Begun>();
@@ -87,9 +87,7 @@ export function createLocalLogins({ server, baseUrl, label, randomBytes, elapsed
   };
 }
 
-/**
- * Returns a page of the agent's, or a program's own address on this machine, as a header can hold it. Throws `invalid`.
- */
+/** Returns the address if it belongs to the agent or to a program on this machine, in a form that is safe in a header. Throws `invalid`. */
 function requireOwn(callback: string, own: string): string {
   const { href, origin, protocol, hostname } = requireAbsoluteUrl(callback, 'callback');
   if (origin === own || (protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname))) return href;

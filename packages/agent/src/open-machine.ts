@@ -11,23 +11,23 @@ import type { LocalContext, LocalLedger, LocalLogEntry, SessionStore, Upstream }
 export interface StartAgentOptions {
   environment: LocalEnvironment;
   log: Logger;
-  /** The environment of the process, for what finds the keyring of the desktop. */
+  /** The environment of the process, in which the keyring of the desktop is found. */
   variables: Record<string, string | undefined>;
 }
 
 export interface RunningAgent {
   url: string;
   mode: 'agent' | 'client';
-  /** What a start says. */
+  /** The text that a start prints. */
   banner: string;
-  /** Asks the server for its configuration now. Never rejects. */
+  /** Requests the configuration from the server now. Never rejects. */
   sync(): Promise<void>;
-  /** Begins a sign-in from within this process: where to go, and the code for POST /sessions. */
+  /** Starts a sign-in from within this process; returns the address to open, and the code for POST /sessions. */
   beginLogin(provider?: string): { url: string; code: string };
   stop(): Promise<void>;
 }
 
-/** What agent and client mode have alike: a folder of their own, and in it the sessions of this machine. */
+/** The parts that agent and client mode have in common: their own folder, with the sessions of this machine in it. */
 export interface Machine {
   folder: string;
   files: Files;
@@ -35,7 +35,7 @@ export interface Machine {
   ledger: LocalLedger;
 }
 
-/** Opens this machine's part: the folder, held for this process alone, and its sessions. Throws `StartError`. */
+/** Locks the folder for this process and opens its sessions. Throws `StartError`. */
 export async function openMachine(
   { environment, log, variables }: StartAgentOptions,
   closing: Closing,
@@ -52,7 +52,7 @@ export async function openMachine(
   return { folder, files, sessions, ledger: createLocalLedger(clock) };
 }
 
-/** Returns what the verbs of both modes work with, but for what is a mode's own. */
+/** Returns the context of the verbs of both modes, from the parts of this machine and the parts of one mode. */
 export async function describeMachine(
   machine: Machine,
   given: Pick<LocalContext, 'mode' | 'log' | 'configuration' | 'logins' | 'skew'> & {
@@ -66,10 +66,10 @@ export async function describeMachine(
   return { ...rest, sessions, ledger, clock, program: { ...(await readProgram()), baseUrl, server } };
 }
 
-/** The interface's limit (GET /logs). */
+/** The most entries that GET /logs returns. */
 const most = 500;
 
-/** Returns what happened on this machine, in memory: the newest 500 entries (docs/architecture.md, section 3). */
+/** Returns the log of this machine, in memory: the newest 500 entries (docs/architecture.md, section 3). */
 export function createLocalLedger(clock: () => Date): LocalLedger {
   const ring: LocalLogEntry[] = [];
   return {

@@ -8,7 +8,7 @@ const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2r
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.4rem .8rem .4rem 0;border-bottom:1px solid #8884;vertical-align:top}
 nav a{margin-right:1rem}td:first-child{font-weight:600}`;
 
-/** The one style of these pages, by its hash: nothing else may style or run in them. */
+/** The only style of these pages, by its hash: the policy allows no other style and no script. */
 export const styleSource = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
 interface Column {
@@ -26,7 +26,7 @@ const field = (title: string, name: string): Column => ({ title, of: (row) => ro
 
 const { introduction, listings: titles } = texts;
 
-/** The operations of the interface that have a page here. */
+/** The operations that have a page in agent and client mode. */
 const listings: Readonly<Record<string, Listing>> = {
   'providers.list': {
     title: titles.providers.title,
@@ -66,7 +66,7 @@ const listings: Readonly<Record<string, Listing>> = {
   },
 };
 
-/** Returns the output of a procedure as a page; undefined for what has none. */
+/** Returns the output of a procedure as a page; undefined when it has no page. */
 export function renderLocal(procedure: string, output: unknown): string | undefined {
   const listing = listings[procedure];
   if (listing === undefined) return undefined;
@@ -100,7 +100,7 @@ export function renderLocal(procedure: string, output: unknown): string | undefi
   );
 }
 
-/** Returns the page at the root: what listens here, what can be read of it, and where its server is. */
+/** Returns the page at the root: what this program is, which addresses can be read, and where its server is. */
 export function renderIntroduction(
   about: { serviceType: string; version: string; docsUrl: string; authEndpoint: string },
   routes: readonly { path: string; methods: ReadonlyMap<string, unknown> }[],
@@ -135,7 +135,7 @@ export function renderIntroduction(
   );
 }
 
-/** Returns a page of one sentence or two. */
+/** Returns a page with a short message. */
 export function renderMessage(title: string, ...paragraphs: string[]): string {
   return render(
     title,

@@ -8,8 +8,8 @@ import type { RunningAgent } from './open-machine.js';
 const longestStop = 8_000;
 
 /**
- * Runs agent or client mode (`BELAY_MODE`) until a signal ends it. A start that fails says why on one line of stderr and
- * exits with 1. SIGINT and SIGTERM stop it within eight seconds; SIGHUP asks the server for its configuration now.
+ * Runs agent or client mode (`BELAY_MODE`) until a signal ends it. A failed start prints the reason on one line of stderr and exits with 1.
+ * SIGINT and SIGTERM stop it within eight seconds; SIGHUP requests the configuration from the server now.
  */
 export async function runAgent(host: ProcessLike): Promise<void> {
   let agent: RunningAgent | undefined;
@@ -32,9 +32,9 @@ export async function runAgent(host: ProcessLike): Promise<void> {
       readable: host.stdout.isTTY === true,
       write: (line) => void host.stdout.write(line),
     });
-    // Stack traces in the log name the lines of the sources, not of the bundle.
+    // Makes stack traces in the log show lines of the sources, not of the bundle.
     process.setSourceMapsEnabled(true);
-    // New objects get the space of the start and no more: V8 would let it grow to 32 MB, a quarter of what an agent may keep.
+    // Keeps V8's space for new objects at its initial size: it would grow to 32 MB, a quarter of the memory that an agent may use.
     setFlagsFromString('--semi-space-growth-factor=1');
     const { startAgent } = await import('./start.js');
     agent = await startAgent({ environment, log, variables: host.env });

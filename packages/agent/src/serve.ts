@@ -10,7 +10,7 @@ import type { Machine } from './open-machine.js';
 import { addressPath } from './status.js';
 import type { LocalContext } from './verbs/ports.js';
 
-/** Returns where to listen, and the address that follows from it. */
+/** Returns the port to listen on, and the address with that port. */
 export async function chooseAddress({ host, port }: LocalEnvironment): Promise<{ port: number; baseUrl: string }> {
   const chosen = port === 0 ? await findFreePort(host) : port;
   return { port: chosen, baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}` };

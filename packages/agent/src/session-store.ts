@@ -34,8 +34,8 @@ export interface SessionStoreOptions {
 const purpose = Buffer.from('belay sessions 1');
 
 /**
- * Opens the sessions of this machine: one sealed file, replaced whole with every change and only believed when it has
- * reached the disk. One that cannot be opened is kept under another name, and the store begins afresh and says so.
+ * Opens the sessions of this machine, in one sealed file. Every change replaces the whole file, and counts only when it is on the disk. A
+ * file that cannot be opened is renamed; the store then starts empty and reports it in its health.
  */
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const { folder, files, key, log, clock, randomBytes } = options;
@@ -57,13 +57,13 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     }
   }
 
-  // One change after another: each is made from what the one before left on the disk.
+  // Changes run one after another, so that each starts from the result of the previous one.
   let last: Promise<unknown> = Promise.resolve();
   function change(make: (next: Map<string, KeptSession>) => void): Promise<void> {
     const done = last.then(async () => {
       const next = new Map(held);
       make(next);
-      // One that the next start cannot read would take all others with it; a server of another version may send one.
+      // A session that the next start cannot parse would make the whole file unreadable; a server of another version may send one.
       const read = schema.safeParse({ sessions: [...next.values()] });
       if (!read.success) {
         throw new AccessError(

@@ -4,7 +4,7 @@ import { composeClient } from './compose-client.js';
 import { explainDisk } from './data-folder.js';
 import type { RunningAgent, StartAgentOptions } from './open-machine.js';
 
-/** Starts agent or client mode. Throws `StartError` with one line; then nothing that it started runs any more. */
+/** Starts agent or client mode. Throws `StartError` with one line, after stopping all parts that were already started. */
 export async function startAgent(options: StartAgentOptions): Promise<RunningAgent> {
   const closing = createClosing(options.log);
   try {

@@ -5,18 +5,18 @@ import { readIdentity } from './identity.js';
 
 export interface AgentStatus {
   dataDirectory: string;
-  /** The process that runs on this folder; undefined when none does. */
+  /** The process that uses this folder; undefined when there is none. */
   pid: number | undefined;
-  /** Where it listens; undefined when none does. */
+  /** The address that the process listens on; undefined when there is none. */
   url: string | undefined;
   /** Undefined when this machine was never enrolled. */
   server: string | undefined;
   name: string | undefined;
-  /** True when the enrolment went through to its end. */
+  /** Whether the enrolment is complete. */
   enrolled: boolean;
 }
 
-/** Returns what can be said of an agent without asking it; `GET <url>/health` says the rest. Reads no secret out. Throws `StartError`. */
+/** Returns the status of an agent without a request to it; `GET <url>/health` reports the rest. Contains no secret. Throws `StartError`. */
 export async function readAgentStatus(dataDirectory: string): Promise<AgentStatus> {
   const files = createFiles(() => 'status');
   const [pid, identity, address] = await Promise.all([
@@ -36,7 +36,7 @@ export async function readAgentStatus(dataDirectory: string): Promise<AgentStatu
   };
 }
 
-/** Returns the file that says where a running agent listens. */
+/** Returns the path of the file with the address of a running agent. */
 export function addressPath(dataDirectory: string): string {
   return join(dataDirectory, 'address');
 }

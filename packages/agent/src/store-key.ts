@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { StartError } from '@belay/program';
 import type { Files } from './files.js';
 
-/** Where the key of the store is. */
+/** The key of the store, and where it is kept. */
 export interface StoreKey {
   key: Buffer;
   kept: 'keyring' | 'file';
 }
 
-/** A place of the operating system's for secrets. Both reject when it cannot be used. */
+/** A store for secrets of the operating system. Both methods reject when it cannot be used. */
 export interface Keyring {
   get(): Promise<string | undefined>;
   set(secret: string): Promise<void>;
@@ -17,7 +17,7 @@ export interface Keyring {
 export interface StoreKeyOptions {
   folder: string;
   files: Files;
-  /** Undefined when this machine has none, or it is not to be used. */
+  /** Undefined when this machine has no keyring, or when it must not be used. */
   keyring: Keyring | undefined;
   randomBytes(size: number): Buffer;
 }
@@ -25,9 +25,8 @@ export interface StoreKeyOptions {
 const inKeyring = 'in the keyring of the operating system';
 
 /**
- * Returns the key that the store is sealed with: made at the first start and kept by the operating system where it can,
- * else in a file of mode 0600. Once kept by the one it is not looked for in the other. Throws `StartError` when a
- * keyring that has it cannot be reached.
+ * Returns the key that seals the store. It is created at the first start and kept in the operating system's keyring if possible, or else in
+ * a file with mode 0600. Later starts read only the place that has it. Throws `StartError` when that keyring cannot be read.
  */
 export async function openStoreKey({ folder, files, keyring, randomBytes }: StoreKeyOptions): Promise<StoreKey> {
   const path = join(folder, 'key');
@@ -45,13 +44,13 @@ export async function openStoreKey({ folder, files, keyring, randomBytes }: Stor
   if (keyring !== undefined) {
     try {
       await keyring.set(text);
-      // Believed when it gives back what it took.
+      // Use the keyring only when it returns the key that it stored.
       if ((await keyring.get()) === text) {
         await files.replace(path, `${inKeyring}\n`);
         return { key, kept: 'keyring' };
       }
     } catch {
-      // A machine without a keyring has a file system.
+      // Without a keyring, the key goes to a file.
     }
   }
   await files.replace(path, `${text}\n`);
@@ -64,13 +63,12 @@ function decode(text: string, where: string): Buffer {
   throw new StartError(`${where} does not contain a key; restore it, or delete it to start with an empty store`);
 }
 
-/** How long a keyring may take; one that asks a person who is not there would never answer. */
+/** How long a keyring may take, in milliseconds: one that prompts a person who is not there would never respond. */
 const patience = 3_000;
 
 /**
- * Returns the operating system's keyring: Keychain, Credential Manager, or the Secret Service of a desktop session.
- * Loaded only when it is there: on Linux without a session bus there is only the kernel's, which forgets everything at
- * the next boot.
+ * Returns the operating system's keyring: Keychain, Credential Manager, or the Secret Service of a desktop session. On Linux without a
+ * session bus it is not loaded: only the kernel's keyring would be available, which loses its content at the next boot.
  */
 export async function openKeyring(
   account: string,

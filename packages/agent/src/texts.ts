@@ -1,4 +1,4 @@
-/** Every text of the agent's pages, for review. */
+/** All texts of the agent's pages, in one place for review. */
 export const texts = {
   document: (title: string) => `${title} · Belay agent`,
   empty: 'Nothing to show',

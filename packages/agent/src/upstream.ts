@@ -3,28 +3,28 @@ import { createBoundedFetch, tooLarge } from '@belay/host';
 import { type BelayClient, BelayError, createClient } from '@belay/sdk';
 import type { Upstream } from './verbs/ports.js';
 
-/** How long the server may take for one answer, in milliseconds. */
+/** How long the server may take for one response, in milliseconds. */
 const longest = 10_000;
 
-/** The largest response that is read, unpacked, in bytes: many times what thousands of roles come to. */
+/** The largest response that is read, in bytes after decompression: many times the size of a configuration with thousands of roles. */
 const largest = 16 * 1024 * 1024;
 
-/** The agent's own calls of the server, with its own credential. The caller checks the responses. */
+/** The agent's own calls to the server, with its own credential. The caller verifies the responses. */
 export interface AgentUpstream extends Upstream {
   preflight(credential: string, report: object): Promise<unknown>;
   adopt(credential: string, next: string): Promise<void>;
   register(credential: string, environment: { name: string; description: string }): Promise<unknown>;
   postflight(credential: string, report: object): Promise<unknown>;
   sync(credential: string): Promise<unknown>;
-  /** The versions of a login's sessions by provider. Throws `unauthenticated` when the login is over. */
+  /** Returns the versions of a login's sessions by provider. Throws `unauthenticated` when the login has ended. */
   sessions(token: string): Promise<Record<string, { version: number; expiry: string }>>;
-  /** A login's session as it is now. */
+  /** Returns the current session of a login. */
   issue(token: string, provider: string): Promise<{ version: number; expiry: string; session: string }>;
 }
 
 /**
- * Returns the server, through the SDK. `patience` is how long one answer may take, in milliseconds; `signal` ends every
- * question. Every method throws `AccessError`, `unavailable` for everything that may pass.
+ * Returns the calls to the server, through the SDK. `patience` is the longest time for one response, in milliseconds; `signal` aborts every
+ * request. Every method throws `AccessError`, with `unavailable` for every temporary error.
  */
 export function openUpstream(
   server: string,
@@ -77,7 +77,7 @@ function translate(error: unknown): AccessError {
   return new AccessError('unavailable', explain(error), { cause: error });
 }
 
-/** Why there was no answer, as far as it helps: a certificate is another cure than a cable. */
+/** Explains why there was no response, where the cause suggests a fix: an untrusted certificate needs another fix than a broken network. */
 function explain(error: BelayError): string {
   const reason = codeOf(error);
   if (/CERT|SIGNATURE|ISSUER|ALTNAME|SELF_SIGNED/.test(reason)) {
@@ -92,7 +92,7 @@ function explain(error: BelayError): string {
   return `the server is unavailable (${error.code})`;
 }
 
-/** The system's code, wherever in the chain of causes it is. */
+/** Returns the system's error code from anywhere in the chain of causes. */
 function codeOf(error: unknown): string {
   for (let each = error, depth = 0; each instanceof Error && depth < 6; each = each.cause, depth++) {
     const { code } = each as NodeJS.ErrnoException;

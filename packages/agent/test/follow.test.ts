@@ -46,7 +46,7 @@ afterEach(async () => {
   await middle[Symbol.asyncDispose]();
 });
 
-/** Puts another configuration in force at the server: one more version. */
+/** Puts another configuration, with a new version, in force at the server. */
 async function change(description: string): Promise<string> {
   const { document } = world.context.catalog.current();
   const roles = { ...document.roles, reader: { ...document.roles.reader, description } };
@@ -122,7 +122,7 @@ describe('the configuration of an agent', () => {
     await local.agent.sync();
     expect([await version(), older === newer]).toEqual([newer, false]);
     expect((await health()).configuration.server).toContain('is older than the stored version');
-    // A server that names a newer version and then hands out the old one gets no further.
+    // The server announces a newer version and then sends the old configuration, which is rejected.
     middle.mangle = (procedure) => (procedure === 'configuration.register' ? answers[procedure] : undefined);
     await change('Four');
     await local.agent.sync();
@@ -139,7 +139,7 @@ describe('the configuration of an agent', () => {
     expect(await health()).toMatchObject({ configuration: { version: newer, server: 'reachable' } });
     const { json } = await local.call('GET', '/logs?type=key.rotated');
     expect(json.logs).toHaveLength(1);
-    // The old secret is gone: agents that followed go on, and a key that was not announced is rejected.
+    // The old secret is gone: agents that followed continue, and a key that was not announced is rejected.
     Object.assign(keyring, createKeyring([Buffer.from([...keyring.secrets.values()][0] ?? []).toString()]));
     await local.agent.sync();
     expect((await health()).configuration.server).toBe('reachable');
@@ -178,7 +178,7 @@ describe('the configuration of an agent', () => {
   });
 
   it('tolerates what a newer server adds, and says what an older one lacks', async () => {
-    // Signed as it is, by a server that knows more: the digest is of everything that came.
+    // Signs the response again, like a newer server: the digest covers all fields, also unknown ones.
     const sign = async ({ signature: _old, ...rest }: Record<string, unknown>) => ({
       ...rest,
       signature: await signForAgents(
@@ -220,7 +220,7 @@ describe('the configuration of an agent', () => {
     await local.agent.sync();
     expect(await version()).toBe(before);
     expect(JSON.stringify((await local.call('GET', '/roles')).json)).toContain('Restored: ');
-    // And is not requested again and again.
+    // The configuration is not requested a second time.
     const asked = middle.calls.length;
     await local.agent.sync();
     expect(middle.calls.slice(asked)).not.toContain('configuration.register');
@@ -332,7 +332,7 @@ describe('a server that does not answer as it should', () => {
       code: 'unavailable',
       message: 'the server did not respond in time',
     });
-    // Nor does a request without a response keep an agent from being stopped.
+    // A request without a response does not keep an agent from stopping.
     const asking = local.agent.sync();
     await local.agent.stop();
     middle.state = 'away';
@@ -422,7 +422,7 @@ describe('an enrolment', () => {
     const first = await startLocal(world, { mode: 'agent', credential });
     await first.agent.stop();
     await expect(startLocal(world, { mode: 'agent', credential })).rejects.toThrow('unknown, used or expired');
-    // The same folder still has the spent one in its environment, as a unit file would.
+    // The used credential is still in the environment, as in a unit file.
     const again = await startLocal(world, { mode: 'agent', credential, dataDirectory: first.folder });
     expect((await again.call('GET', '/ready')).status).toBe(200);
     await again[Symbol.asyncDispose]();

@@ -25,7 +25,7 @@ beforeEach(async () => {
   if ((await local.call('GET', '/session/demo')).status !== 200) await local.signIn('requester');
 });
 
-/** The session that every attack is after: still there, and the same. */
+/** Returns the session that the attacks try to get or change. */
 const session = async () => JSON.stringify((await local.call('GET', '/session/demo')).json);
 const secret = async () => (JSON.parse(await session()) as { session: { session: string } }).session.session;
 
@@ -156,7 +156,7 @@ describe('requests that are written by hand', () => {
 });
 
 describeAsRoot('another user of this machine', () => {
-  /** A program of `nobody` that sends these bytes, and either waits for the answer or is gone at once. */
+  /** Runs a program as the user `nobody` that sends these bytes and either waits for the response or exits at once. */
   const asNobody = (bytes: string, wait: boolean, from = '') =>
     new Promise<string>((resolve, reject) => {
       const script = `const s=require('node:net').connect({${from}port:${port},host:'127.0.0.1'},()=>{s.write(${JSON.stringify(bytes)},()=>{${wait ? '' : 'process.exit(0)'}})});s.on('data',d=>process.stdout.write(d));s.on('end',()=>process.exit(0));`;
@@ -226,7 +226,7 @@ describe.runIf(process.platform === 'linux')('who is at the other end', () => {
       const [accepted] = (await once(server, 'connection')) as [Socket];
       try {
         expect(await findPeer(accepted)).toBe(process.getuid?.());
-        // As when another user opens connections until no more files may be open.
+        // As on a machine where another user has opened so many connections that no more files can be opened.
         // biome-ignore lint/correctness/useYield: it fails before it returns anything
         const unreadable = async function* (): AsyncGenerator<string> {
           throw new Error('EMFILE');

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 const require = createRequire(import.meta.url);
 const entry = fileURLToPath(new URL('../dist/index.js', import.meta.url));
 
-/** What a built module imports, dynamically too; types are gone from it. */
+/** Returns what a built module imports, also dynamically; the build has removed the types. */
 async function importsOf(path: string): Promise<string[]> {
   const text = await readFile(path, 'utf8');
   return [...text.matchAll(/\b(?:from\s+|import\s*\(\s*|import\s+)["']([^"']+)["']/g)].map(
@@ -16,7 +16,7 @@ async function importsOf(path: string): Promise<string[]> {
   );
 }
 
-/** Every package of others that a program loads, by what its own modules import. */
+/** Returns every external package that a program loads, from the imports of its own modules. */
 async function packagesOf(start: string): Promise<{ packages: Set<string>; modules: Set<string> }> {
   const packages = new Set<string>();
   const modules = new Set<string>();
@@ -39,7 +39,7 @@ async function packagesOf(start: string): Promise<{ packages: Set<string>; modul
   return { packages, modules };
 }
 
-/** The built file behind one of our own doors. */
+/** Returns the built file of an entry point of one of our packages. */
 async function resolveOwn(specifier: string): Promise<string> {
   const [scope = '', name = '', ...rest] = specifier.split('/');
   const manifest = require.resolve(`../../../node_modules/${scope}/${name}/package.json`);
@@ -61,7 +61,7 @@ describe('what an agent loads', () => {
       'pino',
       'preact',
       'preact-render-to-string',
-      // Loaded by the first scrape of /metrics, not at the start.
+      // Loaded by the first request of /metrics, not at the start.
       'prom-client',
       'zod',
     ]);

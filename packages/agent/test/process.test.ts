@@ -21,7 +21,7 @@ import { callLocal, signInAt } from './support/local.js';
 
 const cli = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));
 const run = promisify(execFile);
-/** As many as show what grows with each request, and how many kills in a row; CI has the long numbers. */
+/** Enough requests to show memory that grows with each of them, and the number of kills in a row; CI uses the larger numbers. */
 const requests = process.env.CI ? 5_000 : 2_000;
 const kills = process.env.CI ? 4 : 2;
 const patience = { timeout: 30_000, interval: 100 };
@@ -156,7 +156,7 @@ describe('agent and server as two processes', () => {
       const status = await readFile(`/proc/${agent.process.pid}/status`, 'utf8');
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
     };
-    // Garbage of the requests is no use of memory, and stays until the collector comes: up to twenty seconds when idle.
+    // The garbage of the requests does not count; when the process is idle, it stays for up to twenty seconds.
     if (process.platform === 'linux')
       await expect.poll(megabytes, { timeout: 60_000, interval: 500 }).toBeLessThan(120);
     keepAlive.destroy();
@@ -182,7 +182,7 @@ describe('agent and server as two processes', () => {
     expect(held).toMatchObject({ session: { session: expect.any(String) } });
     for (let turn = 0; turn < kills; turn++) {
       await home.write('belay.yaml', configuration(`Turn ${turn}`));
-      // Asked to sync at once, and killed while it does.
+      // A signal starts a refresh, and the process is killed during it.
       agent.process.kill('SIGHUP');
       agent.process.kill('SIGKILL');
       await agent.exited;

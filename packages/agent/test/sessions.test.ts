@@ -20,13 +20,13 @@ const issue = async () => {
   const client = createClient({ url: world.url, token: await loginToken() });
   return (await client.sessions.issue('demo')).session;
 };
-/** A program's login with a session, as the command line makes it. */
+/** Returns the token of a login with a session, as the command line creates it. */
 const loginToken = async () => {
   await local.signIn('requester');
   const { sessions } = JSON.parse(await opened()) as { sessions: { token: string }[] };
   return sessions[0]?.token ?? '';
 };
-/** What the store holds, opened with its key: only the test may. */
+/** Returns the content of the store, decrypted with its key; only the test may read it. */
 const opened = async () => {
   const { createDecipheriv } = await import('node:crypto');
   const key = Buffer.from((await readFile(join(local.folder, 'key'), 'utf8')).trim(), 'base64url');

@@ -44,7 +44,7 @@ const open = async (files: Files = disk, keyring?: Keyring) =>
     clock,
     randomBytes,
   });
-/** A disk that is full while it is told so. */
+/** Returns file operations that fail like a full disk while `full` is set. */
 function fullDisk(): { files: Files; full: boolean } {
   const state = {
     full: false,
@@ -177,7 +177,7 @@ describe('the store of sessions', () => {
         });
         child.stdout.on('data', (data) => {
           said += String(data);
-          // Somewhere in the middle of the next one.
+          // Kills the process in the middle of its next write.
           if (said.split('\n').length > turn * 3) child.kill('SIGKILL');
         });
         child.once('close', (_, signal) => {
@@ -205,7 +205,7 @@ describe('the store of sessions', () => {
 });
 
 describe('the key of the store', () => {
-  /** A keyring of a desktop, as far as we ask of one. */
+  /** Returns a keyring like that of a desktop, as far as the store uses it. */
   function keyringOf(): Keyring & { kept: string | undefined; locked: boolean } {
     const keyring = {
       kept: undefined as string | undefined,

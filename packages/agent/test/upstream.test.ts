@@ -17,7 +17,7 @@ async function serve(answer: RequestListener): Promise<AsyncDisposable & { url: 
 }
 
 const megabyte = 1024 * 1024;
-/** More than an agent has memory for. */
+/** More bytes than an agent has memory for. */
 const flood = 256 * megabyte;
 const json = { 'content-type': 'application/json' };
 

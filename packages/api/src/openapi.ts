@@ -74,7 +74,7 @@ export function describeApi(
   return document;
 }
 
-/** Shapes that no operation refers to by a schema: the body of errors, and what streams consist of. */
+/** Shapes that are always named: the body of errors, and the events and entries of streams. Only our own additions refer to them. */
 const alwaysNamed = new Set(['Error', 'ExecutionEvent', 'AuditEntry', 'LogEntry']);
 
 /** Keeps our schemas: trpc-to-openapi writes one error schema per status, and we use one for all. */
@@ -97,7 +97,7 @@ function redirectConfirmed(operations: readonly Described[]): void {
   }
 }
 
-/** What a reader needs to know beside the summary. */
+/** Returns the description of an operation: its summary, and what a reader needs to know besides. */
 function describe({ operation, rest, contentTypes, input, method }: Described): string {
   const facts = [`${operation.summary ?? ''}.`];
   if (rest.public === true) facts.push('Needs no credential.');

@@ -6,7 +6,7 @@ import { TRPCError } from '@trpc/server';
 import type { RequestContext } from './request-context.js';
 import { procedure } from './trpc.js';
 
-/** Requires no credential: for sign-in and the system's own endpoints. */
+/** Requires no login: for sign-in, health and metrics, and for requests that prove their sender in another way, such as events. */
 export const publicProcedure = procedure.use(async ({ next, ctx, path, getRawInput }) => {
   refuseDeep(await getRawInput());
   return settle(await next(), ctx, path);

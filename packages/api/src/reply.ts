@@ -1,8 +1,7 @@
 import type { RequestContext } from './request-context.js';
 
 /**
- * Sets the status of the response to `status` instead of 200. Returns `output`, so that a router body stays an
- * expression.
+ * Sets the status of the response. Returns `output`, so that the body of a procedure can stay one expression.
  */
 export function setStatus<Output>(ctx: RequestContext, output: Output, status: number): Output {
   ctx.reply.status = status;

@@ -2,7 +2,7 @@ import type { Readiness } from '@belay/contract/system';
 import type { Actor, Context } from '@belay/core';
 import type { RestContext } from '@belay/rest';
 
-/** What only the running process knows about itself. */
+/** The state of the running process. */
 export interface Host {
   /** Prefix of every path of the interface, `/api/v1` in server mode. */
   basePath: string;

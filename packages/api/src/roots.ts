@@ -46,5 +46,5 @@ export const serverRouter = router({
   workflows: workflowsRouter,
 });
 
-/** The type that the SDK is generated from. */
+/** The type of the router, from which the console takes the types of outputs. */
 export type AppRouter = typeof serverRouter;

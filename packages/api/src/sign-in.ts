@@ -13,19 +13,19 @@ import {
 import { redirect } from './reply.js';
 import type { RequestContext } from './request-context.js';
 
-/** Returns the flow cookie of the browser, or a new one; a second tab of the same browser shares it. */
+/** Returns the secret in the browser's flow cookie, or a new one; all tabs of a browser share it. */
 export function browserSecret(ctx: RequestContext): string {
   return ctx.request.browserSecret ?? Buffer.from(ctx.core.randomBytes(32)).toString('base64url');
 }
 
-/** Returns who is signed in in this browser; a bearer token belongs to a program and has no browser. */
+/** Returns the person who is signed in in this browser; undefined for a bearer token, which belongs to a program. */
 function signedInHere(ctx: RequestContext): UserActor | undefined {
   return ctx.request.viaCookie && ctx.actor?.kind === 'user' ? ctx.actor : undefined;
 }
 
 /** Returns the sign-in providers; with a provider in the query, redirects to its sign-in (GET /auth). */
 export async function chooseProvider(ctx: RequestContext, input: { provider?: string } & Onward) {
-  // Reject it before the person signs in, rather than after.
+  // Checked before the person signs in, not afterwards.
   if (input.callback !== undefined) checkCallback(ctx.core, input.callback);
   if (input.provider !== undefined) {
     return redirect(ctx, { providers: [] }, 302, requestPath(ctx, input.provider, input));
@@ -50,8 +50,7 @@ export async function beginSignIn(
     codeChallenge: input.code_challenge,
     label: input.label,
     browserSecret: secret,
-    // Only from a page of ours: otherwise another site could link a stranger's identity to the person who is signed in
-    // here.
+    // Only from a page of ours: otherwise another site could link the identity of another person to the one who is signed in.
     signedIn: ctx.request.secFetchSite === 'same-origin' ? signedInHere(ctx) : undefined,
   });
   ctx.reply.cookies.push({ kind: 'flow', value: secret });
@@ -81,7 +80,7 @@ export async function completeSignIn(
   }
   const login = await completeLogin(ctx.core, { provider, currentUrl, browserSecret: secret, signedIn });
   ctx.reply.cookies.push({ kind: 'login', value: login.token, expiresAt: login.expiresAt });
-  // A program's sign-in continues in this browser: its cookie lasts as long as the confirmation page.
+  // The cookie is renewed, because a program's sign-in continues in this browser with the confirmation page.
   ctx.reply.cookies.push({ kind: 'flow', value: secret });
   const { email, name, groups } = login.user;
   const output = { user: { email, name, groups }, expires_at: login.expiresAt.toISOString() };

@@ -9,7 +9,7 @@ interface Operation {
   output: unknown;
 }
 
-/** Every table of operations in the contract, under any name. */
+/** Returns the operations of every table in the contract. */
 async function readOperations(): Promise<Operation[]> {
   const folder = new URL('../../contract/src/', import.meta.url);
   const files = (await readdir(folder)).filter((file) => file.endsWith('.ts'));
@@ -37,7 +37,7 @@ it('every procedure takes its input and output from one operation of the contrac
         ({ kind, input, output }) =>
           kind === _def.type &&
           input === _def.inputs.at(-1) &&
-          // tRPC gives a stream no parser of its output; its type is held by the compiler.
+          // tRPC has no parser for the output of a stream; the compiler checks its type.
           (kind === 'subscription' || output === _def.output),
       ),
   );

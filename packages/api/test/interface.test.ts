@@ -5,7 +5,7 @@ import { describeApi } from '../src/openapi.js';
 
 const text = readFileSync(new URL('../../../docs/interface.md', import.meta.url), 'utf8');
 
-/** What the page names beside operations of a server's API, with the reason why the document has it not. */
+/** Addresses that the page names and the document does not have, with the reason. */
 const elsewhere = new Map([
   ['GET /session/{provider}', 'of an agent or client'],
   ['POST /sessions', 'of an agent or client'],
@@ -13,7 +13,7 @@ const elsewhere = new Map([
   ['GET /belay.schema.json', 'a file beside the API'],
 ]);
 
-/** The operations that a text names in code, without their query. */
+/** Returns the operations that a text names in code spans, without their query. */
 function readNames(markdown: string): string[] {
   const names = [...markdown.matchAll(/`(GET|HEAD|POST|PUT|PATCH|DELETE) (\/[^\s`?]*)[^`]*`/g)];
   return [...new Set(names.map(([, method, path]) => `${method} ${path}`))];

@@ -149,7 +149,7 @@ describe('the OpenAPI document', () => {
     const schema = document.components?.schemas?.Error as { properties: { code: { enum: string[] } } };
     expect(schema.properties.code.enum).toEqual([...codes.values()]);
     for (const { where, operation } of operations) {
-      // The stream is at another address, where errors have the shape of tRPC.
+      // Errors of the stream have the shape of tRPC, because it is at the address of tRPC.
       if (operation.servers !== undefined) continue;
       const errors = Object.entries(operation.responses).filter(([status]) => Number(status) >= 400);
       expect(errors.length, where).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 };
 
-/** The style sheet is one file for browsers and several for us: what comes later overrides what comes earlier. */
+/** Several style sheets that browsers get as one file: later ones override earlier ones. */
 const sheets = [
   'tokens',
   'base',
@@ -29,7 +29,7 @@ const sheets = [
   'pages/workflows',
 ];
 
-/** Scripts are modules that browsers load as they are; pages name the ones that they need beside `shell.js`. */
+/** Modules that browsers load unchanged; a page names the ones that it needs in addition to `shell.js`. */
 const scripts = ['shell.js', 'palette.js', 'live.js', 'inbox.js', 'words.js', 'drafts.js', 'stars.js'];
 
 function readStatic(name: string): Buffer {

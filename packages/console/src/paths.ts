@@ -1,6 +1,6 @@
 /**
- * The addresses that people see and the documented paths that serve them: the list, and what precedes the name of one
- * thing. Both answer the same page; links use the short ones.
+ * The short addresses that people see, with the documented paths behind them: the path of the list, and the path before the name of one
+ * item. Both return the same page; links use the short addresses.
  */
 const places: Readonly<Record<string, { list: string; one: string }>> = {
   access: { list: '/access', one: '/access' },
@@ -27,12 +27,12 @@ export type Place =
   | 'systems'
   | 'workflows';
 
-/** Returns the short address of a place or of one thing in it, with each part escaped: `/requests`, `/requests/…/cancel`. */
+/** Returns the short address of a place or of an item in it, with each part escaped: `/requests`, `/requests/…/cancel`. */
 export function at(place: Place, ...parts: string[]): string {
   return ['', place, ...parts.map(encodeURIComponent)].join('/');
 }
 
-/** Returns the documented path, without the prefix, that a short address stands for; undefined for every other address. */
+/** Returns the documented path, without the prefix, for a short address; undefined for every other address. */
 export function documentedPath(path: string): string | undefined {
   const [, first = '', ...rest] = path.split('/');
   const place = Object.hasOwn(places, first) ? places[first] : undefined;

@@ -19,8 +19,8 @@ import { device, program, signIn } from './texts/sign-in.js';
 import { workflows } from './texts/workflows.js';
 
 /**
- * The texts of all pages, in a file for each page or area, so that they can be reviewed as one list. Markup contains no literal
- * text (lint rejects it). A text with a gap is a function of the inserted values.
+ * The texts of all pages, in a file for each page or area, so that they can be reviewed as one list. Markup contains no literal text (lint
+ * rejects it). A text with inserted values is a function of them.
  */
 export const texts = {
   access,

@@ -31,11 +31,11 @@ const role: RoleDetails = {
   grants: [],
 };
 
-/** As a page is given them: those that are enabled. */
+/** Returns the enabled workflows, as a page receives them. */
 const workflows = (...names: string[]): Workflows =>
   new Map(names.map((name) => [name, { document: { do: [] } } as never]));
 
-/** What one select of the form offers, in its order, and which of it is chosen; undefined when it is not there. */
+/** Returns the options of one select of the form, in their order, with the selected one; undefined when the select is missing. */
 function choices(name: string, of: RoleDetails, enabled: Workflows) {
   const page = renderPage(rolePage(of, { workflows: enabled, starred: false }, view), view);
   const select = new RegExp(`<select[^>]*name="${name}"[^>]*>(.*?)</select>`, 's').exec(page);

@@ -101,7 +101,7 @@ describe('the reference', () => {
     const shape = card('id="shape-PolledDeviceLogin"', '<h3 ');
     for (const field of ['status', 'interval', 'expires_at', 'session', 'user'])
       expect(shape).toContain(`<code>${field}<`);
-    // Every link leads to a shape of the page.
+    // Every link leads to a shape on the page.
     const targets = new Set([...page.matchAll(/id="(shape-\w+)"/g)].map(([, id]) => id));
     const links = [...page.matchAll(/href="#(shape-\w+)"/g)].map(([, id]) => id);
     expect(links.length).toBeGreaterThan(100);
@@ -178,7 +178,7 @@ describe('the picture of a workflow', () => {
     expect(markup).toContain('id="task-apart"');
     expect(markup).toContain('GET https://a.test/&lt;script');
     expect(markup).toContain('&lt;b>Rita');
-    // Its scripts are assets of our own.
+    // The page's only scripts are its own assets.
     const ours = /<script type="module" src="\/api\/v1\/assets\/[a-z]+\.js\?v=[\w-]+"><\/script>/g;
     expect(markup.replaceAll(ours, '')).not.toMatch(/<script|style=|\son\w+=/);
   });

@@ -10,7 +10,7 @@ export function requireAbsoluteUrl(text: string, path: string): URL {
   if (!plain) throw invalid(path, 'must be an absolute URL that begins with http:// or https://');
   const url = new URL(text);
   if (url.username || url.password) throw invalid(path, 'must not contain credentials');
-  // The code goes into the query, and an empty fragment is one too (RFC 6749, section 3.1.2).
+  // No fragment may be in the URL that the code is added to, not even an empty one (RFC 6749, section 3.1.2).
   if (text.includes('#')) throw invalid(path, 'must not have a fragment');
   return url;
 }

@@ -30,7 +30,7 @@ export const cluster = z.object({
   certificate_authority: z.string().optional().describe('PEM; absent where a public authority signs'),
   namespace: z.string().optional().describe('Absent for access to the whole cluster'),
 });
-/** Where a cluster of Kubernetes is, in the words of a kubeconfig; no credentials. */
+/** Where a Kubernetes cluster is, in the terms of a kubeconfig; without credentials. */
 export type Cluster = z.infer<typeof cluster>;
 
 export const connections = z.object({
@@ -45,7 +45,7 @@ export const connections = z.object({
     }),
   ),
 });
-/** With what a person connects to the systems of their access. */
+/** The settings with which a person connects to the systems where they have access. */
 export type Connections = z.infer<typeof connections>;
 
 export const accessOperations = {

@@ -5,9 +5,9 @@ const special = /[\s\p{C}\p{Zl}\p{Zp}()<>[\]:;\\,"]/u;
 const domainName = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/;
 
 /**
- * Returns the one form in which e-mail addresses are stored for comparison and compared, or undefined for a text that
- * is no address or that different systems would fold to different ones (`İvan@…`, `ſ`, `ß`, a final sigma). Every
- * comparison of addresses in Belay goes through here.
+ * Returns the form of an e-mail address that is stored and compared. Undefined for a text that is not an address, and for an
+ * address that different systems would fold differently (`İvan@…`, `ſ`, `ß`, a final sigma). Every comparison of addresses in
+ * Belay uses this form.
  */
 export function foldAddress(address: string): string | undefined {
   if (address.length > longest || special.test(address)) return undefined;
@@ -39,8 +39,8 @@ export function isInDomains(email: string, domains: readonly string[]): boolean 
 }
 
 /**
- * Lower case, where Unicode leaves no doubt what that is: each letter has one lower case, which leads back to itself,
- * in any place of the word, and no compatibility form changes it.
+ * Returns the text in lower case; undefined unless that form is unambiguous in Unicode. The lower case of each letter must be
+ * one letter, stay the same after a round trip through upper case, not depend on its place in the word, and be in NFKC.
  */
 function foldLetters(text: string): string | undefined {
   if (isAscii(text)) return text.toLowerCase();

@@ -7,11 +7,11 @@ import { mutation, query } from './operation.js';
 import { next, paging } from './paging.js';
 
 const person = z.object({ id: z.string(), email: z.string(), name: z.string() });
-/** Why a person acts on another one; written to the audit log. */
+/** The reason that an administrator gives for an action; written to the audit log. */
 const why = z.string().trim().min(1).max(limits.operatorReason);
 const email = name.describe('E-mail address');
 
-/** Which access: each field that is present narrows it. */
+/** Selects access: each field that is present narrows the selection. */
 export const accessFilter = z.strictObject({
   user: email.optional().describe('E-mail address of the person who requested it'),
   provider: name.optional(),
@@ -191,7 +191,7 @@ export const personDetails = z.object({
     .array(z.object({ id: z.string(), role: z.string(), status: workflowStatus, created_at: instant }))
     .describe('The requests that have not ended'),
 });
-/** One person with what they have here; at most 200 of each. */
+/** One person with their identities, logins, access and open requests; at most 200 of each. */
 export type PersonDetails = z.infer<typeof personDetails>;
 
 export const stoppedPerson = z.object({
@@ -246,7 +246,7 @@ export const restoreStatus = z.object({
 /** A restore of the database, and what it waits for. */
 export type RestoreStatus = z.infer<typeof restoreStatus>;
 
-/** What administrators and auditors do (`access` of the configuration). */
+/** The operations of administrators and auditors (`access` of the configuration). */
 export const adminOperations = {
   access: query({ input: accessFilter.extend(paging), output: heldAccessList }),
   revoke: mutation({ input: revokeRequest, output: revoked }),

@@ -51,7 +51,7 @@ export const inboxEntry = z.object({
     .boolean()
     .describe('Whether the role is for emergencies: each use notifies the people whom its configuration names'),
 });
-/** A request that waits for the decision of its reader. */
+/** A request that waits for the caller's decision. */
 export type InboxEntry = z.infer<typeof inboxEntry>;
 
 export const inbox = z.object({
@@ -67,7 +67,7 @@ export const inbox = z.object({
 export type Inbox = z.infer<typeof inbox>;
 
 export const inboxSort = z.enum(['turns', 'oldest', 'ending']);
-/** `turns`: requesters take turns; `oldest`: what waits longest first; `ending`: what must be decided soonest first. */
+/** `turns`: requesters take turns; `oldest`: the longest wait first; `ending`: the earliest deadline first. */
 export type InboxSort = z.infer<typeof inboxSort>;
 
 const inboxFilter = {

@@ -72,7 +72,7 @@ export const authOperations = {
       state: opaque.optional(),
       error: name.optional(),
     }),
-    // Null when it was a session that was requested: that goes on at its redirect URI.
+    // Null when the person requested a session: the browser is redirected to the redirect URI of the session.
     output: z.object({ user: person, expires_at: instant }).nullable(),
   }),
   receive: mutation({
@@ -104,7 +104,7 @@ export const authOperations = {
   whoami: query({ output: whoami }),
 };
 
-/** What an agent on a person's machine offers of these. */
+/** Those of these operations that an agent on a person's machine offers. */
 export const localAuthOperations = {
   page: query({
     input: page.omit({ code_challenge: true, code_challenge_method: true }),

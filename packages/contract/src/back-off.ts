@@ -1,4 +1,4 @@
-/** The pauses between tries that fail: the first doubles with each failure in a row, up to the last. In milliseconds. */
+/** The pauses between failed tries: the first doubles with each failure in a row, up to the last. In milliseconds. */
 export interface Pauses {
   first: number;
   last: number;
@@ -10,7 +10,7 @@ export function pauseAfter({ first, last }: Pauses, failures: number): number {
 }
 
 /**
- * Returns a pause with jitter: between half of `pauseAfter` and all of it, so that those that failed together do not come back
+ * Returns a pause with jitter: between half of `pauseAfter` and all of it, so that callers that failed together do not retry
  * together. `random` is from 0 to 1.
  */
 export function backOff(pauses: Pauses, failures: number, random: number): number {

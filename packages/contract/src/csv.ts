@@ -17,7 +17,7 @@ export const auditColumns = [
   'id',
 ] as const satisfies readonly (keyof AuditEntry)[];
 
-/** What a spreadsheet takes for a formula at the start of a cell (OWASP, CSV injection); a tab and a return hide one. */
+/** The start of a cell that a spreadsheet takes for a formula (OWASP, CSV injection); a tab or a line break can hide a formula. */
 const formula = /^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
 
 /**

@@ -4,10 +4,10 @@ const units = { weeks: 604_800_000, days: 86_400_000, hours: 3_600_000, minutes:
 export const longestDuration = 3_650 * units.days;
 
 const short = /^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
-/** ISO 8601; only the smallest part may have a fraction, and only a part of the time. */
+/** ISO 8601. Of its parts, only hours, minutes and seconds may have a fraction. */
 const iso =
   /^([-+]?)P(?=[\dT])(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+(?:[.,]\d{1,9})?)H)?(?:(\d+(?:[.,]\d{1,9})?)M)?(?:(\d+(?:[.,]\d{1,9})?)S)?)?$/;
-/** A fraction with anything after it. */
+/** A fraction in a part that is not the smallest, which ISO 8601 does not allow. */
 const earlyFraction = /[.,]\d+[HM]\d/;
 
 /**

@@ -38,7 +38,7 @@ export const dynamicBounds = z.object({
 /** The bounds within which a person can request access at a provider without a role. */
 export type DynamicBounds = z.infer<typeof dynamicBounds>;
 
-/** The access that a dynamic request names, one without a role. */
+/** The fields that name the access in a dynamic request, which has no role. */
 const dynamicFields = ['permissions', 'resources', 'groups', 'users'] as const;
 
 /** The session with a provider that a program presents in a request. */
@@ -128,7 +128,7 @@ export const manyElevations = z.strictObject({
   reason: reason.optional().describe('Given with each request'),
   duration: duration.optional().describe('Of each request; default: the default duration of each role'),
 });
-/** Several roles on the same terms: a request each. */
+/** Several roles on the same terms; each becomes a request of its own. */
 export type ManyElevations = z.input<typeof manyElevations>;
 
 export const manyRequested = z.object({

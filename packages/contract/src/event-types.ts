@@ -1,7 +1,7 @@
 /** The lifecycle events of the workflow language, of tasks and of workflows, such as `io.serverlessworkflow.task.started.v1`. */
 export type LifecycleEventType = `io.serverlessworkflow.${string}`;
 
-/** Every event that Belay itself writes to the audit log, and what a history has in place of events that are not there any more. */
+/** The events that Belay itself writes to the audit log, and those that stand in a history for missing events (`belay.history.*`). */
 export type EventType =
   | LifecycleEventType
   | 'access.revoked'
@@ -85,5 +85,5 @@ export type EventType =
   | 'user.provisioned'
   | 'user.stopped';
 
-/** An event as clients see it: workflows emit events with names of their own, and versions to come write more. */
+/** An event as clients see it: workflows emit events with names of their own, and later versions write further events. */
 export type EventName = EventType | (string & {});

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { namedSchemas } from './schemas.js';
 
 /*
- * Examples for the OpenAPI document, made from the shapes: one table of words, by the name of the field, so that every
- * operation tells the same story. Rita, an engineer, requests a role on a database; Adam approves; her access ends.
+ * Examples for the OpenAPI document, made from the shapes. One table has the values by the name of the field, so that the
+ * examples fit together: Rita, an engineer, requests a role on a database; Adam approves; her access ends.
  */
 
 const execution = '019ab3c4-5d6e-7f80-9a1b-2c3d4e5f6071';
@@ -18,7 +18,7 @@ const seen = {
 };
 const rita = { email: 'rita@example.com', name: 'Rita' };
 
-/** By the name of a field; `Shape.field` where the field of one named shape means something else. */
+/** The values by the name of their field; `Shape.field` where the field of one named shape means something else. */
 const words: Readonly<Record<string, unknown>> = {
   'AgentProvider.capabilities': ['authorizer'],
   'LogPage.cursor': '4711',
@@ -335,7 +335,7 @@ const words: Readonly<Record<string, unknown>> = {
   x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
 };
 
-/** What a request has beside its required fields, so that its example is one that people send. */
+/** Optional fields that the example of a request has nevertheless, because people usually send them. */
 const usual = new Set(['role', 'providers', 'reason', 'duration', 'comment', 'verdict', 'request_digest', 'user']);
 
 interface Place {

@@ -226,7 +226,7 @@ const executionFilter = {
   from: moment.optional(),
   to: moment.optional(),
 };
-/** Selects requests; without `status`, of every status. */
+/** Selects requests: with no field set, the running ones of the caller; otherwise, without `status`, those of every status. */
 export type ExecutionFilter = z.input<z.ZodObject<typeof executionFilter>>;
 
 export const executionOperations = {

@@ -22,15 +22,15 @@ export const names = z.array(name).max(limits.names);
 export const someNames = names.min(1, 'must name at least one');
 /** UTC, ISO 8601 with milliseconds and `Z`. */
 export const instant = z.string().meta({ format: 'date-time' });
-/** The years that JavaScript and PostgreSQL write the same way, in every time zone. */
+/** Returns whether a time is in the years that JavaScript and PostgreSQL write the same way, in every time zone. */
 function isStorableTime(given: string): boolean {
   const year = new Date(given).getUTCFullYear();
   return year >= 1 && year <= 9998;
 }
 const storableTime = 'must be in the years 1 to 9998';
-/** A time from outside. */
+/** A time that a client sends. */
 export const time = z.iso.datetime({ offset: true }).refine(isStorableTime, storableTime);
-/** The moment that begins or ends the part of a list that is wanted, as a field of a browser or a program writes it. */
+/** The first or the last moment of the entries to list, as a form field of a browser or a program writes it. */
 export const moment = z
   .union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], {
     error: 'must be a day or a time, for example 2026-01-31 or 2026-01-31T09:30:00Z',
@@ -43,15 +43,15 @@ export const leavesBehind = z
   .string()
   .nullable()
   .describe('What the holder can leave behind that a revocation does not remove, as a sentence; null for nothing');
-/** The name of an event: a text, whose type lists those that this version writes. */
+/** The name of an event: any text; its type lists the events that this version writes. */
 export const eventName = z.string() as unknown as z.ZodType<EventName, string>;
 export const approvalStatus = z.enum(['open', 'approved', 'denied', 'expired', 'withdrawn']);
 export const verdict = z.enum(['approve', 'deny']);
 export type Verdict = z.infer<typeof verdict>;
 
 /**
- * Any JSON whose texts can be stored: it was read from JSON, so nothing else can be in it. Its input is `unknown`, so that
- * clients need no recursive type.
+ * Any JSON value whose texts can be stored. Nothing else is checked, because the value was parsed from JSON. Its input type is
+ * `unknown`, so that clients need no recursive type.
  */
 export const json = z.unknown().refine(isStorableJson, unstorableMessage) as z.ZodType<z.core.util.JSONType, unknown>;
 
@@ -60,7 +60,7 @@ export const done = z.object({ status: z.string(), message: z.string() });
 export type Done = z.infer<typeof done>;
 export const message = z.object({ message: z.string() });
 
-/** The place of an approval among those of its step. */
+/** The place of an approval among the stages of its step. */
 export const stages = {
   stage: z
     .number()

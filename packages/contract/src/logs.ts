@@ -48,7 +48,7 @@ export const agentLogEntry = z.strictObject({
   provider: name.optional(),
   workflow_id: name.optional(),
 });
-/** What an agent sends; kept as the agent's word. */
+/** A log entry that an agent sends; it is stored as a statement of that agent, which the server cannot verify. */
 export type AgentLogEntry = z.input<typeof agentLogEntry>;
 
 export const logOperations = {

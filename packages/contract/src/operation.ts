@@ -9,7 +9,7 @@ interface Shapes {
 /** Declares an operation that reads. */
 export const query = <S extends Shapes>(shapes: S) => ({ kind: 'query' as const, ...shapes });
 
-/** Declares an operation that changes something, or whose input travels in a body. */
+/** Declares an operation that changes something, or whose input is sent in a body. */
 export const mutation = <S extends Shapes>(shapes: S) => ({ kind: 'mutation' as const, ...shapes });
 
 /** Declares a stream; `output` is one event of it. */

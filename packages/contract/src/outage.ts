@@ -1,6 +1,6 @@
 import { AccessError } from './errors.js';
 
-/** What a caller is told while the service lacks something of its own: its database, or room for expressions. */
+/** The error message while the database is unavailable, or expressions cannot be evaluated. */
 export const outageMessage = 'The service is temporarily unavailable; try again';
 
 /** Too many expressions wait, or no thread can run them (`ExpressionOutage` of the workflow package). */
@@ -26,8 +26,8 @@ const connectionCodes = new Set([
 ]);
 
 /**
- * SQLSTATE classes and codes of a server that cannot serve now (PostgreSQL, appendix A): connections, transactions that
- * others got in the way of, resources, an operator's intervention, system errors, waits for a lock or in a transaction.
+ * SQLSTATE classes and codes of a server that cannot serve now (PostgreSQL, appendix A): connections, conflicts between
+ * transactions, resources, an operator's intervention, system errors, and timeouts of locks and of transactions.
  */
 const serverStates = [/^08...$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
 
@@ -45,10 +45,9 @@ export function isBusyState(code: string): boolean {
 export abstract class SystemError extends Error {}
 
 /**
- * Returns whether an error, or one that it was caused by, says that our own database could not be reached or could not
- * serve, or that expressions cannot be evaluated now. Such an error is waited out: it is never the caller's fault, and
- * never the workflow's. What a verb throws on purpose stands as it is, and a connection to another system that failed
- * does not count.
+ * Returns whether an error or one of its causes says that our own database could not be reached or could not serve, or that
+ * expressions cannot be evaluated now. Such an error is retried: it is never the fault of the caller or of the workflow.
+ * Errors that a verb throws on purpose do not count, nor do failed connections to other systems.
  */
 export function isOutage(error: unknown): boolean {
   const errors = causesOf(error);
@@ -61,8 +60,8 @@ export function isOfStatement(error: Error): boolean {
 }
 
 /**
- * Returns whether an error, or one that it was caused by, says that a service could not be reached or could not serve,
- * regardless of whose it is: for a start, which has one service for each step.
+ * Returns whether an error or one of its causes says that a service, ours or another, could not be reached or could not serve.
+ * At the start of a program this is enough, because each step of the start uses one service.
  */
 export function isUnreachable(error: unknown): boolean {
   return causesOf(error).some((one) => isConnectionLoss(codeOf(one)) || isBusyState(codeOf(one)));

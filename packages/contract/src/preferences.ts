@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { name } from './fields.js';
 import { mutation, query } from './operation.js';
 
-/** What people can be told of outside of Belay. */
+/** The kinds of notifications that people can get outside of Belay. */
 export const noticeKinds = [
   'request.waiting',
   'request.decided',
@@ -49,7 +49,7 @@ export const notificationPreferences = z.object({
   muted: z.array(noticeKind).max(noticeKinds.length).describe('Kinds of notifications that the person has turned off'),
   quiet_hours: quietHours.nullable(),
 });
-/** What a person wants to be told outside of Belay, where and when. */
+/** The notifications that a person wants to get outside of Belay, where and when. */
 export type NotificationPreferences = z.infer<typeof notificationPreferences>;
 
 export const shownPreferences = notificationPreferences.extend({
@@ -75,7 +75,7 @@ const chosenPreferences = z.strictObject({
   quiet_to: timeOfDay.optional(),
   time_zone: timeZone.optional(),
 });
-/** The same preferences as a form has them: what is chosen, in fields without nesting. */
+/** The same preferences as a form sends them: the kinds that are turned on instead of `muted`, in fields without nesting. */
 export type ChosenPreferences = z.infer<typeof chosenPreferences>;
 
 export const preferenceOperations = {

@@ -1,15 +1,15 @@
-/** Control characters, and the marks that turn the direction of text around. */
+/** Control characters, line separators, and the marks that change the direction of text. */
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Returns text of other people as it can be shown: what could move a cursor, change colours or reorder the line is written as
- * `\u{…}`, so that a request cannot be made to look like another one to its approver.
+ * Returns a text of another person so that it can be shown safely: characters that could move the cursor, change colours or
+ * reorder the line are written as `\u{…}`. Otherwise a request could look like a different request to its approver.
  */
 export function printable(text: string): string {
   return text.replace(unprintable, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Returns the same of a text of several lines: line feeds and tabs stay. */
+/** Returns the same for a text of several lines: line feeds and tabs stay. */
 export function printableLines(text: string): string {
   return text
     .split(/([\n\t])/)
@@ -17,10 +17,10 @@ export function printableLines(text: string): string {
     .join('');
 }
 
-/** Returns a JSON text that says the same and contains none of those characters: JSON escapes them inside of its strings. */
+/** Returns a JSON text of the same value in which those characters are escaped. */
 export function printableJson(json: string): string {
   return json.replace(unprintable, (character) =>
-    // Between the strings of JSON there are line feeds and tabs, and inside of them neither.
+    // Line breaks and tabs in JSON are always between its strings; inside a string JSON has escaped them already.
     /[\n\r\t]/.test(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -36,9 +36,7 @@ export type Role = z.infer<typeof role>;
 /** A piece of access that a role gives at one provider, in that provider's own terms. */
 export type RoleGrant = Role['grants'][number];
 
-/**
- * A Role as a client may send it back: the documented fields and the ones that are published beside them, nothing else.
- */
+/** A Role as a client may send it back: it has only fields of `role`. */
 export const roleBody = z.strictObject({
   name,
   description: remark.optional(),

@@ -10,7 +10,7 @@ const runRequest = z.strictObject({
   duration: duration.optional(),
   lease: duration.optional().describe('How long the heartbeat may be missing; default PT1M, from PT30S to PT15M'),
 });
-/** A command that is to run with the access of a role. */
+/** A request to run a command with the access of a role. */
 export type RunRequest = z.input<typeof runRequest>;
 
 export const run = z.object({

@@ -62,7 +62,7 @@ export function nameSchemas(): void {
   for (const [id, schema] of namedSchemas) z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), id });
 }
 
-/** Returns what the contract says of a field of a shape: of the optional field itself, or else of its content. */
+/** Returns the description of a field of a shape; for an optional field without one, the description of its content. */
 export function descriptionOf(shape: z.ZodObject | undefined, field: string): string | undefined {
   const described = (schema: unknown): string | undefined => {
     if (!(schema instanceof z.ZodType)) return undefined;

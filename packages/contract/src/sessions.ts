@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { instant, message, name, opaque } from './fields.js';
 import { mutation, query } from './operation.js';
 
-/** A person as a provider of theirs describes them. */
+/** A person as a provider describes them. */
 export const person = z.object({ email: z.string(), name: z.string(), groups: z.array(z.string()) });
 export const providerPerson = person.extend({ provider: z.string() });
 

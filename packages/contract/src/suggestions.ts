@@ -19,7 +19,7 @@ export const suggestion = z.object({
     alternatives: z.array(suggestedRequest),
   }),
 });
-/** How words were understood. Nothing was requested. */
+/** How the text of a request was understood. Nothing has been requested. */
 export type Suggestion = z.infer<typeof suggestion>;
 
 export const suggestionOperations = {

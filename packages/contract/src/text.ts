@@ -1,7 +1,7 @@
 /** Half of a surrogate pair, or NUL: neither is text that a person wrote, and PostgreSQL stores neither. */
 const unstorable = /[\0\p{Surrogate}]/u;
 
-/** What an error says of a text with such characters, after the name of its field. */
+/** The error message for a text with such characters, after the name of its field. */
 export const unstorableMessage = 'contains characters that cannot be stored';
 
 /** Returns whether a text can be stored. */
@@ -22,17 +22,17 @@ export function isStorableJson(value: unknown): boolean {
 /** Control and format characters, and separators of lines and paragraphs: they are not displayed. */
 const unseen = /[\p{C}\p{Zl}\p{Zp}]/u;
 
-/** Returns whether a text has characters that are not displayed, or displayed as something else. */
+/** Returns whether a text has characters that are not displayed, or that change how other characters are displayed. */
 export function hasUnseen(text: string): boolean {
   return unseen.test(text);
 }
 
-/** Returns a text with a space in the place of what is not displayed. */
+/** Returns a text with a space in place of each run of characters that are not displayed. */
 export function withoutUnseen(text: string): string {
   return text.replace(new RegExp(`${unseen.source}+`, 'gu'), ' ');
 }
 
-/** Returns a text as one line: a break must not imitate a line of ours. Marks that turn text around stay. */
+/** Returns a text as one line, so that a break in it cannot imitate a line of our own. Marks that change text direction stay. */
 export function toOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -16,8 +16,8 @@ export function requireUser(ctx: ActorStore): UserActor {
 }
 
 /**
- * Throws `unavailable` when the caller's rights depend on groups that their provider has not returned for too long: in
- * doubt, nothing is approved or requested with them.
+ * Throws `unavailable` when the caller's groups are too old because their provider cannot return them: nothing is requested or approved by
+ * stale groups.
  */
 export function requireFreshGroups({ stale, provider }: UserActor): void {
   if (stale !== true) return;
@@ -33,7 +33,7 @@ export function requireAgent(ctx: ActorStore): AgentActor {
   throw new AccessError('unauthenticated', 'An agent credential is required');
 }
 
-/** Returns the name of the actor of an execution in a ledger entry. */
+/** Returns the name that a ledger entry shows for an actor. */
 export function nameOf(actor: Actor): string {
   if (actor.kind === 'system') return 'Belay';
   return actor.kind === 'user' ? actor.email : 'An operator';

@@ -29,7 +29,7 @@ export interface UserActor extends Person {
   stale?: true;
 }
 
-/** The actor. Recorded in every ledger row (docs/architecture.md, section 9). */
+/** The caller of a verb. Recorded in every ledger row (docs/architecture.md, section 9). */
 export type Actor =
   | UserActor
   /** An agent, by the credential that an operator enrolled it with. */
@@ -50,7 +50,7 @@ export interface CatalogSource {
   client(provider: string): ProviderClient | undefined;
 }
 
-/** Called for each of these after its commit, with its duration in seconds. */
+/** Records durations in seconds. Each method is called after the commit of what it measures. */
 export interface Meter {
   /** From the request for approval to the decision that settled it. */
   decided(seconds: number, verdict: 'approved' | 'denied'): void;
@@ -60,7 +60,7 @@ export interface Meter {
   revoked(seconds: number): void;
 }
 
-/** What a verb needs that reads and writes rows: operators' commands have no more. */
+/** What a verb that only reads and writes rows needs. Operators' commands have nothing more. */
 export interface Store {
   db: Database;
   catalog: CatalogSource;
@@ -98,18 +98,18 @@ export interface Context extends Store {
   suggester?: ModelSuggester | undefined;
   /** The health of the service of `services.encryption`; absent with the local keyring. */
   encryption?: { health(): Promise<string> } | undefined;
-  /** How many providers would not grant a role of the configuration; absent where nothing looks. */
+  /** How many providers would not grant a role of the configuration; absent in processes that do not check this. */
   obstacles?: { count(): number } | undefined;
   /** The vault of `services.vault` that this process has open. */
   vault?: { configured(): boolean; health(): Promise<string> } | undefined;
 }
 
-/** A context with the caller in it: what every verb takes first. */
+/** A context with the caller in it: the first argument of every verb. */
 export interface ActorContext extends Context {
   actor: Actor;
 }
 
-/** The same for a verb that only reads and writes rows. */
+/** A store with the caller in it: the first argument of a verb that only reads and writes rows. */
 export interface ActorStore extends Store {
   actor: Actor;
 }

@@ -14,7 +14,7 @@ export function readDuration(text: string | undefined, path: string, issues: Err
   return undefined;
 }
 
-/** Returns what is wrong with a text that has the form of a duration, or else the forms that there are. */
+/** Returns why a text is not a duration; for a text without the form of a duration, the accepted forms. */
 function whyNot(error: unknown): string {
   const reason = error instanceof RangeError ? error.message : '';
   return reason === '' || reason === 'not an ISO 8601 duration'

@@ -6,7 +6,7 @@ const standard = 'https://serverlessworkflow.io/spec/1.0.0/errors';
 
 /** The fault type for access that an identity already holds, which is not ours to manage (R2). */
 const HELD_OUTSIDE = 'https://belay.dev/errors/held-outside';
-/** The fault type for an approval that is missing, was denied or was for something else. */
+/** The fault type for an approval that is missing, was denied or was given for other access. */
 export const NOT_APPROVED = 'https://belay.dev/errors/not-approved';
 
 const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: string }>> = {

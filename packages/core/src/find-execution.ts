@@ -8,7 +8,7 @@ import { seesEveryRequest } from './people/oversight.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Returns whether a text can be an id of ours; any other text is not found. */
+/** Returns whether a text has the form of an id. For any other text, verbs throw `not_found`. */
 export function isId(text: string): boolean {
   return uuid.test(text);
 }
@@ -16,9 +16,9 @@ export function isId(text: string): boolean {
 export type Sight = 'owner' | 'approver' | 'overseer' | 'operator';
 
 /**
- * Returns an execution that the caller may see, and their relation to it: its owner, one of its approvers (by name, or
- * because they decided), an administrator, an auditor or a person who is told of an emergency or reviews it (who see it and
- * have no right to it), or an operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
+ * Returns an execution that the caller may see, and their relation to it: its owner; an approver, by name or because they decided; an
+ * overseer, who may see it and not change it (an administrator, an auditor, or a person who is told of an emergency or reviews it); or an
+ * operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
  */
 export async function findExecution(ctx: Store, actor: Actor, id: string) {
   const [row] = isId(id)
@@ -49,7 +49,7 @@ async function sightOf(
   return watches || seesEveryRequest(ctx, actor) ? 'overseer' : null;
 }
 
-/** Returns whether a person decided on an execution: what they did stays theirs to see, also in another group. */
+/** Returns whether a person decided on an execution. They may still see it after they have left the group of its approvers. */
 async function hasDecided(ctx: Store, userId: string, executionId: string): Promise<boolean> {
   const [made] = await ctx.db
     .select({ id: decisions.approvalId })

@@ -22,7 +22,7 @@ import type { ElevationInput } from './plans/input.js';
 import { besideExecution, inputNow } from './plans/owner.js';
 import { untilStopped } from './until-stopped.js';
 
-/** The functions of core that a workflow can call, by the name that it calls them. */
+/** The functions of core that a workflow can call, by the names that workflows use. */
 const accessFunctions: Readonly<Record<string, CallFunction>> = {
   'access.validate': validate,
   'access.approve': approve,
@@ -32,10 +32,7 @@ const accessFunctions: Readonly<Record<string, CallFunction>> = {
   'access.notify': notify,
 };
 
-/**
- * Returns what the engine needs from core. The composer puts it into the context, which the engine passes back
- * unchanged.
- */
+/** What the engine needs from core. The composition root puts it into the context, which the engine passes back unchanged. */
 export const engineHost: Host = {
   functions: registerFunctions(accessFunctions),
   appending,
@@ -69,7 +66,7 @@ function explain(error: unknown): Explained {
     const because = error instanceof Pending ? `the provider: ${publicMessage(error)}` : publicMessage(error);
     return { kind: 'again', after: error.options.afterMilliseconds, because };
   }
-  // A connector that reports the error of its connection as it is.
+  // Some connectors throw the error of their connection unchanged.
   if (isUnreachable(error)) return { kind: 'again', because: publicMessage(error) };
   return { kind: 'fault', fault: faultOf(error), expected: error instanceof AccessError };
 }

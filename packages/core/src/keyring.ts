@@ -1,17 +1,17 @@
 import { hkdfSync } from 'node:crypto';
 
-/** Keys by identifier; the current one seals, all open, so that a key can be rotated. */
+/** Keys by identifier. The current key seals and every key opens, so that keys can be rotated. */
 export interface Keyring {
   readonly current: string;
   readonly secrets: ReadonlyMap<string, Uint8Array>;
-  /** Searches for a key that another process created meanwhile; undefined when there is none. */
+  /** Returns a key that another process has created meanwhile; undefined when there is no such key. */
   find?(kid: string): Promise<Uint8Array | undefined>;
 }
 
 /** The shortest text that is accepted as key material, in characters. */
 const shortest = 32;
 
-/** Creates a keyring from key material of at least 32 characters each; the first one seals. */
+/** Creates a keyring from texts of at least 32 characters each; the first one seals. */
 export function createKeyring(secrets: readonly string[]): Keyring {
   const entries = readSecrets(secrets);
   const [first] = entries;
@@ -19,7 +19,7 @@ export function createKeyring(secrets: readonly string[]): Keyring {
   return { current: first[0], secrets: new Map(entries) };
 }
 
-/** Returns the key material of texts, each with its identifier. Throws for one that is too short. */
+/** Returns the key material of texts, each with its identifier. Throws when a text is too short. */
 export function readSecrets(secrets: readonly string[]): [kid: string, material: Uint8Array][] {
   return secrets.map((secret) => {
     if (secret.length < shortest) throw new Error(`A secret must have at least ${shortest} characters`);
@@ -29,8 +29,7 @@ export function readSecrets(secrets: readonly string[]): [kid: string, material:
 }
 
 /**
- * Returns the identifier of a key: derived from it, so that it is the same in every process, and reveals nothing about
- * it.
+ * Returns the identifier of a key. It is derived from the key, so it is the same in every process, and it reveals nothing about the key.
  */
 export function identifyKey(material: Uint8Array): string {
   return Buffer.from(hkdfSync('sha256', material, '', 'belay:kid', 6)).toString('base64url');

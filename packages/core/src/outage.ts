@@ -2,14 +2,14 @@ import { causesOf, codeOfCause, expressionOutage, isOfStatement, isOutage } from
 import type { Store } from './context.js';
 
 /**
- * Returns whether an error is our own: an outage, or a statement that our database rejected. Neither is the workflow's
- * fault. Check for an error of the port to providers first, because its cause may come from a database as well.
+ * Returns whether an error is our own: an outage, or a statement that our database rejected. Neither is the workflow's fault. Check for
+ * `Retryable` and `Terminal` first, because the error of a provider may be caused by a database as well.
  */
 export function isOwnFailure(error: unknown): boolean {
   return isOutage(error) || causesOf(error).some(isOfStatement);
 }
 
-/** An outage that no work met for this long is over, in milliseconds: the next one has a line of its own. */
+/** How long no error may occur before an outage counts as over, in milliseconds: the next error is logged again. */
 const quietFor = 30_000;
 const noted = new WeakMap<object, number>();
 

@@ -39,7 +39,7 @@ export function createProbe(options: ProbeOptions): () => Promise<string> {
   }
 }
 
-/** Bounds a client that ignores its signal: it is waited for no longer than others. */
+/** Rejects when the signal aborts, so that a client that ignores its signal is not waited for any longer. */
 function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('The service did not respond in time')), { once: true });

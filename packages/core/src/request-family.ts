@@ -1,11 +1,11 @@
 import { type Database, execute, executions, type SqlText, sqlText, type Transaction } from '@belay/db';
 
 /**
- * Returns the SQL of the ids of a request and of all that extend it or that it extends: their grants hold the same access,
- * so that it ends only with the last of them.
+ * Returns the SQL of the ids of a request, and of all requests that it extends or that extend it, directly or through others. Their grants
+ * hold the same access, which ends only with the last of them.
  */
 export function familyOf(id: SqlText): SqlText {
-  // Names that no query around it has: `id` may be a column of one.
+  // These names must not occur in the surrounding query, because `id` may be one of its columns.
   return sqlText`(
     with recursive family_above (id, extends_id) as (
       select family_one.id, family_one.extends_id from ${executions} family_one where family_one.id = ${id}
@@ -17,7 +17,7 @@ export function familyOf(id: SqlText): SqlText {
     select id from family)`;
 }
 
-/** Returns the ids of what extends a request, directly or through others, the latest first. */
+/** Returns the ids of the requests that extend a request, directly or through others, the latest first. */
 export async function listExtensions(db: Database | Transaction, id: string): Promise<string[]> {
   const rows = await execute<{ id: string }>(
     db,
@@ -30,7 +30,7 @@ export async function listExtensions(db: Database | Transaction, id: string): Pr
   return rows.map((row) => row.id);
 }
 
-/** Returns the ids that `familyOf` stands for, the first request first; only those of a person, where one is given. */
+/** Returns the ids that `familyOf` selects, the oldest request first; with `ownerId`, only those of this person. */
 export async function listFamily(db: Database | Transaction, id: string, ownerId?: string): Promise<string[]> {
   const rows = await execute<{ id: string }>(
     db,

@@ -5,13 +5,13 @@ interface Patient {
   clock(): Date;
 }
 
-/** All of them together wait for silent providers as long as so many of them alone. */
+/** How long one call may wait for silent providers in total, as a multiple of `earlyCheck`. */
 const most = 3;
 
 /**
- * Returns how one call does several things one after the other: each has its time to ask providers first, until those that were silent
- * have used up the time of all, so that a call does not take minutes beside a silent provider. What is not asked is decided as while a
- * provider is down.
+ * Returns a function that runs the works of one call, one after the other. Each may wait for its providers for `earlyCheck`, until silent
+ * providers have used up the time for all works, so that a call does not take minutes. After that no provider is called, and a work decides
+ * as it does while a provider is down.
  */
 export function sharePatience<Ctx extends Patient>(ctx: Ctx): <R>(work: (ctx: Ctx) => Promise<R>) => Promise<R> {
   const { earlyCheck } = ctx.timing;
@@ -26,7 +26,7 @@ export function sharePatience<Ctx extends Patient>(ctx: Ctx): <R>(work: (ctx: Ct
   };
 }
 
-/** Returns the signal that ends what has so many milliseconds: at once without any, so that nothing is asked. */
+/** Returns a signal that aborts after some milliseconds. Without any left it has already aborted, so that no provider is called. */
 export function endAfter(milliseconds: number): AbortSignal {
   return milliseconds > 0
     ? AbortSignal.timeout(milliseconds)

@@ -12,7 +12,7 @@ export interface SuggestibleRole {
 }
 
 export interface SuggestionQuestion {
-  /** The text that a person wrote or pasted; never more than text. */
+  /** The text that a person wrote or pasted. It is treated as data only. */
   text: string;
   roles: readonly SuggestibleRole[];
   now: Date;
@@ -26,11 +26,11 @@ export interface SuggestedRole {
   duration?: string | undefined;
   /** Above 0; comparable only within one question. */
   score: number;
-  /** Which words led to it. */
+  /** The words that led to this role. */
   why: readonly string[];
 }
 
-/** Finds roles for words, best first; an empty list when none fits. May throw: then another one is used. */
+/** Finds roles for words, best first; returns an empty list when no role fits. When it throws, another suggester is used. */
 export interface Suggester {
   suggest(question: SuggestionQuestion, signal: AbortSignal): Promise<readonly SuggestedRole[]>;
 }

@@ -11,7 +11,10 @@ export function requireText(text: string, path: string, limit: number): string {
   return text;
 }
 
-/** Returns JSON from outside that can be stored; the same rules apply to every text in it. */
+/**
+ * Throws `invalid` for JSON from outside that is larger than `limit` or cannot be stored. The rules of `requireText` apply to every text in
+ * it.
+ */
 export function requireJson(value: unknown, path: string, limit: number): void {
   const text = JSON.stringify(value ?? null);
   if (text.length > limit) throw invalid(path, `is larger than ${limit} characters`);

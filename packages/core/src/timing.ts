@@ -5,31 +5,33 @@ export const timing = {
   ...engineTiming,
   /** How long one call of a connector or an HTTP endpoint may take. */
   callTimeout: 30_000,
-  /** When a provider is checked for whether it responds: decision 0083. */
+  /** When Belay checks whether a provider responds: decision 0083. */
   silence: {
     /** After this long without a response, while a call waits for one. */
     after: 5_000,
     /** How long the check may take, and the pause before the next. */
     answer: 3_000,
     pause: 1_000,
-    /** How long it is checked after a call failed when no call waits: until the next calls are due at the latest. */
+    /** How long the checks continue after a failed call while no call waits. The next calls are due by then. */
     doubt: 30_000,
   },
   /** The longest lifetime of a token or a credential, and the longest time for a review: a year. */
   year: 366 * 24 * 60 * 60_000,
   /**
-   * How long a request may take while the database keeps it waiting, and how long a call that waits for something else may
-   * take after its own time: its caller waits for a response, not for the database (decision 0155).
+   * How long a request may take while the database keeps it waiting, and how long a call with `until` may take after its own time. The
+   * caller waits for a response, not for the database (decision 0155).
    */
   response: { limit: 9_000, afterWait: 4_000 },
-  /** How long a request waits for its providers before it is accepted and waits for them later. */
+  /**
+   * How long a new request waits for its providers. After that it is accepted without their responses, and its execution waits for them.
+   */
   earlyCheck: 2_000,
-  /** How long the target of a provider with a new address is read before the configuration is rejected. */
+  /** How long reading the target of a provider with a new address may take before the configuration is rejected. */
   targetCheck: 5_000,
   identity: {
     /** How long a provider's response about an approver's identity is used without another call. */
     fresh: 15 * 60_000,
-    /** How long it is used while the provider does not respond. */
+    /** How long such a response is used while the provider does not respond. */
     known: 24 * 60 * 60_000,
   },
   /** How long a sealed signal or state may be used. */
@@ -47,20 +49,20 @@ export const timing = {
   quarantine: 15 * 60_000,
   /** The pause before the next check of a provider with a running operation, unless it requests one. */
   pending: 5_000,
-  /** How long nothing was held at a provider before the connection for its revocations is closed. */
+  /** How long a provider must hold nothing before the connection for its revocations is closed. */
   standDown: 60_000,
   /** `overdue`: the longest pause while access exists that should be gone. */
   revokeBackoff: { first: 5_000, overdue: 15_000, last: 5 * 60_000 },
   /** How often each provider is compared with its rows. */
   drift: 60 * 60_000,
-  /** How long a grant may wait for its provider before it is given up; its own clock starts when it is active. */
+  /** How long a grant may wait for its provider before it is given up; its duration starts when it is active. */
   activation: 60 * 60_000,
   /**
-   * The pauses before a message that could not be delivered is tried again; it is given up when its approval closes, or after `patience`.
-   * `revision`: how long after its approval has closed a delivered one is tried to be revised.
+   * The pauses before a message that could not be delivered is attempted again; it is given up when its approval closes, or after
+   * `patience`. `revision`: how long after the approval has closed Belay tries to revise a delivered message.
    */
   messages: { first: 5_000, last: 5 * 60_000, patience: 24 * 60 * 60_000, revision: 24 * 60 * 60_000 },
-  /** How long the reply to a provider's request waits for the decision in it: providers wait for three seconds. */
+  /** How long the reply to a provider's hook waits for the decision in it; providers wait for three seconds. */
   hookReply: 2_500,
   /**
    * How long runs, messages and notices are kept after they and their request have ended, and how many rows of each are deleted at
@@ -81,11 +83,11 @@ export const timing = {
   groups: {
     /** How old the provider's data of a person may be, where it can be refreshed. */
     fresh: 15 * 60_000,
-    /** From this age on it is refreshed in parallel with the person's requests, so that none must wait for it. */
+    /** From this age on the data is refreshed in parallel with the person's requests, so that no request must wait for it. */
     ahead: 10 * 60_000,
-    /** How long a request waits for it. */
+    /** How long a request waits for the refresh. */
     wait: 2_000,
-    /** The pause after a failed attempt. */
+    /** The pause before a failed refresh is tried again. */
     retry: 15_000,
   },
   loginFlow: 10 * 60_000,
@@ -100,15 +102,18 @@ export const timing = {
   },
   idempotency: 24 * 60 * 60_000,
   run: {
-    /** How long the heartbeat of a run may be missing, unless the run requests another time within these. */
+    /** How long the heartbeat of a run may be missing. A run may request another time, between `shortest` and `longest`. */
     lease: 60_000,
     shortest: 30_000,
     longest: 15 * 60_000,
-    /** How often a server notes that it can be reached, while there are runs. */
+    /** How often a server records that it can be reached, while there are runs. */
     note: 5_000,
-    /** A longer time between two of these notes was an outage, of which a lease loses this much. */
+    /** A longer time between two of these records was an outage. A lease loses only this much of an outage. */
     outage: 12_000,
-    /** A run that names no duration joins access that lasts for this long, or half of its time where that is less. */
+    /**
+     * A run that names no duration joins existing access only when this much time is left, or half of the access's duration where that is
+     * less.
+     */
     remaining: 5 * 60_000,
     /** How long after access was given back it is checked that the execution has ended and holds nothing. */
     settle: 30_000,

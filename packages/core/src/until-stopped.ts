@@ -4,8 +4,8 @@ import { Retryable } from '@belay/providers';
 const grace = 1_000;
 
 /**
- * Returns the result of the work, or throws `Retryable` when it continues although `signal` aborted it: a connector
- * that ignores the signal delays nothing else. `late` gets the later result of the work.
+ * Returns the result of the work. Throws `Retryable` when the work continues although `signal` aborted it, so that a connector that ignores
+ * the signal delays nothing else. `late` is called when such work ends after all.
  */
 export async function untilStopped<T>(work: Promise<T>, signal: AbortSignal, late?: () => void): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -9,7 +9,7 @@ describe('a grant that waits for its provider', () => {
     cast = undefined;
   });
 
-  /** A request for two hours whose provider is down since the first attempt to grant. */
+  /** Makes a request for two hours whose provider is down after the first attempt to grant. */
   const waiting = async () => {
     cast = await openCast({ catalog: catalogWith({}) });
     const { house, ada } = cast;
@@ -19,7 +19,7 @@ describe('a grant that waits for its provider', () => {
     house.provider.down = true;
     return { ...cast, id, sql: house.database.sql };
   };
-  /** The row as a process of the version before wrote it: its deadline was in `expires_at`. */
+  /** Changes the row to what the previous version wrote: the deadline was in `expires_at`. */
   const asBefore = (sql: Cast['house']['database']['sql']) =>
     sql`update grants set expires_at = activate_by, activate_by = null`;
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 const sentence = 'What the holder builds stays.';
 
-/** A provider whose connector says that holders can leave something behind. */
+/** Returns a connector which reports that holders can leave something behind. */
 function leavingConnector(): Connector {
   const memory = createMemoryConnector() as ReadyConnector;
   return {

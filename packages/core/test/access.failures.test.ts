@@ -35,7 +35,7 @@ describe('a call that failed', () => {
       await house.pass(15 * second);
     }
     expect(holds()).toBe(true);
-    // The ledger has the first failures and then one in twenty, so that a provider that is gone does not fill it.
+    // The ledger records the first failures and then one in twenty, so that a provider that is gone does not fill it.
     expect(await told()).toBeLessThan(15);
     expect(await told()).toBeGreaterThan(10);
     while (house.provider.take({ operation: 'ensureAbsent' })) continue;
@@ -117,7 +117,7 @@ describe('a call that failed', () => {
     await house.work();
     expect(holds()).toBe(true);
     now += second;
-    // The next check of the provider, a second later, has an answer.
+    // The next check of the provider, a second later, gets a response.
     await vi.waitFor(
       async () => {
         await house.work();

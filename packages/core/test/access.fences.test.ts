@@ -40,7 +40,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     return row?.times as number;
   };
 
-  /** A request that is cancelled while its grant call is on its way; another worker has taken over and revoked. */
+  /** Cancels a request while its grant call is on its way, and lets another worker take over and revoke. */
   const cancelMidway = async () => {
     const { house, ada } = await open();
     const id = await request(ada, { workflow: 'automatic' });
@@ -61,7 +61,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     await performing;
     expect(holds()).toBe(true);
     expect(await told('entitlement.granted')).toBe(0);
-    // It says itself that it came late; the quarantine is for one whose worker died.
+    // The late call makes the row due itself; the quarantine is only for a call whose worker died.
     await house.work();
     expect(holds()).toBe(false);
     await house.pass(15 * minute);
@@ -106,7 +106,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     await late.reached;
     await house.pass(46 * second);
     const next = await request(ada, { workflow: 'automatic', duration: 'PT30M' });
-    // The new grant was read back (the second look: the first is before its intent), and is not recorded yet.
+    // Stops after the second read, because the first one precedes the intent: the new grant was read back and is not recorded yet.
     const gate = gateOf(house, 'holds', 'after', 1);
     const performing = performStep(gate.ctx, await stepOf(next));
     await gate.reached;
@@ -201,7 +201,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     for (const when of ['before', 'after'] as const) {
       const { house, ada } = await open();
       await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
-      // Past every quarantine: this revocation would settle.
+      // Past every quarantine, so that this revocation would settle.
       await house.database.advance(hour);
       const gate = gateOf(house, 'ensureAbsent', when);
       const revoking = reconcileEntitlement(gate.ctx, { entitlementId: await hotId() });
@@ -235,7 +235,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
 
   it('whose observation is old by the time it intends: our own access is not taken for another person’s', async () => {
     const { house, ada, alan } = await open();
-    // Alan's first; Ada observes while hers is held by an earlier request, and intends when it is.
+    // Alan's access comes first. Ada observes while an earlier request holds her access, and intends when that access is gone.
     await ask(house, alan, { workflow: 'automatic' });
     const first = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
     const later = await request(ada, { workflow: 'automatic', duration: 'PT2H' });
@@ -311,7 +311,7 @@ describe('a worker that was paused changes nothing when it comes back', () => {
       ({ event_type, task }) => event_type.endsWith('task.completed.v1') && task === '/do/0/tell',
     );
     expect(ends).toHaveLength(1);
-    // The receiver was told twice, and could tell: both carried the same key.
+    // The message was sent twice with the same key, so the receiver could recognise the repeat.
     expect(house.provider.count('deliver')).toBe(2);
     expect(house.provider.messages).toHaveLength(1);
   });

@@ -42,7 +42,7 @@ describe('a claim whose answer is lost', () => {
     const person = { ...cast.ada, db: client.db };
     const which = { provider: 'memory', limit: 10 };
     const id = await held();
-    // The connection is open and the statement prepared, so that the next answer is that to the claim.
+    // The connection is open and the statement prepared, so that the next response is the one to the claim.
     await claimDue(person, which);
     await returnAccess(cast.ada, { execution_id: id });
     proxy.loseAnswers(() => true);

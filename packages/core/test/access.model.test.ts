@@ -10,9 +10,9 @@ import {
   settles,
 } from '../src/access/decide.js';
 
-// The model of docs/architecture.md, section 6: one entitlement, two grants that may end early, a discrete clock, calls that are late
-// by up to Q, lost, or land after their worker died, and operations that the provider works on for as long as it likes, which then
-// succeed, fail or are cancelled. What the service decides is decided by its own functions.
+// The model of docs/architecture.md, section 6: one entitlement, two grants that may end early, and a discrete clock. A call can be
+// late by up to Q, be lost, or land after its worker died. The provider may work on an operation for any time, which then succeeds,
+// fails or is cancelled. The decisions are made by the functions of the service.
 
 const Q = 2;
 const LIFE = 2;
@@ -32,23 +32,23 @@ interface World {
   observed: [Held | null, Held | null];
   calls: Call[];
   grantCalls: number;
-  /** What the provider has accepted and not finished: until then it reads as `changing`. `neighbour` is a grant by other means. */
+  /** What the provider has accepted and not finished; until then it reads as `changing`. `neighbour` is a grant that others made there. */
   operation: Call['what'] | 'neighbour' | null;
   bad: string | null;
 }
 
-/** What a protocol may do otherwise than ours; each of these is known to leak, so that the model is seen to find leaks. */
+/** How a protocol may differ from ours. Each difference is known to leak, which shows that the model finds leaks. */
 interface Protocol {
   quarantine: number;
   callFirst?: boolean;
   closeOnFailure?: boolean;
   quarantinePerGrant?: boolean;
   ignoreStanding?: boolean;
-  /** The connector never knows, so that `unknown` is believed. */
+  /** The connector never knows what is held, so that `unknown` is accepted as a result. */
   blind?: boolean;
-  /** The provider may work on a call as an operation. Such a world has one grant call less, or it would be too large. */
+  /** The provider may work on a call as an operation. Such a world has one grant call less, because it would be too large otherwise. */
   operations?: boolean;
-  /** `changing` is taken for what was there before. */
+  /** `changing` is read as the access that was there before. */
   believeChanging?: boolean;
 }
 
@@ -66,7 +66,10 @@ const isLive = (grant: Grant, time: number) =>
   grant !== null && grant !== 'refused' && !grant.ended && time < grant.expires;
 const isWanted = (world: World) => world.grants.some((grant) => isLive(grant, world.time));
 
-/** Two worlds that differ only in which grant is which, or in the order of their calls, are the same: the rules cannot tell. */
+/**
+ * Returns the key of a world. Two worlds that differ only in which grant is which, or in the order of their calls, have the same
+ * key, because the rules cannot distinguish them.
+ */
 function keyOf(world: World): string {
   const [one, other] = [grantKey(world, 0), grantKey(world, 1)];
   const grants = one < other ? one + other : other + one;
@@ -122,7 +125,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
       next.standing ||= next.operation === 'neighbour';
       next.operation = null;
     });
-    // One of others that fails leaves a world like any other.
+    // When an operation of others fails, the world is the same as without it.
     if (world.operation !== 'neighbour') {
       change('operation fails or is cancelled', (next) => {
         next.operation = null;
@@ -133,7 +136,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
 
 const mostGrantCalls = ({ operations }: Protocol) => (operations ? MOST_GRANT_CALLS - 1 : MOST_GRANT_CALLS);
 
-/** What the provider is read to hold; null where that settles nothing. */
+/** Returns what a read of the provider shows; null where the read settles nothing. */
 function read(world: World, protocol: Protocol): Held | null {
   if (!world.operation || protocol.believeChanging) return world.held;
   return settles('changing', !protocol.blind) ? world.held : null;
@@ -141,7 +144,7 @@ function read(world: World, protocol: Protocol): Held | null {
 
 type Change = (label: string, edit: (next: World) => void, from?: World) => void;
 
-/** A grant step: observes, later intends or rejects; a grant may end early. */
+/** Plays a grant step: it observes, and later intends or rejects; a grant may end early. */
 function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change): void {
   const grant = world.grants[index];
   const observed = world.observed[index];
@@ -152,7 +155,7 @@ function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change):
         next.observed[index] = held;
       });
     }
-    // An observation that settles nothing leaves the world as it was: the step asks again.
+    // An observation that settles nothing leaves the world as it was: the step repeats it.
     if (settles('unknown', !protocol.blind)) {
       change(`${index} observes nothing`, (next) => {
         next.observed[index] = 'unknown';
@@ -187,13 +190,13 @@ function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change):
   }
 }
 
-/** How a call on the wire may come out: never, or with its worker dead, or with its record. */
+/** Plays how a call on the wire may end: it is lost, it lands after its worker died, or it is recorded. */
 function landing(world: World, call: Call, index: number, protocol: Protocol, change: Change): void {
   const without = copy(world);
   without.calls.splice(index, 1);
   change(`${call.what} lost`, () => {}, without);
   if (world.operation) {
-    // The call finds the operation in progress and waits for it; what is read after it is `changing`.
+    // The call finds the operation in progress and waits for it; the read after it shows `changing`.
     const held = read(without, protocol);
     if (held !== null) record(without, call, held, protocol, change);
     return;
@@ -206,13 +209,13 @@ function landing(world: World, call: Call, index: number, protocol: Protocol, ch
   }
   const landed = copy(without);
   landed.held = call.what === 'grant';
-  // The call came back without having done anything, and the read after it says nothing.
+  // The call returned without an effect, and the read after it cannot tell what is held.
   if (settles('unknown', !protocol.blind)) record(without, call, 'unknown', protocol, change);
   change(`${call.what} lands, worker dead`, () => {}, landed);
   record(landed, call, landed.held, protocol, change);
 }
 
-/** What a call that came back writes down; `held` is what was read back. */
+/** Plays what a call that returned writes; `held` is what was read back. */
 function record(world: World, call: Call, held: Held, protocol: Protocol, change: Change): void {
   if (call.what === 'grant') {
     if (protocol.closeOnFailure && world.entitlement.state === 'granting') {
@@ -255,7 +258,7 @@ function record(world: World, call: Call, held: Held, protocol: Protocol, change
   );
 }
 
-/** What a call says of itself whose place another has taken. */
+/** Plays what a late call records about itself after another worker took its place. */
 function late(world: World, call: Call, change: Change): void {
   const state = decideLate(world.entitlement.state, call.what);
   if (state && state !== world.entitlement.state) {
@@ -269,7 +272,7 @@ function late(world: World, call: Call, change: Change): void {
   }
 }
 
-/** Every state that can be reached, breadth first; stops at the first that is wrong and tells how it came about. */
+/** Visits every state that can be reached, breadth first. Stops at the first wrong state, and returns the steps that led to it. */
 function explore(standing: boolean, protocol: Protocol, operation: World['operation'] = null) {
   const start: World = {
     time: 0,

@@ -40,7 +40,8 @@ describe('a decision under a lock', () => {
     const gate = heldBeforeCommit(ada);
     const returning = returnAccess(gate.ctx, { execution_id: other });
     await gate.reached;
-    // The worker that was woken by the first return meets the second just before its commit: it leaves the row to whom that wakes.
+    // The worker that the first return woke runs just before the second return commits. It leaves the row to the worker that the
+    // second return wakes.
     await reconcileEntitlement(house.ctx, { entitlementId: await entitlementId() });
     expect(await stateOf()).toMatchObject({ state: 'granted', lease_until: null });
     gate.open();
@@ -53,7 +54,7 @@ describe('a decision under a lock', () => {
     const { house, ada } = cast;
     await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
     await house.database.advance(hour);
-    // A claim to revoke, which has its snapshot and stands at the look at the clock.
+    // A claim to revoke, which has its snapshot and is stopped when it first reads the clock.
     const stopped = await stopClockOf(house, 'late');
     const client = openDatabase(house.database.url, { max: 1, applicationName: 'late' });
     const claiming = claimDue({ ...house.ctx, db: client.db }, { provider: 'memory', limit: 10 });
@@ -114,7 +115,7 @@ describe('a decision under a lock', () => {
     const { sql } = house.database;
     const id = await ask(house, ada, { workflow: 'automatic' });
     await returnAccess(ada, { execution_id: id });
-    // As in an execution of a version that made no mark at its start.
+    // As in an execution of an older version, which made no mark at the start.
     await sql`delete from steps where key = '/'`;
     let recording: Promise<unknown> | undefined;
     await sql.begin(async (tx) => {

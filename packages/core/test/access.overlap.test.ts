@@ -17,7 +17,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { access, type Cast, catalogWith, minute, openCast, runOut, second } from './support/stories.js';
 
-// BELAY_TEST_ROUNDS plays that many rounds (the long form: 5000); BELAY_TEST_SEED others. CI plays three hundred.
+// BELAY_TEST_ROUNDS sets the number of rounds (5000 in the long form), BELAY_TEST_SEED the seed. CI plays three hundred.
 const rounds = Number(process.env.BELAY_TEST_ROUNDS ?? (process.env.CI ? 300 : 100));
 const seed = Number(process.env.BELAY_TEST_SEED ?? 20260301);
 const perRun = 10;
@@ -71,7 +71,7 @@ const round: fc.Arbitrary<Round> = fc.record({
   operations: fc.array(operation, { minLength: 2, maxLength: 7 }),
 });
 
-/** A request as the person who made it knows it: between which times it began, how long it may last, whether it was ended. */
+/** A request as the requester knows it: the times between which it began, how long it may last, and whether it was ended. */
 interface Asked {
   id: string;
   notBefore: number;
@@ -89,7 +89,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
   const working = new Set<Promise<void>>();
   const played = { rounds: 0, asked: 0, ended: 0, refused: 0, grants: 0, revocations: 0 };
 
-  /** What a worker does with a job: at once, and beside everything else. */
+  /** Does what a worker does with a job, immediately and concurrently with everything else. */
   const follow = (job: Job, index: number) => {
     if (job.dueAt && job.dueAt.getTime() > clock) return;
     const ctx = workers[index % workers.length] as Context;
@@ -99,7 +99,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
         : reconcileEntitlement(ctx, { entitlementId: job.entitlementId });
     const tracked = work.finally(() => working.delete(tracked));
     working.add(tracked);
-    // A failure is awaited below; this only keeps it from being unhandled until then.
+    // A failure is awaited later; this only prevents an unhandled rejection until then.
     tracked.catch(() => undefined);
   };
 
@@ -156,7 +156,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
     await cast.house.database.advance(milliseconds);
   }
 
-  /** Every job is followed and every due row looked at: the work has come to rest at this time. */
+  /** Resolves when every job is done and no row is due at this time. */
   async function settle(): Promise<void> {
     const { ctx } = cast.house;
     for (let pass = 0; pass < 100; pass += 1) {
@@ -172,7 +172,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
     for (const { operation, fault } of faults) provider.inject(operation, fault);
     await Promise.all(operations.map(act));
     await settle();
-    // What met a fault is tried again within its back-off.
+    // Work that met a fault is retried within its back-off.
     for (const operation of ['holds', 'ensurePresent', 'ensureAbsent'] as const) {
       while (provider.take({ operation })) continue;
     }
@@ -185,7 +185,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
     played.rounds += 1;
   }
 
-  /** The provider against what was requested and ended, as the person knows it; none of our rows has a say. */
+  /** Compares the provider with what was requested and ended, as the requester knows it; reads no rows of Belay. */
   function judge(after: unknown): void {
     const live = asked.filter((one) => !one.ended);
     const held = cast.house.provider.holds('ada@example.com', access);

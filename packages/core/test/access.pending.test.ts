@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { access, ask, type Cast, hour, minute, openCast, second } from './support/stories.js';
 
 const me = 'ada@example.com';
-/** The provider's clock of the tests stands still: an operation ends when the test says so. */
+/** The clock of the provider stands still, so that an operation ends only when the test ends it. */
 const operation = { kind: 'operation', delayMilliseconds: 1 } as const;
 
 describe('a provider that works asynchronously', () => {
@@ -108,7 +108,7 @@ describe('a provider that works asynchronously', () => {
     await house.pass(31 * minute);
     expect(await grantOf(id)).toMatchObject({ state: 'ended', pending: expect.any(String), last_error: null });
     expect(await told()).toEqual(['entitlement.granted', 'entitlement.revoke_pending']);
-    // Tried without end, within the bound of an overdue revocation.
+    // Repeated without end, within the time after which a revocation is overdue.
     const asked = house.provider.count('ensureAbsent');
     await house.pass(15 * second);
     expect(house.provider.count('ensureAbsent')).toBeGreaterThan(asked);
@@ -132,7 +132,7 @@ describe('a provider that works asynchronously', () => {
   });
 });
 
-/** A catalog whose provider has this configuration, and whose role has these settings. */
+/** Returns a catalog whose provider has this configuration, and whose role has these settings. */
 function catalogWith(config: object, role: object = {}): object {
   const catalog = approvalCatalog({ role }) as { providers: { memory: object } };
   return { ...catalog, providers: { memory: { ...catalog.providers.memory, config } } };

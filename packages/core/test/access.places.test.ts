@@ -6,7 +6,7 @@ import { someoneWaits } from './support/gate.js';
 import { withPlaces } from './support/places.js';
 import { access, ask, type Cast, catalogWith, openCast, request, statusOf } from './support/stories.js';
 
-/** One that holds its access, and one that ends with the grant. */
+/** A workflow that ends with its access, and one that ends when the access is granted. */
 const workflows = ['automatic', 'fleeting'];
 
 describe('what a worker of the same process has a place for', () => {
@@ -23,7 +23,7 @@ describe('what a worker of the same process has a place for', () => {
       .sql`select key from steps where execution_id = ${executionId} and status = 'open'`;
     return { executionId, key: step?.key as string };
   };
-  /** What the rows say at a crashpoint, which is right after a commit. The call of a place begins when they have been read. */
+  /** Reads the row at a crashpoint, which is right after a commit. The work of a place starts when the row has been read. */
   const seenAt = <T extends Context>(ctx: T, name: string) => {
     const seen: Promise<unknown>[] = [];
     const crashpoint = (at: string) => void (at === name && seen.push(row()));
@@ -119,7 +119,7 @@ describe('what a worker of the same process has a place for', () => {
     const id = await request(ada, { workflow: 'automatic' });
     const worker = withPlaces(house.ctx, 1);
     let moved = false;
-    // Another move is written between the decision about this one and its statement.
+    // Writes another move between the decision about this one and its statement.
     const { client } = worker.ctx.db._.session as unknown as { client: { unsafe(...sent: unknown[]): unknown } };
     const unsafe = async (text: string, ...sent: unknown[]) => {
       if (!moved && text.startsWith('with current')) {

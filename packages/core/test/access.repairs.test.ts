@@ -44,7 +44,7 @@ describe('access under bad luck', () => {
     await gate.reached;
     await locker`select 1 from entitlements where id = ${id} for update`;
     gate.open();
-    // It waits for our lock; only now does the intent appear.
+    // The record waits for the lock of this test; the intent appears only now.
     await someoneWaits(house);
     await locker`insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, expires_at)
       select gen_random_uuid(), ${late}, key, ${id}, ${ada.actor.id}, ${2 * hour}, app_now() + interval '3 hours' from steps where execution_id = ${late}`;
@@ -84,7 +84,7 @@ describe('access under bad luck', () => {
     await house.work();
     expect(house.provider.holds('ada@example.com', access)).toBe(false);
     expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'gone', ended_reason: 'cancelled' }]);
-    // Nor can what cleans up ask for it again.
+    // The cleanup cannot be granted the access again either.
     await house.pass(hour);
     expect(house.provider.holds('ada@example.com', access)).toBe(false);
     expect(await statusOf(ada, id)).toBe('cancelled');
@@ -113,7 +113,7 @@ describe('access under bad luck', () => {
     await locker`select 1 from grants for update`;
     const revoking = house.work();
     await someoneWaits(house);
-    // Else this would be a deadlock with another end of the same grant.
+    // Otherwise this would be a deadlock with another end of the same grant.
     await locker`select 1 from entitlements for update nowait`;
     await locker`commit`;
     locker.release();

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gateOf } from './support/gate.js';
 import { access, type Cast, openCast, request } from './support/stories.js';
 
-/** As many people as `many` hold the access of a completed request each, which ends now, past every quarantine. */
+/** Returns SQL for `many` people who each hold the access of a completed request. The access ends now, past every quarantine. */
 const crowd = (like: string, many: number) => `
   set session_replication_role = replica;
   create temp table holders as select n, gen_random_uuid() as run, gen_random_uuid() as entitlement from generate_series(1, ${many}) n;
@@ -20,7 +20,7 @@ const crowd = (like: string, many: number) => `
   set session_replication_role = default;
   analyze;`;
 
-/** A set is 32: a thousand of them fill enough, and CI has more. */
+/** A set has 32 entitlements: a thousand entitlements fill enough sets, and CI uses more. */
 const many = process.env.CI ? 5_000 : 1_000;
 
 describe('entitlements that are due together', () => {
@@ -69,7 +69,7 @@ describe('entitlements that are due together', () => {
     const client = openDatabase(house.database.url, { max: 1, onStatement: (_, text) => void heard.push(text) });
     const ctx = { ...house.ctx, db: client.db };
     const work = async (limit: number) => performClaims(ctx, await claimDue(ctx, { provider: 'memory', limit }));
-    // One is recorded at once, and the others together after it.
+    // The first one is recorded alone, and the others together after it.
     await work(3);
     const known = new Set(heard);
     heard.length = 0;
@@ -77,7 +77,7 @@ describe('entitlements that are due together', () => {
     await work(5);
     await client.close();
     expect(house.provider.held()).toEqual([]);
-    // Once for each set: the claim, and a record of the first and of the rest.
+    // For each set: the claim, a record of the first entitlement, and a record of the others.
     expect(heard.filter((text) => text.startsWith('with')).length).toBeLessThanOrEqual(2 * 3);
     expect(heard.filter((text) => !known.has(text))).toEqual([]);
   });
@@ -139,7 +139,7 @@ describe('entitlements that are due together', () => {
     after.sort((a, b) => a - b);
     const p99 = after[Math.floor(after.length * 0.99)] ?? Number.POSITIVE_INFINITY;
     console.info(`${many} ends: p50 ${after[many / 2]?.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`);
-    // Two that claim at once share the last few. The time is told, not held: it is the machine's.
+    // Two concurrent workers share the last few. The time is only printed, because it depends on the machine.
     expect(sets).toBeLessThanOrEqual(Math.ceil(many / 32) + 2);
   });
 });

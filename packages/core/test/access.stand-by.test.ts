@@ -18,7 +18,7 @@ describe('a way for the revocation is kept open', () => {
   });
   afterEach(() => cast[Symbol.asyncDispose]());
 
-  /** One round of a worker, by its own clock. */
+  /** Runs one round of a worker, by its own clock. */
   const round = async (later = 0) => {
     clock += later;
     const ctx = { ...cast.house.ctx, clock: () => new Date(clock) };
@@ -56,7 +56,7 @@ describe('a way for the revocation is kept open', () => {
     expect(begun).toBe(12);
     release();
     await finished;
-    // Node.js tells of it in a turn of its own.
+    // Node.js emits the warning in a later turn of the event loop.
     await new Promise(setImmediate);
     process.off('warning', hear);
     expect(warnings).toEqual([]);

@@ -9,7 +9,7 @@ import { access, ask, type Cast, hour, minute, openCast, request, second, status
 
 const unknown = { kind: 'unknown' } as const;
 
-/** A memory provider under another name whose connector says that it cannot know what is held. */
+/** Returns a connector of another type for a memory provider, which reports that it cannot know what is held. */
 function blindConnector(state: MemoryProvider): Connector {
   const inner = createMemoryConnector(state);
   return {
@@ -55,7 +55,8 @@ describe('a provider that cannot report whether the access is held', () => {
 
   it('does not settle a grant: it is active when the provider says so (R6)', async () => {
     const { house, ada } = await open();
-    // The provider takes the grant call and does nothing; the look before the intent finds no access, the one after it cannot tell.
+    // The provider accepts the grant call and does nothing. The read before the intent finds no access; the read after the call
+    // cannot tell.
     house.provider.inject('ensurePresent', { kind: 'fails-later' });
     const gate = gateOf(house, 'ensurePresent');
     const id = await request(ada, { workflow: 'automatic', duration: 'PT30M' });

@@ -59,7 +59,7 @@ describe('access of all people', () => {
     const waiting = await ask(house, ada);
     const done = await revokeAccess(olga, { user: 'ada@example.com', reason: 'laptop stolen' });
     expect(done).toMatchObject({ revoked: [one], ended: [], open: expect.arrayContaining([waiting]), more: false });
-    // Of the two that are open, only the one that waits can still be granted.
+    // Of the two open requests, only the one that waits can still be granted access.
     expect(done.message).toMatch(/; 1 open request\(s\) can still be granted access$/);
     await house.work();
     expect([holds('ada'), holds('alan'), await statusOf(ada, waiting)]).toEqual([false, true, 'waiting']);

@@ -58,7 +58,7 @@ describe('the audit log', () => {
     for (const cursor of ['1', '1.2.3', "1.1' or true", '9'.repeat(40)]) {
       await expect(listAudit(otto, { cursor })).rejects.toMatchObject({ code: 'invalid' });
     }
-    // A place that no page had is a place all the same: it shows what is older, and nothing else.
+    // A position that no page returned is valid too: it shows the entries before it, and no others.
     expect((await listAudit(otto, { cursor: '1.1', user: 'ada@example.com' })).logs).toEqual([]);
   });
 
@@ -137,7 +137,7 @@ describe('changes of the configuration', () => {
               reference: suffix ? '${env:B}' : '${env:A}',
             },
           },
-          // Everyone who knows such an address can post there.
+          // Every person who knows such an address can post to it.
           hook: { provider: 'webhook', config: { url: `https://hooks.example.com/services/T0KEN${suffix}` } },
           okta: { provider: 'okta', config: { url: `https://okta${suffix}.example.com` } },
         },

@@ -18,7 +18,7 @@ import { type Cast, catalogWith, minute, openCast, second, together } from './su
 
 const secret = 'hunter2-of-the-vendor';
 
-/** A provider whose configuration is full of secrets, one of which it even grants by. */
+/** A provider whose configuration is full of secrets; one of them is even part of what it grants. */
 const vendor: Connector<{ url: string; key: string }> = {
   type: 'vendor',
   description: 'Has secrets',

@@ -40,11 +40,11 @@ describe('an approval ends', () => {
     return cast;
   };
   const holds = () => (cast as Cast).house.provider.holds('ada@example.com', access);
-  /** Approved while the provider is down, which it is for some more time. */
+  /** Approves a request before an outage of the provider, which lasts for `down`, and waits until the outage has ended. */
   const approvedAndDown = async ({ house, ada, grace }: Cast, down: number) => {
     const id = await ask(house, ada);
     house.provider.down = true;
-    // An approver who would be asked who they are there could not decide now.
+    // The decision looks up the approver at the provider, so the provider must respond now.
     house.provider.down = false;
     await approve(grace, id);
     house.provider.down = true;
@@ -75,7 +75,7 @@ describe('an approval ends', () => {
     });
     expect(JSON.stringify((await getExecution(ada, { id })).waiting_for)).toContain(because);
     expect((await listInbox(grace)).approvals).toMatchObject([{ execution_id: id, because, decisions: 0 }]);
-    // The requester has no more say in it than the first time.
+    // The requester cannot decide the second time either.
     await expect(approve(ada, id)).rejects.toMatchObject({ code: 'forbidden' });
     expect(await approve(alan, id)).toMatchObject({ status: 'approved' });
     await house.work();

@@ -114,7 +114,7 @@ describe('the order of the inbox', () => {
       ids.push(await ask(house, person));
       await house.pass(minute);
     }
-    // What was requested first ends last.
+    // The first request expires last.
     await house.database
       .sql`update approvals set expires_at = created_at + interval '20 hours' where execution_id = ${ids[0] ?? ''}`;
     await house.database
@@ -164,7 +164,7 @@ describe('who else can approve', () => {
     };
     for (const person of [alan, grace, mallory]) expect(await listApprovers(person, { id })).toEqual(expected);
     await expect(listApprovers(ada, { id })).rejects.toMatchObject({ code: 'not_found' });
-    // Who has left can decide on nothing.
+    // A person who has left is not listed.
     await house.database.sql`update users set deprovisioned_at = app_now() where email = 'mallory@example.com'`;
     expect((await listApprovers(alan, { id })).people).toHaveLength(1);
   });

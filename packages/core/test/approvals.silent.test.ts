@@ -11,7 +11,7 @@ describe('a decision while the target is silent', () => {
   afterEach(() => cast[Symbol.asyncDispose]());
   const silence = () => cast.house.provider.inject('identities', { kind: 'hang' }, 1_000);
   const asked = () => cast.house.provider.count('identities');
-  /** The same house as another process has it: it remembers nothing, and reads the same rows. */
+  /** Returns the same house as another process sees it: with an empty memory and the same rows. */
   const elsewhere = async () => {
     const { house, grace } = cast;
     const client = openDatabase(house.database.url, { max: 2 });
@@ -81,14 +81,14 @@ describe('a decision while the target is silent', () => {
     await approve(grace, await ask(house, ada));
     const id = await ask(house, ada);
     silence();
-    // What was said of her within the last day: she goes by this name there.
+    // The identity that was stored within the last day: Grace has this name at the provider.
     await house.database.sql`update known_identities set identity = 'ada@example.com'`;
     const other = await elsewhere();
     await expect(approve(other.person, id)).rejects.toMatchObject({ code: 'forbidden' });
     await other.close();
   });
 
-  /** A request for a person whose address the target does not know yet, as it knows grace afterwards. */
+  /** Requests access for a person whose address the target learns only afterwards: Grace's. */
   const opaque = async () => {
     const { house, ada } = cast;
     const permissions = { groups: ['engineers'], delegates: { users: ['ada@example.com'] } };

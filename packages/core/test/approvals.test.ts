@@ -43,7 +43,7 @@ describe('approvals', () => {
     await house.work();
     expect(await statusOf(ada, id)).toBe('waiting');
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'conflict' });
-    // The same person, who has signed in through another provider as well.
+    // The same person, with a second sign-in through another provider.
     const twin = await upsertUser(house.database.db, {
       ...grace.actor,
       id: newId(),
@@ -94,7 +94,7 @@ describe('approvals', () => {
     await house.work();
     expect(house.provider.holds('grace@example.com', access)).toBe(true);
     expect(holds()).toBe(false);
-    // No one else may request others, and no one may request a person unknown.
+    // Only delegates can request access for others, and no one for an unknown person.
     const alone = { role: 'reader', reason: 'r', workflow: 'approved' };
     await expect(requestElevation(alan, { ...alone, identities: ['grace@example.com'] })).rejects.toMatchObject({
       code: 'forbidden',
@@ -154,7 +154,7 @@ describe('approvals', () => {
     await approve(grace, id);
     await house.work();
     expect(holds()).toBe(false);
-    // Who was asked first has no say in the second.
+    // The approver of the first step cannot decide on the second.
     await expect(approve(grace, id)).rejects.toMatchObject({ code: 'not_found' });
     await approve(alan, id);
     await house.work();
@@ -249,7 +249,7 @@ describe('approvals', () => {
     const id = await ask(house, alan);
     await expect(approve(alan, id)).rejects.toMatchObject({ code: 'forbidden' });
     expect((await listInbox(alan)).approvals).toEqual([]);
-    // Nor under another address that they have had since.
+    // Nor under an address that the requester received later.
     const renamed = withActor(house.ctx, { ...alan.actor, email: 'turing@example.com' });
     await expect(approve(renamed, id)).rejects.toMatchObject({ code: 'forbidden' });
     expect((await listInbox(renamed)).approvals).toEqual([]);

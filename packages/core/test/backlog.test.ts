@@ -21,7 +21,7 @@ describe('what waits, in the counters', () => {
     expect(await read()).toMatchObject({ waiting_approvals: 2, oldest_approval_seconds: 600 });
     await approve(grace, first);
     expect(await read()).toMatchObject({ waiting_approvals: 1, oldest_approval_seconds: 0 });
-    // No approver can decide any more, though no worker has closed it yet.
+    // It has expired, so no approver can decide, though no worker has closed it yet.
     await house.database.sql`update approvals set expires_at = app_now() where status = 'open'`;
     expect(await read()).toMatchObject({ waiting_approvals: 0, oldest_approval_seconds: 0 });
   });
@@ -32,10 +32,10 @@ describe('what waits, in the counters', () => {
     await request(ada, { workflow: 'automatic' });
     const { due_work: due } = await read();
     expect(due).toBeGreaterThan(0);
-    // Time without a worker.
+    // Time passes without a worker.
     await house.database.advance(90 * second);
     expect(await read()).toMatchObject({ due_work: due, queue_lag_seconds: 90 });
-    // What a worker has claimed is in hands; it waits again from the end of the lease, and not from before it.
+    // Claimed work does not wait. It waits again from the end of the lease, and not from before it.
     await house.database.sql`update steps set lease_until = app_now() + interval '10 seconds' where status = 'open'`;
     await house.database.sql`update entitlements set lease_until = app_now() + interval '10 seconds'`;
     expect(await read()).toMatchObject({ due_work: 0, queue_lag_seconds: 0 });

@@ -15,7 +15,7 @@ import {
   request,
 } from './support/stories.js';
 
-/** Ways to use a role for emergencies without a word to those who are to be told. */
+/** Attacks: ways to use a role for emergencies without the notice that it requires. */
 
 const watched = (tell: object, review?: object) => ({
   ...catalogWith({}, { break_glass: { tell, ...(review && { review }) } }),
@@ -31,7 +31,7 @@ describe('the use of a role for emergencies', () => {
   const told = () => (cast as Cast).house.provider.messages.map(({ to }) => to);
   const titles = () => (cast as Cast).house.provider.messages.map(({ title }) => title);
   const holds = () => (cast as Cast).house.provider.holds('ada@example.com', access);
-  /** A request whose access is held at the provider, and a worker that has not heard of that yet. */
+  /** Makes a request whose access is held at the provider, while its worker has not received the response yet. */
   async function grantedAndNotRecorded(person: Person) {
     const { house } = cast as Cast;
     const id = await request(person, { workflow: 'automatic', duration: 'PT30M' });

@@ -40,7 +40,7 @@ const manyRoles = (more: (index: number) => object = () => ({})): Document => ({
   ),
 });
 
-/** A clock that moves on a millisecond whenever it is read, and counts the turns that the event loop gets meanwhile. */
+/** Returns a clock that advances by a millisecond at each reading, and counts the turns of the event loop meanwhile. */
 function countingClock() {
   const seen = { looks: 0, turns: 0, sinceLook: 0, most: 0 };
   const breathe = breatheBy(() => {
@@ -81,7 +81,7 @@ describe('a catalog with many roles', () => {
     const result = await compileCatalog(manyRoles(), { connectors, resolve, breathe });
     stop();
     expect(result.ok).toBe(true);
-    // For its shape, its digest and its access each.
+    // Once each for its shape, its digest and its access.
     expect(seen.looks).toBeGreaterThan(3 * some);
     expect(seen.turns).toBeGreaterThan((3 * some) / 20);
     expect(seen.most).toBe(1);
@@ -228,7 +228,7 @@ describe('a page of many roles', () => {
     if (!result.ok) throw new Error(JSON.stringify(result.issues));
     return result.catalog;
   };
-  /** Counts how often a role is asked whether it is enabled, which every decision about it begins with. */
+  /** Counts how often `enabled` of a role is read, which every decision about the role begins with. */
   const counted = (catalog: Catalog) => {
     const seen = { asked: 0 };
     const roles = [...catalog.roles].map(([name, role]) => {
@@ -253,7 +253,7 @@ describe('a page of many roles', () => {
     do {
       seen.asked = 0;
       const { roles, next } = await searchRoles(ctx, { limit: 50, cursor });
-      // Each is described when it is first shown, which asks again.
+      // Each role is described when it is first shown, which reads `enabled` again.
       expect(seen.asked).toBeLessThanOrEqual(102);
       names.push(...Object.keys(roles));
       cursor = next ?? undefined;
@@ -266,7 +266,7 @@ describe('a page of many roles', () => {
     await breathe();
     const catalog = await compiled(manyRoles());
     let looks = 0;
-    // A millisecond passes with each look, so every slice is 15 roles long.
+    // The clock advances by a millisecond at each reading, so every slice is 15 roles long.
     const ctx = {
       ...contextOf(catalog, 'ada@example.com', []),
       clock: () => {

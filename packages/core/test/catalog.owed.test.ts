@@ -28,7 +28,7 @@ describe('a change of the configuration never makes access stay', () => {
     const refusal = await house.applyCatalog(without).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(AccessError);
     expect((refusal as AccessError).issues).toMatchObject([{ path: 'providers.memory' }]);
-    // Past its time, its revocation and its quarantine, nothing is owed there, and it may go.
+    // Past the expiry, the revocation and the quarantine, nothing is owed at the provider, and it can be removed.
     await house.pass(31 * minute);
     await house.pass(16 * minute);
     await house.applyCatalog(without);

@@ -10,7 +10,7 @@ describe('a provider that leaves the configuration while access is granted there
   let cast: Cast;
   let other: Keeper;
   let connectors: Connector[];
-  /** The configuration in force, and the same without the provider `other`. */
+  /** The configuration in force without the provider `other`. */
   let without: object;
 
   beforeEach(async () => {
@@ -34,7 +34,7 @@ describe('a provider that leaves the configuration while access is granted there
       { connectors: createRegistry(connectors), resolve: () => undefined },
     );
 
-  /** Performs what grants while the configuration without its provider is about to be stored: nothing is granted. */
+  /** Performs work that would grant access while a configuration without its provider is about to be stored. Nothing is granted. */
   const applyFirst = async (perform: (executionId: string) => Promise<unknown>) => {
     const { house, ada } = cast;
     const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
@@ -77,7 +77,7 @@ describe('a provider that leaves the configuration while access is granted there
     it('is kept when the intent was first', async () => {
       const { house, ada } = cast;
       const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
-      // The intent holds the configuration, and waits for the execution.
+      // The intent holds the lock of the configuration, and waits for the execution.
       const holder = await house.database.sql.reserve();
       await holder`begin`;
       await holder`select from executions where id = ${id} for update`;

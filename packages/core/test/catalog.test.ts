@@ -16,7 +16,7 @@ type Document = {
   server?: object;
 };
 const base = () => approvalCatalog() as Document;
-/** The usual catalog with something about it changed. */
+/** Returns the usual catalog with one change. */
 const changed = (edit: (document: Document) => void) => {
   const document = base();
   edit(document);

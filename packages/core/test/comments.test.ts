@@ -70,7 +70,7 @@ describe('comments on a request', () => {
   it('are written by the person elevated as well, who did not request it', async () => {
     const { house, ada, alan, mallory } = cast;
     const forAlan = await ask(house, ada, { identities: ['alan@example.com'] });
-    // He is in the group of the approvers, and would be on their side otherwise.
+    // Alan is in the group of the approvers, and would count as an approver otherwise.
     expect(await listComments(alan, { id: forAlan })).toMatchObject({ may: ['comment'] });
     expect(await say(alan, forAlan, 'I need it')).toMatchObject({ kind: 'comment' });
     await expect(say(mallory, forAlan)).rejects.toMatchObject({ code: 'not_found' });
@@ -111,7 +111,7 @@ describe('comments on a request', () => {
     const tried = await together(Array.from({ length: 20 }, (_, index) => say(ada, id, `no. ${index}`)));
     expect(tried.filter((one) => one === 'ok')).toHaveLength(10);
     expect(new Set(tried)).toEqual(new Set(['ok', 'too_many_requests']));
-    // What others may write is not touched by it, and a minute later it goes on.
+    // The limit does not count for others, and a minute later the person can write again.
     expect(await say(grace, id)).toMatchObject({ kind: 'comment' });
     await house.pass(minute);
     expect(await say(ada, id)).toMatchObject({ kind: 'comment' });

@@ -7,7 +7,7 @@ import { ask, type Cast, openCast } from './support/stories.js';
 
 const readNumbers = (ctx: Context) => readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 });
 
-/** As many people hold the access of a request that is over, and as many requests of the past hold nothing any more. */
+/** Returns SQL for `many` people who hold the access of a completed request, and `many` past requests that hold nothing any more. */
 const crowd = (like: string, many: number) => `
   set session_replication_role = replica;
   create temp table holders as select n, gen_random_uuid() as run, gen_random_uuid() as entitlement from generate_series(1, ${2 * many}) n;
@@ -24,7 +24,7 @@ const crowd = (like: string, many: number) => `
   set session_replication_role = default;
   analyze;`;
 
-/** As many approvals wait, one a second; ten older ones have expired and are not closed yet. */
+/** Returns SQL for `many` open approvals, one per second, and ten older ones that have expired and are not closed yet. */
 const waiting = (like: string, many: number) => `
   set session_replication_role = replica;
   insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, created_at, expires_at)
@@ -35,9 +35,8 @@ const waiting = (like: string, many: number) => `
   analyze;`;
 
 /**
- * Returns a function that returns how many rows a read costs, and what it returned. One connection, so that its prepared
- * statements get generic plans; counted within a transaction, because what others read reaches the views of the whole database at
- * any later time.
+ * Counts the rows that a read costs. Uses one connection, so that its prepared statements get generic plans. Counts within a
+ * transaction, because the reads of other connections reach the views of the whole database at any later time.
  */
 function countRows<T>({ house }: Cast, read: (ctx: Context) => Promise<T>) {
   const one = openDatabase(house.database.url, { max: 1 });

@@ -12,7 +12,7 @@ describe('the drift audit', () => {
   afterEach(() => cast[Symbol.asyncDispose]());
 
   const audit = () => auditDrift(cast.house.ctx, AbortSignal.timeout(5_000));
-  /** One interval later, by one of two workers that look at the same time. */
+  /** Audits one interval later, with two workers at the same time, of which one does it. */
   const auditLater = async () => {
     await cast.house.database.advance(hour + minute);
     const done = await Promise.all([audit(), audit()]);
@@ -99,7 +99,7 @@ describe('the drift audit', () => {
     await audit();
     await cast.house.applyCatalog({ ...approvalCatalog(), server: { drift_interval: 'PT10M' } });
     await cast.house.database.advance(11 * minute);
-    // It was due in an hour, and is due in ten minutes from now.
+    // The next audit was due in an hour, and is now due in ten minutes.
     expect(await audit()).toBeNull();
     await cast.house.database.advance(10 * minute);
     expect([await audit(), await audit()]).toEqual(['memory', null]);

@@ -18,7 +18,7 @@ describe('what a sweep finds', () => {
   const now = Date.parse('2026-03-01T10:00:00.000Z');
   const at = (milliseconds: number) => new Date(now + milliseconds);
 
-  /** Puts so many entitlements, one due a millisecond after the other from a time on. */
+  /** Inserts `many` entitlements that are due one millisecond after the other, starting at `from`. */
   const put = (provider: string, from: number, many = 1) => cast.house.database.sql`
     insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)
     select gen_random_uuid(), gen_random_uuid()::text, ${provider}, 'ada', '{}', 'granted', app_now(),

@@ -135,7 +135,7 @@ describe('a dynamic request', () => {
       'invalid',
       'permissions[1]',
     ]);
-    // A group is no way round either.
+    // A group does not get around the rule either.
     expect(await issuesOf(request(cast.ada, { groups: ['read', permission] }))).toEqual(['invalid', 'groups[1]']);
   });
 
@@ -314,7 +314,7 @@ it('is rejected when it comes to more than anyone could look at, and more than a
     identities: people.slice(4).map((name) => `${name}@example.com`),
   };
   expect(await issuesOf(requestDynamicElevation(cast.alan, asked))).toEqual(['invalid', 'identities']);
-  // As many as are permitted at once are five.
+  // Five people with a hundred permissions each are the most that is permitted.
   const several = process.env.CI ? 5 : 2;
   const { identities, ...own } = asked;
   expect((await requestDynamicElevation(cast.alan, own)).status).toBe('pending');

@@ -41,7 +41,7 @@ afterEach(async () => {
   await house[Symbol.asyncDispose]();
 });
 
-/** The service as a process of its own has it. */
+/** Returns the service as a separate process has it. */
 async function wrappingBy(key = 'belay'): Promise<KeyWrapping> {
   const config = { provider: 'hashicorp', address: kms.url, key, ...hashicorpSettings, ...hashicorpRole };
   const found = await openEncryptionService(config, tools);
@@ -247,7 +247,7 @@ describe('the health of encryption', () => {
       'degraded: it does not respond',
       'degraded: it does not respond',
     ]);
-    // Checks of a service that come another way keep the limit of /health itself.
+    // A check that has no limit of its own is ended by the limit of /health.
     const late = await ask({ ...house.ctx, vault: { configured: () => true, health: never } });
     expect([late.status, late.services.vault]).toEqual(['degraded', 'unhealthy: no response in time']);
     expect(said).toContain('the vault is not healthy');

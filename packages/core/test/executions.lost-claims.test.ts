@@ -49,7 +49,7 @@ describe('a claim of a step whose answer is lost', () => {
       const executionId = await request(cast.ada, { workflow: 'telling' });
       await beginOnly(cast.house, executionId);
       const step = { executionId, key: '/do/0/first#0' };
-      // The connection is open and the statement prepared, so that the next answer is that to the claim.
+      // The connection is open and the statement prepared, so that the next response is the one to the claim.
       await performStep(ctx, { ...step, key: '/do/0/nothing#0' });
       proxy.loseAnswers(() => true);
       proxy.refuse(true);
@@ -111,7 +111,7 @@ describe('a claim of a step whose answer is lost', () => {
     expect(await statusOf(cast.ada, executionId)).toBe('faulted');
   });
 
-  /** A worker whose database goes away after it has made a call, and comes back when the test says so. */
+  /** Returns a worker whose database is unavailable after it has made a call, until `back`. */
   function losingTheDatabase(): { ctx: Context; back(): void } {
     let away = false;
     const crashpoint = (name: string) => {
@@ -130,7 +130,7 @@ describe('a claim of a step whose answer is lost', () => {
     back();
     await isFree();
     await cast.house.work();
-    // It is made again with the same key.
+    // The call is made again with the same key.
     expect(await statusOf(cast.ada, executionId)).toBe('waiting');
   });
 

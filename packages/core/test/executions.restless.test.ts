@@ -7,7 +7,7 @@ import { access, catalogWith, openCast, type Person, request, statusOf } from '.
 const endless = { again: { set: '${ .a }', then: 'again' } };
 const turn = { turn: 20 };
 
-/** A caller who meets an execution that has moved whenever they are about to write. */
+/** Returns a caller whose execution moves each time before they write. */
 function outrun(person: Person, moves: () => Promise<unknown>): Person {
   const transaction: Context['db']['transaction'] = async (...given) => {
     await moves();
@@ -35,7 +35,7 @@ describe('an execution that never rests', () => {
       { id },
     );
     expect(await getExecution(ada, { id })).toMatchObject({ state: 'ending', grants: [{ ended_reason: 'cancelled' }] });
-    // A turn that was decided before is lost.
+    // A turn that was decided earlier is not written.
     expect(late && (await writeAlone(house.ctx, late))).toBe(false);
     await takeTurn(house.ctx, id);
     expect(await statusOf(ada, id)).toBe('cancelled');

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => cast[Symbol.asyncDispose]());
 
-/** The state of a request by itself, which is the one in the list as long as the request is listed. */
+/** Returns the state of a request. Expects the same state in the list, while the request is listed. */
 async function stateOf(id: string): Promise<ExecutionState> {
   const { state, end_time } = await getExecution(cast.ada, { id });
   const listed = (await listExecutions(cast.ada)).executions.find(({ workflow_id }) => workflow_id === id);
@@ -45,7 +45,7 @@ describe('the state of a request', () => {
     expect(await stateOf(id)).toBe('granting');
     await house.pass(minute);
     expect(await stateOf(id)).toBe('active');
-    // The workflow waits for the end of the access, which is not what the person waits for.
+    // The status is `waiting` because the workflow waits for the end of the access; the person does not wait.
     expect(await getExecution(ada, { id })).toMatchObject({ status: 'waiting', state: 'active' });
     house.provider.down = true;
     await house.pass(30 * minute);

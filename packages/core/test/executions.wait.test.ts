@@ -70,7 +70,7 @@ it('a wait ends when the database is known to be silent, and not at the end of i
     const from = performance.now();
     proxy.swallow(true);
     expect(isOutage(await waiting)).toBe(true);
-    // The next look is up to 2.5 s away, and its silence is known 6.5 s later at most; the wait itself lasts 30 s.
+    // The next read is up to 2.5 s away, and its silence is noticed 6.5 s later at most; the wait itself lasts 30 s.
     expect(performance.now() - from).toBeLessThan(20_000);
   } finally {
     await client.close();
@@ -84,7 +84,7 @@ it('a wait whose reads get no response ends 4 s after its time, and 9 s after it
   await using proxy = await startFaultyProxy({ host: target.hostname, port: Number(target.port) });
   target.hostname = '127.0.0.1';
   target.port = String(proxy.port);
-  // The limits of the database are so long that only that of the wait can end it.
+  // The limits of the database are so long that only the limit of the wait can end it.
   const client = openDatabase(target.href, { max: 1, statementMilliseconds: 60_000 });
   try {
     await client.db.execute(sql`select 1`);
@@ -111,7 +111,7 @@ it('a wait looks every 2.5 s at least, also where nothing but events is followed
   const pauses: number[] = [];
   const delay = async (milliseconds: number, signal?: AbortSignal) => {
     pauses.push(milliseconds);
-    // A long pause ends on demand, and a short one at once.
+    // A long pause ends only by the signal, and a short one immediately.
     await cast.ada.delay(milliseconds > 3_000 ? 60_000 : 1, signal);
   };
   const ada = { ...cast.ada, changes: undefined, delay };
@@ -136,7 +136,7 @@ it('a wait goes on through a short absence of the database', async () => {
   const ada = { ...cast.ada, db: goingAway(cast.house.ctx.db, () => away) };
   let failed = 0;
   const log = { ...cast.house.ctx.log, error: () => void (failed += 1) };
-  // The reader rests for the first time when its first look is done: a request whose first look fails is answered at once.
+  // The reader pauses for the first time after its first read: a request whose first read fails is rejected immediately.
   const resting = vi.fn(ada.delay);
   const waiting = waitForExecution({ ...ada, log, delay: resting }, { id, until: 'ended', wait: 'PT30S', signal });
   await vi.waitFor(() => expect(resting).toHaveBeenCalled(), { timeout: 30_000 });

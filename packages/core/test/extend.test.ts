@@ -32,7 +32,7 @@ afterEach(() => cast[Symbol.asyncDispose]());
 
 const holds = () => cast.house.provider.holds('ada@example.com', access);
 
-/** A request of ada's whose access is active for 30 minutes. */
+/** Makes a request of ada whose access is active for 30 minutes. */
 async function activate(workflow = 'approved'): Promise<string> {
   const { house, ada, grace } = cast;
   const id = await ask(house, ada, { workflow });
@@ -62,7 +62,7 @@ describe('extending a request', () => {
       duration: 'PT30M',
       workflow_type: { name: 'approved' },
     });
-    // Its approver reads that the person has the access already.
+    // The approver of the extension sees that the person already has the access.
     expect((await listInbox(grace)).approvals).toMatchObject([{ execution_id: longer, extends: id }]);
     await approve(grace, longer);
     await house.work();

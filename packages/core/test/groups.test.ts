@@ -21,7 +21,7 @@ import { approve, ask, request, statusOf } from './support/stories.js';
 
 const rita = { subject: 'rita', email: 'rita@corp.example', groups: ['engineers'] };
 const adam = { subject: 'adam', email: 'adam@corp.example', groups: ['approvers'] };
-/** Rita's private account, a member of an organization of a stranger that has the name of the approvers. */
+/** Rita's private account. It is a member of a stranger's organization that has the same name as the group of approvers. */
 const private_ = { subject: '583231', email: 'rita@home.example', groups: ['approvers', 'engineers', 'acme'] };
 
 describe('with two providers to sign in with, a group', () => {
@@ -67,7 +67,7 @@ describe('a change of which groups pass counts at once', () => {
     const { house, signIn, github, configure } = doors;
     const { token } = await signIn(github, private_);
     const groups = async () => (await verifyLogin(house.ctx, { token }))?.actor.groups;
-    // The only provider to sign in with: all pass, as there is none that it could be mistaken for.
+    // With one sign-in provider all groups pass, because they cannot be confused with those of another provider.
     expect(await groups()).toEqual(private_.groups);
     await configure({ github: { groups: { map: { acme: 'engineers' } } } });
     expect(await groups()).toEqual(['engineers']);
@@ -75,7 +75,7 @@ describe('a change of which groups pass counts at once', () => {
     expect(await groups()).toEqual([]);
     await configure({ github: { groups: 'all' }, corp: {} });
     expect(await groups()).toEqual(private_.groups);
-    // Neither switched off nor gone does it say anything any more.
+    // A provider that is disabled or removed gives no groups.
     await configure({ github: { groups: 'all', enabled: false }, corp: {} });
     expect(await groups()).toEqual([]);
     await configure({ corp: {} });
@@ -187,7 +187,7 @@ describe('sign_in', () => {
     await expect(exchangeLoginCode(house.ctx, { code, code_verifier: verifier })).rejects.toMatchObject({
       code: 'forbidden',
     });
-    // What they requested before is theirs no more.
+    // The earlier request of the person is not granted any more.
     const { token } = await createToken(house.operator(), {
       user: 'boss@corp.example',
       ttl: 'PT1H',

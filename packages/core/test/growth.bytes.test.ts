@@ -11,7 +11,7 @@ const idOf = (kind: string) =>
 
 const person = `md5('person' || n % ${people})::uuid`;
 
-/** The values of a copy that differ from the original row, by column. */
+/** The expressions for columns in which a copy differs from the original row. */
 const changes: Readonly<Record<string, string>> = {
   execution_id: idOf('execution'),
   user_id: person,

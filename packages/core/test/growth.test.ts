@@ -49,7 +49,7 @@ describe('what an execution stores', () => {
   it('is its input once, however many tasks it is handed to', async () => {
     const { house, ada } = cast;
     const { sql } = house.database;
-    // A wait hands on what it was handed.
+    // The output of a wait is its input.
     await house.applyCatalog(catalogWith({ patient: [{ first: { wait: 'PT1M' } }, { second: { wait: 'PT1M' } }] }));
     const id = await ask(house, ada, { workflow: 'patient' });
     const copies = async () => {
@@ -82,7 +82,7 @@ describe('what an execution stores', () => {
   it('is rejected without its definition, which the next request then stores again', async () => {
     const { house, ada } = cast;
     await ask(house, ada);
-    // What a database loses that is put back to an earlier time.
+    // A database that is restored to an earlier time loses this.
     await house.database.sql`update executions set definition_digest = 'lost'`;
     await house.database.sql`delete from definitions`;
     await expect(ask(house, ada)).rejects.toThrow();
@@ -95,7 +95,7 @@ describe('a workflow without an end', () => {
   const again = { then: 'tick' };
   const loops = {
     busy: [{ tick: { set: { n: 1 } } }, { tock: { set: { n: 2 }, ...again } }],
-    // Many events between two waits, so that it has as many as are kept after few of them.
+    // Many events between two waits, so that the limit of kept events is reached after few waits.
     patient: [
       { tick: { wait: 'PT1S' } },
       { items: { set: '${ [range(10)] }' } },
@@ -109,12 +109,12 @@ describe('a workflow without an end', () => {
     ],
   };
   beforeEach(async () => {
-    // Turns as short as can be, so that a loop that never waits takes many of them.
+    // Very short turns, so that a loop that never waits takes many of them.
     cast = await openCast({ catalog: catalogWith(loops), timing: { turn: 5 } });
   });
   afterEach(() => cast[Symbol.asyncDispose]());
 
-  /** The rows that an execution has in each table, and the bytes in them. */
+  /** Returns the rows that an execution has in each table, and their bytes. */
   async function kept(id: string) {
     const tables = ['steps', 'ledger', 'task_events', 'signals'];
     const rows = await cast.house.database.sql.unsafe(
@@ -137,7 +137,7 @@ describe('a workflow without an end', () => {
     return row?.task_events as number;
   }
 
-  /** Lets a loop go round until it has had so many task events. */
+  /** Repeats a round until the loop has had `count` task events. */
   async function until(id: string, count: number, round: () => Promise<unknown>): Promise<void> {
     while ((await events(id)) < count) await round();
   }
@@ -162,11 +162,11 @@ describe('a workflow without an end', () => {
     expect(later.get('steps')?.rows).toBeLessThanOrEqual(2);
     const before = once.get('task_events')?.rows ?? 0;
     expect(later.get('task_events')?.rows).toBeLessThanOrEqual(before + 100);
-    // Up to a hundred events before the last thousand are in the same row as some of those.
+    // A row is kept whole, so up to a hundred events before the last thousand are kept with them.
     const [told] = await house.database
       .sql`select sum(jsonb_array_length(events::jsonb))::int as events from task_events where execution_id = ${id}`;
     expect(told?.events).toBeLessThanOrEqual(2_100);
-    // Not compared with before: how many events share a row, and with that how well they are compressed, is the machine's.
+    // Not compared with `before`: how many events share a row, and how well they are compressed, depends on the machine.
     expect(later.get('task_events')?.bytes).toBeLessThan(2_100 * 100);
     for (const table of ['steps', 'ledger', 'signals'])
       expect(later.get(table)?.bytes, table).toBeLessThan((once.get(table)?.bytes ?? 0) * 1.3 + 1_000);
@@ -232,13 +232,13 @@ describe('a workflow without an end', () => {
       'io.serverlessworkflow.task.started.v1',
     ]);
     expect(history.at(-1)?.event_type).toBe('execution.terminated');
-    // Who watches from the start gets the same, in order.
+    // A watcher from the start receives the same events, in order.
     const watched = [];
     for await (const event of watchExecution(ada, { id, signal: AbortSignal.timeout(20_000) })) watched.push(event);
     expect(watched.map(({ event_type }) => event_type)).toEqual(
       history.filter((_, index) => index !== gap).map(({ event_type }) => event_type),
     );
-    // And so do the logs.
+    // The logs contain the same.
     const logs = [];
     for (let next: string | null | undefined; next !== null; ) {
       const page = await exportLogs(ada, { workflow_id: id, ...(next ? { cursor: next } : {}) });

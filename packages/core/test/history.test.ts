@@ -31,7 +31,7 @@ afterEach(() => cast[Symbol.asyncDispose]());
 const idsOf = async (person: Person, filter: ExecutionFilter & { limit?: number; cursor?: string } = {}) =>
   (await listExecutions(person, filter)).executions.map(({ workflow_id }) => workflow_id);
 
-/** One request of each kind by ada, a minute apart, in the order of their making. */
+/** Makes one request of each kind for ada, a minute apart, and returns them in this order. */
 async function story() {
   const { house, ada, grace } = cast;
   const denied = await ask(house, ada);

@@ -7,7 +7,7 @@ import type postgres from 'postgres';
 import { expect, it } from 'vitest';
 import { approve, ask, openCast, staged } from './support/stories.js';
 
-/** A database as it was before the migration whose name has `tag` in it, and the rest of the way from there. */
+/** Runs `look` on a database as it was before the migration whose name contains `tag`; `migrate` applies the rest. */
 async function fromBefore(tag: string, look: (sql: postgres.Sql, migrate: () => Promise<void>) => Promise<void>) {
   await using database = await createOlderDatabase(tag);
   await look(database.sql, async () => void (await migrateDatabase(database.url, machine)));
@@ -36,7 +36,7 @@ it('addresses from before one folding are folded, and those that are not plain w
     const folded = Object.fromEntries(rows.map(({ subject, email_folded }) => [subject as string, email_folded]));
     expect(folded).toEqual({
       'Ada@Example.COM': 'ada@example.com',
-      // Two people with one address stay two, and are one person for decisions.
+      // Two people with one address stay two users, and count as one person for decisions.
       'ada@example.com': 'ada@example.com',
       'İvan@example.com': null,
       'Élodie@example.com': null,
@@ -76,7 +76,7 @@ it('no one approves access for themselves by coming as another of their identiti
     catalog: { ...catalog, providers: { ...catalog.providers, hub: { provider: 'login', groups: 'all' } } },
   });
   const { house, ada } = cast;
-  // Grace is known at two providers; Ada asks for her first identity, and Grace comes as her second.
+  // Grace is known at two providers. Ada requests access for her first identity, and Grace signs in with her second.
   const known = { provider: 'hub', subject: 'g2', email: 'g2@example.org', name: 'Grace', groups: ['approvers'] };
   await house.database.sql`
     insert into user_identities (provider, subject, user_id, email, name, groups)
@@ -87,7 +87,7 @@ it('no one approves access for themselves by coming as another of their identiti
   expect(second?.actor).toMatchObject({ id: cast.grace.actor.id, email: known.email, groups: ['approvers'] });
   if (!second) return;
   await expect(approve(withActor(house.ctx, second.actor), id)).rejects.toMatchObject({ code: 'forbidden' });
-  // The person who signs in with either is the same, and Alan is another.
+  // A sign-in with either identity is the same person; Alan is another person.
   expect(await upsertUser(house.database.db, { ...known, id: newId() })).toMatchObject({ id: cast.grace.actor.id });
   expect(await approve(cast.alan, id)).toMatchObject({ status: 'approved' });
 });

@@ -9,7 +9,7 @@ const connectors = createRegistry([createMemoryConnector() as Connector, createP
 const resources = (...allow: string[]) => ({ resources: { allow } });
 const permissions = (...allow: string[]) => ({ permissions: { allow } });
 
-/** What `name` gives at each provider, as text; or the faults of the configuration. */
+/** Returns what `name` gives at each provider, as text, or the faults of the configuration. */
 async function given(roles: Record<string, object>, name: string, at = ['k8s']): Promise<unknown> {
   const catalog = approvalCatalog() as { roles: object };
   const document = {
@@ -101,7 +101,7 @@ describe('roles and resources that belong together stay together', () => {
       k8s: ['view shop'],
       cloud: ['view arn:bucket'],
     });
-    // A prefix that is no provider is part of the name.
+    // A prefix that is not a provider is part of the name.
     expect(await given({ role: { inherits: ['k8s:view'], ...resources('arn:bucket') } }, 'role')).toEqual([
       'view arn:bucket',
     ]);

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cast, catalogWith, minute, openCast, type Person, runOut, second } from './support/stories.js';
 import { readWrongs } from './support/wrongs.js';
 
-// BELAY_TEST_LONG plays that many, and longer, sequences; BELAY_TEST_SEED others.
+// BELAY_TEST_LONG sets the number of sequences and makes them longer, BELAY_TEST_SEED the seed.
 const long = Number(process.env.BELAY_TEST_LONG ?? 0);
 const seed = Number(process.env.BELAY_TEST_SEED ?? 20260301);
 
@@ -141,7 +141,7 @@ describe('with any events, in any order', () => {
   let played = 0;
   let refused = 0;
   let granted = 0;
-  /** What another person gave while we had no claim on it: never ours to revoke. */
+  /** Access that another person gave while Belay had no claim on it: Belay must never revoke it. */
   const standing = new Set<string>();
   let sinceLanding = 0;
 
@@ -162,7 +162,7 @@ describe('with any events, in any order', () => {
     return rows[index % Math.max(rows.length, 1)];
   }
 
-  /** A verb as a person calls it; what is rejected is rejected by one of our own errors and nothing else. */
+  /** Calls a verb as a person does. */
   async function act(verb: Verb, who: number, index: number): Promise<void> {
     const { house } = cast;
     const { sql } = house.database;
@@ -231,7 +231,7 @@ describe('with any events, in any order', () => {
     sinceLanding = 0;
   }
 
-  /** A person edits the provider behind our back. */
+  /** Edits the provider by hand, without Belay. */
   async function edit(operation: { put: boolean; who: number; role: string }): Promise<void> {
     const { house } = cast;
     land();
@@ -259,7 +259,10 @@ describe('with any events, in any order', () => {
     expect({ wrongs: wrongs.found, unowned }, `after ${JSON.stringify(after)}`).toEqual({ wrongs: [], unowned: [] });
   }
 
-  /** The provider heals and work comes to rest, past every quarantine: it holds what live grants want and what was there before. */
+  /**
+   * Ends all faults of the provider and works past every quarantine. The provider then holds what live grants want and what was
+   * there before.
+   */
   async function heal(): Promise<void> {
     const { house } = cast;
     house.provider.down = false;
@@ -310,7 +313,7 @@ describe('with any events, in any order', () => {
     const [counted] = await cast.house.database
       .sql`select count(*)::int as grants from grants where activated_at is not null`;
     granted = counted?.grants as number;
-    // Sequences in which nothing is ever granted would hold every invariant.
+    // Sequences that never grant anything would fulfil every invariant.
     expect(played).toBeGreaterThan(200);
     expect(granted).toBeGreaterThan(20);
   });

@@ -31,7 +31,7 @@ import {
   together,
 } from './support/stories.js';
 
-/** Attacks by those who hold access, or for whom a colleague requested it, and who want to keep it. */
+/** Attacks by people who want to keep access that they hold, or that a colleague requested for them. */
 
 const grant = { grant: { call: 'access.grant' } };
 const withoutHold = { fleeting: [grant], later: [{ pause: { wait: 'PT1H' } }, grant] };
@@ -156,7 +156,7 @@ describe('an extension', () => {
     const commits = await stopCommitsOf(house, 'executions', 'insert');
     const extended = extendElevation(ada, { id, duration: 'PT2H' });
     await someoneWaits(house);
-    // With its snapshot, in which the extension is not, it waits for the lock of the execution.
+    // The return has a snapshot without the extension, and waits for the lock of the execution.
     const returned = returnAccess(ada, { execution_id: id });
     await someoneWaits(house, 2);
     await commits.release();

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPeopleProvider, type PeopleProvider, type Told } from './support/people-provider.js';
 import { type Cast, catalogWith, hour, minute, openCast, second } from './support/stories.js';
 
-/** Logins end: by the clock, by the provider's word, and with the groups that the provider has revoked. */
+/** How logins end: after a time, when the provider ends them, and with groups that the provider has revoked. */
 
 const approver: Told = { subject: 'gail', email: 'gail@example.com', groups: ['approvers'] };
 const day = 24 * hour;
@@ -43,7 +43,7 @@ const verify = (token: string) => verifyLogin(cast.house.ctx, { token });
 const rows = (table: string) => cast.house.database.sql.unsafe(`select * from ${table}`);
 const advance = (milliseconds: number) => cast.house.database.advance(milliseconds);
 
-/** Signs in with a browser; the login's secret. */
+/** Signs in with a browser; returns the secret of the login. */
 async function signIn(provider: PeopleProvider, person: Told, tokens: Told['tokens'] = {}): Promise<string> {
   const { ctx } = cast.house;
   provider.state.person = { ...person, ...(tokens ? { tokens } : {}) };
@@ -169,7 +169,7 @@ describe('a provider that no longer honours a sign-in', () => {
 });
 
 describe('an approver who was removed from the group at the provider', () => {
-  /** A request of Ada's that waits for a person of the approvers. */
+  /** Makes a request of Ada that waits for one of the approvers. */
   async function ask(): Promise<string> {
     const { house, ada } = cast;
     const asked = await requestElevation(ada, { role: 'reader', reason: 'a look', duration: 'PT1H' });

@@ -20,7 +20,7 @@ import { type Cast, catalogWith, hour, minute, openCast, second } from './suppor
 const verifier = 'a verifier of the program that is long enough to be one';
 const challenge = createHash('sha256').update(verifier).digest('base64url');
 
-/** What an open redirect would be made of. */
+/** Targets that would make an open redirect. */
 const elsewhere = [
   '/executions',
   'executions?x=1',
@@ -186,7 +186,7 @@ describe('logins', () => {
     await expect(complete('made up')).rejects.toMatchObject({ code: 'invalid' });
     await expect(complete('')).rejects.toMatchObject({ code: 'invalid' });
     await expect(complete(state, { provider: 'memory' })).rejects.toMatchObject({ code: 'not_found' });
-    // None of them used it up.
+    // None of these attempts used up the state.
     const done = await complete(state);
     expect(await verifyLogin(house.ctx, { token: done.token })).toMatchObject({
       actor: { email: 'ada@example.com', groups: ['engineers'] },
@@ -212,7 +212,7 @@ describe('logins', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const wrong = await codeOf();
     await expect(exchange(wrong, 'a guess')).rejects.toMatchObject({ code: 'forbidden' });
-    // A wrong guess uses the code up: there is no second one.
+    // A wrong guess uses up the code, so there is no second attempt.
     await expect(exchange(wrong)).rejects.toMatchObject({ code: 'forbidden' });
     const late = await codeOf();
     await house.database.advance(minute + second);

@@ -28,7 +28,7 @@ it('the log says who acted and whom it concerns, and has what a person did about
 
   const by = async (person: typeof ada, user: string) =>
     (await listLogs(person, { user })).logs.map(({ type }) => type);
-  // For the owner, with the steps that the workflow took at once.
+  // Without the events of the steps that the workflow took immediately after the decision, which the owner sees too.
   expect((await by(ada, 'GRACE@example.com')).filter((type) => !type.startsWith('io.'))).toEqual(['approval.decided']);
   expect(await by(grace, owner)).toEqual(['approval.decided']);
   // Neither a person who could have decided nor a bystander learns more.

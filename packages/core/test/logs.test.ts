@@ -115,7 +115,7 @@ describe('the logs of a person', () => {
   });
   afterAll(() => cast[Symbol.asyncDispose]());
 
-  /** Everything, page by page. */
+  /** Returns all entries, page by page. */
   async function everything(person: ActorContext, filter: LogFilter & { limit?: number } = {}) {
     const logs: { message: string; cursor: string; user: string; owner: string; type: string }[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -181,7 +181,7 @@ describe('the logs of a person', () => {
     await house.database.sql.unsafe('analyze ledger');
     const one = openDatabase(house.database.url, { max: 1 });
     try {
-      // Within one transaction: what other connections read reaches the views of the whole database at any later time.
+      // Counted within one transaction, because the reads of other connections reach the views of the whole database at any later time.
       await one.db.transaction(async (db) => {
         const me = withActor({ ...house.ctx, db }, ada.actor);
         const counters = async () => {

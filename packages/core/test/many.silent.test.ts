@@ -3,7 +3,7 @@ import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ask, type Cast, openCast } from './support/stories.js';
 
-/** One call about many requests, beside a provider that says nothing. */
+/** One call about many requests, while a provider is silent. */
 
 const many = 12;
 const timing = { earlyCheck: 200 };
@@ -14,7 +14,7 @@ describe('beside a silent provider, one call', () => {
     await cast?.[Symbol.asyncDispose]();
     cast = undefined;
   });
-  /** From now on no question has an answer. Returns how many were asked since. */
+  /** Makes the provider silent. Returns a function that returns the number of calls since. */
   const fallSilent = () => {
     const { provider } = (cast as Cast).house;
     for (const operation of ['identities', 'target', 'pin', 'holds'] as const) {

@@ -37,7 +37,7 @@ describe('a message about a request', () => {
     return found?.kind === 'decision' ? found.token : '';
   };
   const statusOf = async (id: string) => (await getExecution((cast as Cast).ada, { id })).approvals[0]?.status;
-  /** A click as the provider tells of it. */
+  /** Sends a click as the provider reports it. */
   const click = async (
     who: string,
     {
@@ -96,7 +96,7 @@ describe('a message about a request', () => {
     house.provider.inject('deliver', { kind: 'lost-answer' });
     await ask(house, ada);
     for (let turn = 0; turn < 6; turn += 1) await house.pass(30 * second);
-    // The second delivery lost its answer, and was found afterwards.
+    // The response to the second delivery was lost, and the message was found afterwards.
     expect(house.provider.count('deliver')).toBe(2);
     expect(house.provider.messages).toHaveLength(1);
   });

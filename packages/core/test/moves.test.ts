@@ -30,7 +30,7 @@ const told = {
   with: { provider: 'memory', to: 'ada', message: '${ [1] | length | tostring }' },
 };
 
-/** The context of a process that fails when an expression is evaluated where a transaction is open. */
+/** Returns a context that fails when an expression is evaluated while a transaction is open. */
 function watched(ctx: Context): { ctx: Context; evaluated(): number } {
   const open = new AsyncLocalStorage<boolean>();
   let evaluated = 0;

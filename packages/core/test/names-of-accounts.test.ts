@@ -25,10 +25,10 @@ import {
   statusOf,
 } from './support/stories.js';
 
-/** Accounts with several names: the colleague used another name than that of the person who is stopped. */
+/** Accounts with several names: a colleague requests access by another name than the one by which the person is stopped. */
 
 const grant = { grant: { call: 'access.grant' } };
-/** The request of `fleeting` has ended when the access is held. */
+/** `staged` needs two approvals; `fleeting` ends when the access is granted. */
 const stages = ['approvers', 'approvers'].map((group) => ({ approvers: { groups: [group] } }));
 const staged = [{ ask: { call: 'access.approve', with: { stages } } }, grant];
 const workflows = { staged, later: [{ pause: { wait: 'PT1H' } }, grant], fleeting: [grant] };

@@ -29,7 +29,7 @@ describe('access.notify', () => {
   const told = () => cast.house.provider.messages.slice(before);
   const undelivered = async () =>
     (await readMetrics(cast.house.ctx, { uptimeMilliseconds: 1, requests: 1 })).undelivered_messages;
-  /** As a channel that is down for so many attempts. */
+  /** Makes the channel fail for so many attempts. */
   const fail = (times: number) => {
     while (cast.house.provider.take({ operation: 'deliver' })) continue;
     cast.house.provider.inject('deliver', { kind: 'throttle' }, times);

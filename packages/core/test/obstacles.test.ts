@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 const second = 1_000;
 const minute = 60 * second;
 
-/** A system that grants some roles and says so, as the test lets it. */
+/** The obstacles that the system reports, which a test sets, and how often it was called. */
 const says = { obstacles: async (_asked: readonly Access[]): Promise<object[]> => [], asked: 0 };
 const connector: Connector = (() => {
   const memory = createMemoryConnector(createMemoryProvider({ now: () => new Date(0), people: [] }));

@@ -56,7 +56,7 @@ it('the roles of a catalog are sorted by their audiences once', async () => {
 it('the words of a catalog are read once, also for suggestions that begin together', async () => {
   const [catalog, another] = [await compileFixture(), await compileFixture()];
   const question = { text: 'read the orders', roles: [], now: new Date('2026-03-01T10:00:00.000Z') };
-  /** Returns how many pieces the work of some suggestions has. */
+  /** Returns into how many pieces the work of some suggestions is divided. */
   const suggest = async (of: typeof catalog, times: number) => {
     let pieces = 0;
     const breathe = async () => void (pieces += 1);

@@ -10,7 +10,7 @@ const adam = { subject: 'adam', email: 'adam@example.com', groups: ['approvers']
 /** Another account of Rita's, which is in the group of the approvers. */
 const other = { subject: '583231', email: 'rita@home.example', groups: ['approvers'] };
 
-/** With a token of the operator's for an address. */
+/** Returns the caller with a token that an operator created for an address. */
 async function withToken({ house }: Doors, user: string) {
   const { token } = await createToken(house.operator(), { user, ttl: 'PT1H', groups: ['approvers'] });
   const verified = await verifyLogin(house.ctx, { token });
@@ -73,13 +73,13 @@ describe('a request is not decided by another identity of the person who made it
     const { house, signIn, corp, github, partner } = doors;
     const me = await signIn(corp, rita);
     const id = await ask(house, me);
-    // The partner's registration knows her subject under the address of the private account.
+    // At the partner's registration, Rita's subject has the address of the private account.
     await signIn(partner, { ...other, subject: 'rita' });
     await expect(approve(await signIn(github, other), id)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   it('that an operator made a token for', async () => {
-    // The word of neither provider counts for the domain: the token is another user.
+    // Neither provider is trusted for the domain, so the token belongs to another user.
     await using doors = await openDoors({ corp: all, github: all });
     const { house, signIn, corp } = doors;
     const me = await signIn(corp, rita);
@@ -201,7 +201,7 @@ describe('steps that want distinct people', () => {
     await approve(boss, id);
     await house.work();
     await expect(approve(boss, id)).rejects.toMatchObject({ code: 'forbidden', message: /another step/ });
-    // Nor by another account of the same person.
+    // Neither with another account of the same person.
     const again = await signIn(github, { ...adam, subject: '7', email: 'Adam@example.com' });
     await expect(approve(again, id)).rejects.toMatchObject({ code: 'forbidden' });
     await house.work();

@@ -44,7 +44,7 @@ describe.each([
         data: { because: 'an operator created a token for this address' },
       },
     ]);
-    // Once she has signed in, what she is and her groups come from there.
+    // After her sign-in, her identity and her groups come from the provider.
     expect([...(await sql`select provider, subject, email from users`)]).toEqual([
       { provider: 'corp', subject: 'rita', email: 'Rita@example.com' },
     ]);
@@ -55,7 +55,7 @@ describe.each([
     await expect(make(doors, 'rita@example.com', { groups: ['engineers', 'approvers'] })).rejects.toMatchObject({
       code: 'invalid',
     });
-    // To name the groups that the provider gives changes nothing, so a command line works before and after a sign-in.
+    // Naming the groups that the provider gives changes nothing, so the same command line works before and after a sign-in.
     for (const options of [undefined, { groups: ['engineers'] }]) {
       const again = await bear(doors, await make(doors, 'rita@example.com', options));
       expect(again.actor).toMatchObject({ id: me.actor.id, provider: 'corp', groups: ['engineers'] });
@@ -107,7 +107,7 @@ describe('a token for an address', () => {
     const after = await signIn(github, { ...attacker, subject: '2' });
     expect(after.actor.id).not.toBe(robot.actor.id);
     expect(await executionsOf(after)).toEqual([]);
-    // And its owner comes into it all the same.
+    // The owner of the address still receives the user of the token.
     const me = await signIn(corp, rita);
     expect(me.actor.id).toBe(robot.actor.id);
     expect(await executionsOf(me)).toEqual([id]);

@@ -51,7 +51,7 @@ it('waits out lost connections at every point of an elevation: no execution faul
     expect([chunk, await statusOf(ada, id)]).toEqual([chunk, 'completed']);
   }
   expect(failures).toBeGreaterThan(0);
-  // The calls of executions have no lines of their own: the outage has one.
+  // Calls of executions log no lines of their own: the outage has one line.
   expect(lines).toContain('the database cannot be reached; requests are rejected with 503 meanwhile');
   expect(lines).not.toContain('a call is postponed');
   await client.close();
@@ -82,11 +82,11 @@ it('tells an outage of the database from other errors, by codes and through caus
     new Retryable('x'),
     new Error('x'),
     'CONNECTION_CLOSED',
-    // Of another system: the statement tells which errors are our database's.
+    // Errors of other systems: only errors of our database have a statement.
     coded('Error', 'ECONNRESET'),
     new Error('fetch failed', { cause: coded('Error', 'ECONNREFUSED') }),
     new Retryable('The target is away', { cause: Object.assign(coded('Error', 'ECONNREFUSED'), statement) }),
-    // A verb has said already what it is: the provider's outage is not ours.
+    // A verb has already classified this error: an outage of a provider is not an outage of our database.
     new AccessError('unavailable', 'The provider cannot be reached', { cause: coded('Error', 'ECONNREFUSED') }),
   ]) {
     expect(isOutage(error)).toBe(false);
@@ -104,7 +104,7 @@ it('has the error of a connection that is lost between two statements of a trans
     const work = client.db.transaction(async (tx) => {
       await tx.execute(sql`select 1`);
       proxy.lose(loss);
-      // The error ends the transaction, and not this wait.
+      // The error ends the transaction although this wait never ends.
       await new Promise(() => {});
     });
     const error = await work.catch((thrown: unknown) => thrown);
@@ -126,7 +126,7 @@ it('tells a connection of a provider that failed from one of its own database', 
   const add = (_: object, message: string) => void lines.push(message);
   const ctx = { ...house.ctx, log: { debug() {}, info() {}, warn: add, error: add } };
   const id = await request(ada, { workflow: 'automatic' });
-  // What the workflow asks of it, and the grant.
+  // The calls of the workflow, and the grant.
   for (const call of ['holds', 'ensurePresent'] as const) house.provider.inject(call, { kind: 'unreachable' }, 2);
   await sweep(ctx);
   const errors = new Set<unknown>();

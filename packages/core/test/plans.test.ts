@@ -48,12 +48,12 @@ const big = [
 
 const rule = JSON.stringify({ users: [], groups: ['approvers'], count: 1, refusals: 1 });
 
-/** How many requests there were: most of the seconds of this file go into making them, so CI alone has all of them. */
+/** The number of past requests. Creating them takes most of the time of this file, so only CI creates all of them. */
 const past = process.env.CI ? 25_000 : 15_000;
-/** Those that hold the favourite entitlement. */
+/** The number of requests for the entitlement that most people hold. */
 const favouring = past * 0.8;
 
-/** Tables as they are after years, around the rows that the test works on: one entitlement is everyone's favourite. */
+/** Fills the tables as after years, around the rows that the test works on. Most requests are for the same entitlement. */
 const years = (hot: string, like: string, ada: string) => `
   set session_replication_role = replica;
   create temp table people as select n, gen_random_uuid() as id from generate_series(1, 5000) n;
@@ -115,7 +115,7 @@ describe('with years of history, everything is found by an index', () => {
     const active = await ask(house, ada, { workflow: 'automatic', duration: 'PT2H' });
     const [row] = await sql`select id from entitlements`;
     ids = { active, hot: row?.id as string };
-    // Autovacuum would summarize the index at a time of its own, and each of its ranges counts as a sequential scan.
+    // Autovacuum would summarise the index at any time, and each summarised range counts as a sequential scan.
     await sql`alter index ledger_seq_idx set (autosummarize = off)`;
     await sql.unsafe(years(ids.hot, active, ada.actor.id));
     await sql`select brin_summarize_new_values('ledger_seq_idx')`;
@@ -130,11 +130,11 @@ describe('with years of history, everything is found by an index', () => {
   });
 
   /**
-   * Ends the connections that made all this. A connection reports its scans seconds later when it is idle, and those of the
-   * setup counted for the test that ran at that moment.
+   * Ends the connections of the setup. An idle connection reports its scans seconds later, so scans of the setup would count for
+   * the test that runs then.
    */
   async function settleCounters(sql: Cast['house']['database']['sql']): Promise<void> {
-    // One connection for all of it: the next statement could go to one that was ended.
+    // One connection for all statements: the next one could otherwise go to a connection that was ended.
     const own = await sql.reserve();
     const others = own`
       select pid from pg_stat_activity
@@ -145,7 +145,7 @@ describe('with years of history, everything is found by an index', () => {
     await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 30_000 });
     await own`select pg_stat_force_next_flush()`;
     own.release();
-    // The client hears of the end of its other connection later than the server says it, and would send the next statement there.
+    // The client notices the end of its other connection later than the server, and would send the next statement to it.
     await vi.waitFor(() => Promise.all([sql`select 1`, sql`select 1`]), { timeout: 30_000 });
   }
 
@@ -154,7 +154,7 @@ describe('with years of history, everything is found by an index', () => {
     return one.db;
   };
 
-  /** The sequential scans of big tables that some work takes, prepared statements' generic plans included. */
+  /** Returns the sequential scans of big tables that some work causes, generic plans of prepared statements included. */
   async function scans(
     work: (ctx: ActorContext & Person, times: number) => Promise<unknown>,
     person: Person = cast.ada,
@@ -172,7 +172,7 @@ describe('with years of history, everything is found by an index', () => {
   }
 
   async function counters(name: 'seq_scan' | 'idx_tup_fetch'): Promise<Map<string, number>> {
-    // One connection does all the work, so its own flush makes the counters true.
+    // One connection does all the work, so its own flush brings the counters up to date.
     await pool().execute('select pg_stat_force_next_flush()');
     const { sql } = cast.house.database;
     const rows = await sql`select relname, ${sql(name)}::int as count from pg_stat_user_tables`;
@@ -290,7 +290,7 @@ describe('with years of history, everything is found by an index', () => {
     };
     for (const [name, read] of Object.entries(reads)) {
       const before = (await counters('idx_tup_fetch')).get('ledger') ?? 0;
-      // After the fifth time PostgreSQL may use a plan for any parameters.
+      // After five executions PostgreSQL may use a generic plan.
       for (let time = 0; time < 10; time += 1) await read();
       const fetched = ((await counters('idx_tup_fetch')).get('ledger') ?? 0) - before;
       expect(fetched, name).toBeGreaterThanOrEqual(10 * part.limit);

@@ -4,7 +4,7 @@ import { performStep } from '@belay/engine';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { approve, type Cast, catalogWith, openCast, type Person, request, together } from './support/stories.js';
 
-/** A worker in this process that always has a free place, and what it is at. */
+/** Returns a worker in this process that always has a free place; `rest` resolves when it has no work. */
 function placesOf() {
   const under = new Set<Promise<void>>();
   const start = (work: () => Promise<void>) => {
@@ -43,7 +43,7 @@ function counting() {
   };
 }
 
-/** A server of its own on the database of a cast, whose statements are counted. */
+/** Opens a separate server on the database of a cast, whose statements are counted. */
 function openServer({ house }: Cast) {
   const counted = counting();
   const client = openDatabase(house.database.url, { max: 20, onStatement: counted.hear });
@@ -82,7 +82,7 @@ describe('an elevation that no one has to approve', () => {
       const after = await getExecution(cast.ada, { id });
       expect([after.grants[0]?.state, after.status]).toEqual(['gone', 'completed']);
     };
-    // The first one stores the definition and prepares the statements.
+    // The first elevation stores the definition and prepares the statements.
     await elevate();
     const before = [counted.heard.length, counted.commits()] as const;
     await elevate();
@@ -102,7 +102,7 @@ describe('an elevation that no one has to approve', () => {
         await returnAccess(ada, { execution_id: id });
         await rest();
       };
-      // The first one grants what was never granted, the others what was.
+      // The first elevation grants access that was never granted before, the others access that was.
       for (let time = 0; time < 2; time += 1) await elevate();
       const known = new Set(counted.heard);
       const before = counted.heard.length;
@@ -156,7 +156,7 @@ describe('elevations of many people at once', () => {
 
   const wanted = { workflow: 'fleeting' };
   const stateOf = async (person: Person, id: string) => (await getExecution(person, { id })).grants[0]?.state;
-  /** Returns what the ledger says of a request, with any name as "someone". */
+  /** Returns the ledger entries of a request, with each name replaced by "someone". */
   const told = async (id: string) =>
     (await cast.house.database.sql`select type, message from ledger where execution_id = ${id} order by seq`).map(
       ({ type, message }) => [type, String(message).replaceAll(/person\d+|ada/g, 'someone')],

@@ -24,7 +24,7 @@ import {
 
 const limits = { open_requests: 20, signals: 3 };
 
-/** How many requests ask others: making them takes most of the seconds of this file, so `npm test` has fewer. */
+/** The number of requests that wait for other approvers. Creating them takes most of the time of this file, so `npm test` creates fewer. */
 const crowd = process.env.CI ? 20_000 : 4_000;
 
 describe('what one person may have at a time', () => {
@@ -51,7 +51,7 @@ describe('what one person may have at a time', () => {
     expect(tried.filter((one) => one === 'ok')).toHaveLength(1);
     expect(new Set(tried)).toEqual(new Set(['ok', 'too_many_requests']));
     await expect(request(ada, { workflow: 'pause' })).rejects.toMatchObject(refusal);
-    // What others may have is not touched by it.
+    // The limit of one person does not count for others.
     expect(await request(alan, { workflow: 'pause' })).toEqual(expect.any(String));
   });
 
@@ -88,7 +88,7 @@ describe('what one person may have at a time', () => {
     await expect(send('other')).rejects.toMatchObject({ code: 'too_many_requests' });
     const kept = await house.database.sql`select count(*)::int as n from signals`;
     expect(kept[0]?.n).toBe(3);
-    // What a task takes at once needs no room.
+    // An event that a task consumes immediately is not counted.
     await house.pass(5 * minute);
     await send('ready');
   });
@@ -102,7 +102,7 @@ describe('the inbox of an approver', () => {
   });
   afterEach(() => cast[Symbol.asyncDispose]());
 
-  /** Copies a request that waits, as often as it takes to flood an inbox. */
+  /** Copies an open request often enough to flood an inbox. */
   async function flood(person: Person, times: number): Promise<string> {
     const { house } = cast;
     const id = await ask(house, person);
@@ -150,10 +150,10 @@ describe('the inbox of an approver', () => {
     await sql`update approvals set status = 'withdrawn'`;
     await sql`update approvals set status = 'open', rule = ${sql.json(others)}`;
     const mine = await ask(house, alan);
-    // One connection, so that its prepared statements get generic plans. Counted within its own transaction, because
-    // what other connections and tests read reaches the views of the whole database at any later time.
+    // One connection, so that its prepared statements get generic plans. Counted within its own transaction, because the reads of
+    // other connections reach the views of the whole database at any later time.
     const one = openDatabase(house.database.url, { max: 1 });
-    /** The rows that an inbox reads, of tables and of indexes. */
+    /** Returns how many rows of tables and indexes an inbox reads. */
     const rows = () =>
       one.db.transaction(async (db) => {
         const count = async () => {
@@ -168,9 +168,9 @@ describe('the inbox of an approver', () => {
         expect(inbox.approvals).toMatchObject([{ execution_id: mine }]);
         return (await count()) - before;
       });
-    // They asked this approver when they were copied.
+    // Removes the dead rows from when the copies still named this approver.
     await sql`vacuum (analyze)`;
-    // More than five times: generic plans of prepared statements included.
+    // More than five times, so that generic plans of prepared statements are included.
     for (let time = 0; time < 8; time += 1) expect(await rows()).toBeLessThan(200);
     await one.close();
     expect((await listInbox(withActor(house.ctx, { ...grace.actor, groups: ['others'] }), { limit: 5 })).total).toBe(

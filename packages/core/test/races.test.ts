@@ -153,7 +153,7 @@ describe('races', () => {
       const second = await request(ada, { workflow: 'automatic', duration: 'PT1H' });
       await Promise.all([sweep(house.ctx), sweep(house.ctx), sweep(house.ctx)]);
       await house.work();
-      // A worker that was paused may still have its lease.
+      // The lease of a paused worker may still hold the entitlement.
       await house.pass(minute);
       expect(holds()).toBe(true);
       expect(await grantsOf(second)).toMatchObject([{ state: 'active' }]);
@@ -182,7 +182,7 @@ describe('races', () => {
     const approved = async (change: () => Promise<unknown>) => {
       const { house, ada, grace } = cast;
       const id = await ask(house, ada);
-      // Approved, and not worked on yet: the change comes before the grant.
+      // Approved, but no worker has run yet: the change comes before the grant.
       await approve(grace, id);
       await change();
       await house.work();

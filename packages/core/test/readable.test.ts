@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createPeopleProvider } from './support/people-provider.js';
 import { catalogWith, openCast } from './support/stories.js';
 
-/** What comes of a sign-in by a provider that says this of a person, and whom it is known for here. */
+/** Signs in with a provider that returns this person. Returns the outcome, and the names of the identities that were stored. */
 async function signIn(told: { subject: string; email: string; groups?: string[] }) {
   const idp = createPeopleProvider('idp');
   const catalog = catalogWith({}) as { providers: object };

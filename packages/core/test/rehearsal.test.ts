@@ -123,7 +123,7 @@ const stories: [string, Story][] = [
   ['another person', { terms: { identities: ['alan@example.com'] } }],
 ];
 
-/** A rehearsal is worth what a server says to the same request: each story is played by both. */
+/** A rehearsal must predict what a server does with the same request: both play each story. */
 describe('a rehearsal', () => {
   let house: House;
   beforeAll(async () => {
@@ -147,7 +147,7 @@ describe('a rehearsal', () => {
       approvals: rehearsed.approvals.map(({ users, groups, count }) => ({ users, groups, count })),
       rejected: rehearsed.result === 'rejected',
     };
-    // Whose an identity is, only its provider can say.
+    // Only the provider knows to whom an identity belongs.
     if (name === 'another person') {
       expect(rehearsed.result).toBe('unknown');
       return;
@@ -164,7 +164,7 @@ describe('a rehearsal', () => {
     const tasks = [{ again: slow }, { once: { set: { n: 2 }, then: 'again' } }];
     await house.applyCatalog(approvalCatalog({ tasks }));
     const spent: number[] = [];
-    // Each ends after 250 ms, and counts ten times as much here: three of them are enough, not twenty-one.
+    // Each expression ends after 250 ms and counts ten times as much here, so that three of them are enough, not twenty-one.
     const evaluate: Evaluate = (program, input, args, caller) => {
       const spend = (milliseconds: number) => {
         spent.push(milliseconds);
@@ -225,13 +225,13 @@ describe('a rehearsal', () => {
     if (asked instanceof AccessError) return { granted: [], approvals: [], rejected: true };
     const { execution_id: id } = (asked as Awaited<ReturnType<typeof requestElevation>>).output;
     await house.work();
-    // A person approves one stage.
+    // A person can approve only one stage.
     const henry = await house.person('henry', ['approvers']);
     while (await decideNext([grace, henry], answers)) await house.work();
     return seen(id);
   }
 
-  /** Answers what waits, as the story has it; returns whether there was something to answer. */
+  /** Decides the open approval as the story requires; returns whether there was one to decide. */
   async function decideNext(approvers: Awaited<ReturnType<House['person']>>[], answers: Record<string, Answer>) {
     const [anyone] = approvers;
     const [item] = anyone ? (await listInbox(anyone)).approvals : [];
@@ -247,7 +247,7 @@ describe('a rehearsal', () => {
   }
 
   async function seen(id: string) {
-    // Everything that waits comes to its end.
+    // Lets all waits, approvals and grants end.
     for (let count = 0; count < 30; count++) await house.pass(10 * 60_000);
     await house.pass(2 * day);
     const granted = await house.database.sql`

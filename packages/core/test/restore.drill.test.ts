@@ -30,7 +30,7 @@ it('is drilled: what was granted after the backup is gone, and nothing is grante
   expect(holding()).toEqual(['ada', 'grace', 'joan']);
   const restore = await backUp(house.database);
 
-  // After the backup: two are granted access, and one loses it for a reason.
+  // After the backup, two people are granted access, and the access of one is revoked with a reason.
   await house.pass(minute);
   await ask(house, alan, automatic);
   await ask(house, mary, automatic);
@@ -42,7 +42,7 @@ it('is drilled: what was granted after the backup is gone, and nothing is grante
   await restore();
   await beginRestore(house.operator(), { reason: 'the disk failed' });
   await request(mary, automatic);
-  // The rows say that ada holds access. Nothing grants it again.
+  // By the restored rows ada holds access, but no worker grants it again.
   await house.pass(minute);
   expect(holding()).toEqual(['grace', 'alan', 'mary', 'joan']);
 
@@ -70,7 +70,7 @@ it('has a process that was not stopped read the configuration again, when anothe
   await house.applyCatalog(approvalCatalog({ role: { description: 'Of the time that is lost' } }));
   const lost = house.catalog.current().version;
   await restore();
-  // By another process: this one looks only afterwards.
+  // Applied by another process; this process refreshes only later.
   const closed = withLogin(approvalCatalog({ role: { workflows: ['approved'] } }));
   const options = { connectors: house.connectors, resolve: () => undefined };
   expect(await applyCatalog(house.database.db, { document: closed, source: 'test' }, options)).toMatchObject({

@@ -39,7 +39,7 @@ describe('a call of before a restore that was announced', () => {
   const holds = () => cast.house.provider.holds(ada, access);
   const compare = () => compareRestored(cast.house.ctx, AbortSignal.timeout(20_000));
 
-  /** A worker whose grant call is on its way to the provider, and that dies before the call has returned. */
+  /** Starts a grant call in a worker that dies before the call returns; `land` lets the call reach the provider. */
   async function grantOnItsWay(): Promise<{ land(): Promise<void> }> {
     const { house } = cast;
     const id = await request(cast.ada, automatic);
@@ -47,7 +47,7 @@ describe('a call of before a restore that was announced', () => {
     const [step] = await house.database.sql`select key from steps where execution_id = ${id} and status = 'open'`;
     const own = openDatabase(house.database.url);
     const gate = gateOf(house, 'ensurePresent');
-    // What it could still record is lost with it.
+    // The worker loses its database, so it can record nothing more.
     const dying = { ...gate.ctx, db: own.db, delay: () => new Promise<never>(() => {}) };
     performStep(dying, { executionId: id, key: step?.key as string }).catch(() => undefined);
     await gate.reached;
@@ -96,7 +96,7 @@ describe('a call of before a restore that was announced', () => {
     const audit = () => auditDrift(house.ctx, AbortSignal.timeout(20_000));
     await returnAccess(cast.ada, { execution_id: await ask(house, cast.ada, automatic) });
     await house.pass(20 * minute);
-    // From now on it is compared once an hour.
+    // The provider is compared once an hour from now on.
     expect(await audit()).toBeNull();
     const restore = await backUp(house.database);
     const call = await grantOnItsWay();

@@ -37,7 +37,7 @@ describe('a restore that was not announced', () => {
     const rows = await cast.house.database.sql`select type from ledger where type like 'restore.%' order by seq`;
     return rows.map(({ type }) => type);
   };
-  /** As it is after a restore: the row says where the database was before. */
+  /** Makes the database look restored: the row then contains an earlier timeline. */
   const elsewhere = () => cast.house.database.sql`update clusters set timeline = timeline - 1`;
 
   it.each([
@@ -57,7 +57,7 @@ describe('a restore that was not announced', () => {
     await elsewhere();
     await notice();
     await ask(cast.house, cast.ada, automatic);
-    // Calls from before can still be on their way.
+    // Calls from before the restore may still be on their way.
     await compare();
     await cast.house.work();
     expect([holds(), (await status()).providers]).toEqual([
@@ -111,7 +111,7 @@ describe('a restore that was not announced', () => {
     await ask(cast.house, cast.ada, automatic);
     await cast.house.pass(minute);
     await compare();
-    // Another one during the first: the operator's is not over.
+    // A second restore during the first: the one that the operator began is not over.
     await elsewhere();
     expect(await notice()).toBe(true);
     await cast.house.pass(minute);
@@ -147,7 +147,7 @@ describe('a restore that was not announced', () => {
 
 it('is noticed after a recovery of a real server, and not after its restart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'belay-restored-'));
-  // PostgreSQL has an account of its own.
+  // PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(folder, 0o755);
   const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to]);
   const [dataDirectory, backup] = [join(folder, 'data'), join(folder, 'backup')];
@@ -170,17 +170,17 @@ it('is noticed after a recovery of a real server, and not after its restart', as
     await server.stop();
     await copy(dataDirectory, backup);
 
-    // Restarted, it is where it was.
+    // After a restart, the timeline is the same.
     server = await startEmbeddedPostgres({ dataDirectory });
     expect(await noticed(server.url('belay'))).toBe(false);
     await server.stop();
 
-    // Recovered from the backup, it is on a timeline of its own.
+    // After a recovery from the backup, the server is on a new timeline.
     await rm(dataDirectory, { recursive: true });
     await copy(backup, dataDirectory);
     await writeFile(join(dataDirectory, 'postgres', 'recovery.signal'), '');
     server = await startEmbeddedPostgres({ dataDirectory, settings: { restore_command: 'false' } });
-    // While it recovers, it can be read, and does not say where it will be.
+    // During the recovery the server can be read, and does not report its new timeline yet.
     const { url } = server;
     await expect.poll(() => noticed(url('belay'))).toBe(true);
     expect(await noticed(url('belay'))).toBe(false);

@@ -27,7 +27,7 @@ import {
 
 const ada = 'ada@example.com';
 const alan = 'alan@example.com';
-/** The mark of access whose row the restored database never had. */
+/** The mark of access for which the restored database has no row. */
 const lost = '0199a3c2-7b1e-7cc3-98c4-dc0c0c07398f';
 
 describe('after a restore', () => {
@@ -39,7 +39,7 @@ describe('after a restore', () => {
 
   const begin = async () => {
     await beginRestore(cast.house.operator(), { reason: 'a drill' });
-    // Calls from before have ended by then.
+    // Calls from before the restore have ended after this time.
     await cast.house.database.advance(minute);
   };
   const compare = async () => {
@@ -76,7 +76,7 @@ describe('after a restore', () => {
   it('claims nothing with the intent while grants wait, in a process that has a place', async () => {
     const worker = withPlaces(cast.house.ctx, 2);
     await begin();
-    // The first turn of a new execution: its intent, move and claim are one statement.
+    // The first turn of a new execution, whose intent, move and claim are one statement.
     const id = await request(cast.ada, { workflow: 'automatic' });
     await performStep(worker.ctx, { executionId: id, key: '/' }, { leased: true });
     await worker.settled();
@@ -149,7 +149,7 @@ describe('after a restore', () => {
     await open();
     await cast.house.work();
     expect([holds(ada), holds(alan)]).toEqual([false, true]);
-    // What is kept is not asked again; what was revoked and is there again is.
+    // Access that the operator kept is not listed again; access that was revoked and is there again is revoked.
     cast.house.provider.put(ada, access, lost);
     await cast.house.database.sql`update entitlements set state = 'absent', last_grant_call_at = null`;
     await begin();

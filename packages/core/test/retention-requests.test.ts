@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => cast[Symbol.asyncDispose]());
 
-/** An approved request with a comment, over. */
+/** Makes an approved request with a comment, and lets it end. */
 async function past(): Promise<string> {
   const { house, ada, grace } = cast;
   const id = await ask(house, ada);
@@ -33,7 +33,7 @@ async function past(): Promise<string> {
   return id;
 }
 
-/** Runs work that stops at a crashpoint. */
+/** Returns a crashpoint function that throws at the named point. */
 const stopAt = (name: string) => (reached: string) => {
   if (reached === name) throw new Error(name);
 };
@@ -57,7 +57,7 @@ const tables = [
   'notices',
 ];
 
-/** How many rows are left in all tables of requests. */
+/** Returns how many rows are left in all tables of requests. */
 async function left(): Promise<number> {
   const counts = await Promise.all(
     tables.map((table) => cast.house.database.sql`select count(*)::int as n from ${cast.house.database.sql(table)}`),

@@ -18,7 +18,7 @@ async function counted() {
   return row;
 }
 
-/** An approved request that a command joined, both over, with the messages that they lead to. */
+/** Makes an approved request and a run, with their messages, and lets both end. */
 async function live(): Promise<void> {
   const { house, ada, grace } = cast;
   const id = await ask(house, ada, { duration: 'PT30M' });

@@ -29,7 +29,7 @@ describe('the review of an emergency that no one closes', () => {
     for (let days = 1; days < 7; days += 1) await house.pass(day);
     await deleteSettled(house.ctx);
     expect(overdue()).toHaveLength(2);
-    // Members of a group are told while their provider has described them lately.
+    // Members of a group are notified only if their provider has described them recently.
     await house.person('sue', ['security']);
     await house.pass(day);
     expect(overdue()).toHaveLength(4);
@@ -49,7 +49,7 @@ describe('the review of an emergency that no one closes', () => {
     };
     expect(await remove()).toBe(0);
     const { id: reviewed } = await only(sue);
-    // A worker of a version that does not know reviews cannot delete it either.
+    // A worker of an older version, which knows no reviews, cannot delete it either.
     const { sql } = house.database;
     await expect(sql`delete from reviews where id = ${reviewed}`).rejects.toThrow(/closed once/);
     await closeReview(sue, { id: reviewed, ...justified });

@@ -149,7 +149,7 @@ describe('the review of an emergency', () => {
     await house.pass(2 * hour);
     const { id } = await only(sue);
     expect((await only(ada)).may_close).toBe(false);
-    // Another user whose provider knows it by the same address.
+    // Another user whose identity has the same address.
     const double = await house.person('double', ['security', 'engineers', 'platform']);
     await sql`update user_identities set email_folded = 'ada@example.com' where user_id = ${double.actor.id}`;
     for (const person of [ada, double])
@@ -203,7 +203,7 @@ describe('the review of an emergency', () => {
     if (known) known.email = 'grace@example.com';
     const { id } = await only(sue);
     await expect(closeReview(grace, { id, ...justified })).rejects.toMatchObject({ code: 'forbidden' });
-    // Who has no part in it learns nothing, and the systems are not asked about them.
+    // A person who is not concerned learns nothing, and no system is called about them.
     const mallory = await house.person('mallory');
     house.provider.down = true;
     await expect(closeReview(mallory, { id, ...justified })).rejects.toMatchObject({ code: 'not_found' });

@@ -33,7 +33,7 @@ afterEach(() => cast[Symbol.asyncDispose]());
 const holds = () => cast.house.provider.holds('ada@example.com', access);
 const asked: RunRequest = { role: 'reader', reason: 'a ticket', workflow: 'automatic', duration: 'PT30M' };
 
-/** Starts a run of a person, and does what it leads to. */
+/** Starts a run of a person, and does the work that follows. */
 async function start(changes: Partial<RunRequest> = {}, person: Person = cast.ada) {
   const run = await startRun(person, { ...asked, ...changes });
   await cast.house.work();

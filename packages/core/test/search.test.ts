@@ -75,7 +75,7 @@ describe('a ranked search', () => {
     const memory = new Map<string, SearchMemory>();
     expect((await search(many, 'role-4711', memory))[0]).toBe('role-4711 of team 55');
     const made = memory.get('list')?.ready;
-    // Another array that says the same, as a provider's next answer is; and words that would be dear to look up.
+    // Another array with the same entries, as the next response of a provider is; and words that are expensive to search for.
     expect((await search([...many], 'x'.repeat(2_000), memory)).length).toBe(0);
     expect((await search([...many], 'role '.repeat(400), memory)).length).toBe(10_000);
     expect(memory.get('list')?.ready).toBe(made);

@@ -38,7 +38,7 @@ const hear = (from: object | undefined, type = 'ready') => ({
   listen: { to: { one: { with: { type } } } },
   ...(from === undefined ? {} : { metadata: { from } }),
 });
-/** Waits for the word of some, then grants. */
+/** Returns tasks that wait for an event of the senders in `from`, and then grant. */
 const granting = (from: object | undefined) => [
   { ask: approval },
   { hear: hear(from) },
@@ -69,7 +69,7 @@ describe('whose word counts for a listen', () => {
   });
   afterEach(() => cast[Symbol.asyncDispose]());
 
-  /** A request that was approved and listens now. */
+  /** Makes a request that is approved and now listens. */
   const listening = async (workflow: string) => {
     const id = await ask(cast.house, cast.ada, { workflow });
     await approve(cast.grace, id);
@@ -157,7 +157,7 @@ describe('whose word counts for a listen', () => {
         code: workflow === 'by-approvers' ? 'forbidden' : 'not_found',
       });
       expect(await granted(id)).toBe(false);
-      // As approvers were shown it; what has changed since is put to them again.
+      // With the account as the approvers saw it; after a change they must approve again.
       own.email = '';
       await send(workflow === 'by-approvers' ? grace : await house.person('rosa', ['release']), id);
       expect(await granted(id)).toBe(true);
@@ -181,7 +181,7 @@ describe('whose word counts for a listen', () => {
   it('keeps an event only for a task that takes its sender’s', async () => {
     const { ada, alan } = cast;
     const id = await listening('mixed');
-    // Early for the second task, and not the first one's.
+    // An event that the second task accepts and the first one does not.
     await send(alan, id);
     await cast.house.work();
     expect(await statusOf(ada, id)).toBe('waiting');
@@ -272,7 +272,7 @@ describe('whose word counts for a listen', () => {
     const tried = await together([hook(body), hook(body), hook(body)]);
     expect(tried.sort()).toEqual(['conflict', 'conflict', 'ok']);
     expect(await granted(id)).toBe(true);
-    // The same delivery again, for another request.
+    // The same delivery repeated for another request.
     const other = await listening('by-source');
     await expect(hook(event(other, { id: 'e2' }))).rejects.toMatchObject({ code: 'conflict' });
     await hook(event(other, { id: 'e2' }), { id: 'msg_2', at: 299 });
@@ -283,7 +283,7 @@ describe('whose word counts for a listen', () => {
     const { house, ada, alan } = cast;
     const id = await listening('by-requester');
     const digest = 'from before';
-    // As the version before left it: with the definition in the execution's own row.
+    // As the previous version stored it: with the definition in the row of the execution.
     await house.database.sql`update executions set definition_digest = ${digest},
       definition = (select document #- '{do,1,hear,metadata}' from definitions where digest = definition_digest) where id = ${id}`;
     await expect(send(ada, id)).rejects.toMatchObject({ code: 'forbidden' });

@@ -68,7 +68,7 @@ interface Browser {
 }
 const openBrowser = (): Browser => ({ me: undefined, token: '' });
 
-/** Signs in from a page of ours, as the person whom the provider names; the browser is then theirs. */
+/** Signs in from one of our pages as the person whom the provider names; the browser is then signed in as that person. */
 async function signIn(browser: Browser, provider: PeopleProvider, person: Told, from: 'here' | 'elsewhere' = 'here') {
   const { ctx } = cast.house;
   provider.state.person = person;
@@ -88,7 +88,7 @@ async function signIn(browser: Browser, provider: PeopleProvider, person: Told, 
   return browser.me;
 }
 
-/** A program's login: its bearer token and session. */
+/** Signs in a program; returns its bearer token and session. */
 async function signInProgram(provider: PeopleProvider, person: Told) {
   const { ctx } = cast.house;
   provider.state.person = person;
@@ -169,7 +169,7 @@ describe('a session', () => {
       release = resolve;
     });
     const workers = Array.from({ length: 6 }, () => refreshSessions(cast.house.ctx));
-    // The one that has it waits for the provider; the others find nothing to do and are done.
+    // The worker with the lease waits for the provider; the others find nothing to do.
     await Promise.any(workers);
     release();
     const counts = await Promise.all(workers);
@@ -188,7 +188,7 @@ describe('a session', () => {
     });
     const working = refreshSessions(ctx);
     await expect.poll(() => corp.state.attempts, { timeout: 30_000 }).toBe(1);
-    // Newer tokens came meanwhile; or the login ended, and the session with it.
+    // Newer tokens were stored meanwhile, or the login ended together with the session.
     await database.sql.unsafe(change === 'update' ? "update sessions set sealed = 'newer'" : 'delete from logins');
     release();
     expect(await working).toBe(0);
@@ -246,7 +246,7 @@ describe('a session that is presented', () => {
     const { me, session } = await signInProgram(corp, { ...ada, groups: ['engineers'] });
     expect(await verifySession(me, session)).toMatchObject({ provider: 'corp', version: 1 });
     expect(await elevate(me, { authenticator: 'corp', session })).toMatchObject({ status: 'pending' });
-    // Through another login of the same person, which by itself proves another provider.
+    // With another login of the same person, which proves another provider.
     const { loginId } = await createLogin(house.ctx, { user: { ...me.actor, provider: 'hub' }, kind: 'browser' });
     const other = withActor(house.ctx, { ...me.actor, provider: 'hub', loginId });
     await expect(elevate(other, { authenticator: 'corp' })).rejects.toMatchObject({ code: 'invalid' });
@@ -283,7 +283,7 @@ describe('a session that is presented', () => {
 
   it('is rejected when its login has run out, before anything swept it away', async () => {
     const { me, session } = await signInProgram(corp, { ...ada, tokens: { expiresInMilliseconds: 48 * hour } });
-    // As long as the browser's, from which it came.
+    // It expires with the login of the browser from which it was created.
     expect(Date.parse(session.expiry) - Date.parse('2026-03-01T10:00:00.000Z')).toBe(12 * hour);
     await cast.house.database.sql.unsafe(`update logins set expires_at = app_now() where id = '${me.actor.loginId}'`);
     await expect(verifySession(me, session)).rejects.toMatchObject({ code: 'unauthenticated' });
@@ -342,7 +342,7 @@ describe('several providers at once', () => {
     expect(Object.keys(await sessionsOf(second))).toEqual(['corp', 'hub']);
     expect(await verifyLogin(cast.house.ctx, { token: old })).toBeNull();
     expect((await rows('ledger')).map(({ type }) => type as string)).toContain('identity.linked');
-    // From now on each of the two leads to the same person.
+    // From now on both identities lead to the same person.
     expect((await signIn(openBrowser(), hub, adaAtHub)).actor.id).toBe(first.actor.id);
     expect((await signIn(openBrowser(), corp, ada)).actor).toMatchObject({ id: first.actor.id, email: ada.email });
   });
@@ -509,7 +509,7 @@ describe('authorizeSession', () => {
       input.state,
     ]);
     expect(await sessionsOf(me)).toMatchObject({ corp: { version: 2 } });
-    // A replayed answer is no one's.
+    // A replayed response changes no session.
     expect(await finish()).toBeNull();
     expect(await sessionsOf(me)).toMatchObject({ corp: { version: 2 } });
   });
@@ -546,7 +546,7 @@ describe('authorizeSession', () => {
       });
     hub.state.person = adaAtHub;
     await expect(finish()).rejects.toMatchObject({ code: 'forbidden' });
-    // Nor of one who was never here.
+    // Nor the session of a person who has never signed in.
     await authorizeSession(mallory.me, { ...input, provider: 'hub', scopes: [] });
     hub.state.person = { subject: 'new', email: 'new@home.example' };
     await expect(finish()).rejects.toMatchObject({ code: 'forbidden' });

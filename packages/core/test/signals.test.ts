@@ -197,7 +197,7 @@ describe('signals, links and keys', () => {
     const { house, ada, grace, alan } = cast;
     const id = await ask(house, ada, { workflow: 'listening' });
     const state = await createTaskToken(ada, { executionId: id, type: 'custom.ready', data: { n: 2 } });
-    // Nothing listens yet: rejected, and not kept; the token is as good as before.
+    // No task listens yet: the event is rejected and not stored, and the token stays valid.
     await expect(resumeExecution(ada, { state })).rejects.toMatchObject({ code: 'conflict' });
     await house.pass(5 * minute);
     await expect(resumeExecution(alan, { state })).rejects.toMatchObject({ code: 'forbidden' });
@@ -238,7 +238,7 @@ describe('signals, links and keys', () => {
     expect(await run(alan)).not.toBe(first);
     await expect(run(ada, { reason: 'another' })).rejects.toMatchObject({ code: 'conflict' });
     await expect(run(ada, { duration: 'PT1H' })).rejects.toMatchObject({ code: 'conflict' });
-    // A request that was rejected uses no key up.
+    // A rejected request does not use up its key.
     await expect(run(ada, { idempotencyKey: 'other', duration: 'PT100H' })).rejects.toMatchObject({ code: 'invalid' });
     expect(await run(ada, { idempotencyKey: 'other' })).not.toBe(first);
     await house.pass(24 * hour);

@@ -21,7 +21,7 @@ import {
 const managers = { approvers: { groups: ['approvers'] }, timeout: 'PT4H' };
 const security = { approvers: { groups: ['security'] }, timeout: 'PT1H' };
 
-/** The workflow hands what the approval returned to its end. */
+/** Returns a catalog whose workflow has the result of the approval as its output. */
 function catalogOf(stages: object[], more: { notify?: object; role?: object; messages?: object } = {}): object {
   const { notify, role = {}, messages } = more;
   const call = { call: 'access.approve', with: { stages, ...(notify ? { notify } : {}) }, export: { as: '${ . }' } };
@@ -36,9 +36,9 @@ function catalogOf(stages: object[], more: { notify?: object; role?: object; mes
 }
 
 interface Stages extends Cast {
-  /** Is in the group of the second stage. */
+  /** Member of the group of the second stage. */
   sam: Person;
-  /** Is in both groups. */
+  /** Member of both groups. */
   both: Person;
 }
 
@@ -63,7 +63,7 @@ describe('an approval of several stages', () => {
     expect([await waiting(grace), await waiting(sam)]).toEqual([[1], []]);
     await expect(approve(sam, id)).rejects.toMatchObject({ code: 'not_found' });
     expect(await approve(grace, id)).toMatchObject({ status: 'approved', stage: 1, stages: 2 });
-    // At once, and not when a worker comes to it.
+    // Immediately, without a worker.
     expect([await waiting(grace), await waiting(sam)]).toEqual([[], [2]]);
     await house.work();
     expect(await getExecution(ada, { id })).toMatchObject({
@@ -152,7 +152,7 @@ describe('an approval of several stages', () => {
     const id = await ask(house, ada);
     const [first] = (await listInbox(both)).approvals;
     await approve(grace, id);
-    // By its own id, and by one who could decide on the second stage as well.
+    // With the id of the first stage, also by a person who could decide on the second stage.
     for (const person of [alan, both]) {
       await expect(approve(person, first?.id ?? '')).rejects.toMatchObject({ code: 'conflict' });
     }
@@ -210,7 +210,7 @@ describe('an approval of several stages', () => {
       { stage: 0 },
       { stage: 1 },
     ]);
-    // It still ends at the time of the second stage.
+    // It still ends when the second stage expires.
     await house.pass(2 * hour);
     expect((await getExecution(ada, { id })).approvals.map(({ status }) => status)).toEqual(['approved', 'expired']);
   });
@@ -261,7 +261,7 @@ describe('an approval of several stages', () => {
     expect([await waiting(grace), await waiting(sam), (await waiting(both)).sort()]).toEqual([[1], [2], [1, 2]]);
     const own = (await listInbox(both)).approvals;
     const idOf = (stage: number) => own.find((entry) => entry.stage === stage)?.id ?? '';
-    // A person who approved the first stage approves the first again, and no other.
+    // A person who approved the first stage can approve the first again, but not the second.
     await expect(approve(both, idOf(2))).rejects.toMatchObject({ code: 'forbidden' });
     await approve(alan, idOf(1));
     await approve(sam, idOf(2));
@@ -326,7 +326,7 @@ describe('an approval of several stages', () => {
     const { house, ada, grace, alan, sam } = await open(catalogOf([managers, security, engineers], { notify }));
     const id = await ask(house, ada);
     await approve(grace, id);
-    // The decision and the worker wait for the execution, in this order, and the worker has read the second stage.
+    // The decision and then the worker wait for the lock of the execution; the worker has already read the second stage.
     const holder = await house.database.sql.reserve();
     await holder`begin`;
     await holder`select 1 from executions where id = ${id} for update`;

@@ -22,7 +22,7 @@ async function open(domains: string[]): Promise<void> {
   await server.admin.unsafe(`grant ${role} to ${connector} with admin true, inherit false, set false`);
   const target = {
     provider: 'postgres',
-    // Logins are the parts of addresses before the @, which is the default of the connector.
+    // The name of a login is the part of the address before the @, which is the default of the connector.
     config: { url: server.url({ name: connector, password: 'secret' }), email_domains: domains },
   };
   const catalog = catalogWith(
@@ -45,7 +45,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** Stores a person who signs in with the login's name at a domain. Sign-in providers have ids of their own for people. */
+/** Stores a person whose address at a domain starts with the name of the login. Sign-in providers have ids of their own for people. */
 async function known(domain: string, groups: string[] = []) {
   const email = `${login}@${domain}`;
   const person = { id: newId(), provider: 'login', subject: `U-${domain}`, email, name: 'Somebody', groups };

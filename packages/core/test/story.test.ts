@@ -223,7 +223,7 @@ describe('the main job: ask, decide, grant, revoke', () => {
   it('waits for a provider that is down and says so; the clock starts when the access is active', async () => {
     const id = await ask('approved');
     house.provider.down = true;
-    // Whether they would be elevated cannot be told now: in doubt, reject.
+    // The provider cannot report whether the access is for this approver, so the decision is rejected.
     const stranger = await house.person('stranger', ['approvers']);
     await expect(decideApproval(stranger, { id, verdict: 'approve', via: 'api' })).rejects.toMatchObject({
       code: 'unavailable',
@@ -261,7 +261,7 @@ describe('the main job: ask, decide, grant, revoke', () => {
     const id = await ask('automatic', 'PT10M');
     await cancelExecution(ada, { id });
     await house.work();
-    // The call that was given up lands now, after the first revoke.
+    // The abandoned call reaches the provider now, after the first revocation.
     house.provider.land();
     await house.pass(16 * minute);
     expect(holds()).toBe(false);

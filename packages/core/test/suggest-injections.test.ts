@@ -9,7 +9,7 @@ import { suggestElevation } from '../src/elevation/suggest.js';
 import type { Suggester } from '../src/suggester.js';
 import { injections } from './fixtures/injections.js';
 
-/** What the person of these tests may have: two roles, at one provider, behind an approval, for two hours at most. */
+/** What the person of these tests can request: two roles at one provider, with approval, for two hours at most. */
 const limits = { roles: ['orders-read', 'orders-write'], longest: 2 * 3_600_000 };
 
 function catalog(): object {
@@ -24,7 +24,7 @@ function catalog(): object {
     ...more,
   });
   return {
-    // Every text makes requests of the same person.
+    // The same person makes the requests of all texts.
     server: { limits: { open_requests: 1_000 } },
     providers: {
       ...base.providers,
@@ -78,7 +78,7 @@ afterAll(async () => {
   await house[Symbol.asyncDispose]();
 });
 
-/** A model that does all that a text could want of it, one way after the other. */
+/** Results of a model that does everything a text could want, one attempt after the other. */
 const obediences: [what: string, candidates: unknown][] = [
   ['names the forbidden role alone', [{ role: 'forbidden-root', providers: ['hidden-store'], duration: 'P10Y' }]],
   [
@@ -106,7 +106,7 @@ const withModel = (suggester: Suggester) => ({
   suggester: { current: () => suggester, patience: 5_000, health: async () => 'healthy' },
 });
 
-/** What a text may come to: a rejection of the text itself, nothing, or something the caller may request anyway. */
+/** Returns what a text leads to. It may be a rejection of the text, nothing, or something that the caller can request anyway. */
 async function suggestionOf(person: ActorContext, text: string): Promise<Suggestion | undefined> {
   try {
     return await suggestElevation(person, { reason: text });
@@ -137,7 +137,7 @@ function expectWithin({ status, output }: Suggestion): void {
   }
 }
 
-/** The request that a person would make of a suggestion, with the text as its reason, as an approver sees it. */
+/** Makes the request that a person would make of a suggestion, with the text as its reason. Returns it as an approver sees it. */
 async function outcomeOf(suggestion: Suggestion, reason: string) {
   const { suggested_role, suggested_providers, suggested_duration, workflow_id } = suggestion.output;
   const { output } = await requestElevation(ada, {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const log = { debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) };
   house = await createHouse({ catalog: withModel(), log, resolve: () => 'known where it was applied' });
   ada = await house.person('ada', ['engineers']);
-  // Loading the vendor's code takes its time on a busy machine, and is not what is measured here.
+  // Loads the vendor's code first: that takes time on a busy machine, and is not measured here.
   await openLanguageModel({ provider: 'openai-compatible', base_url: server.url, model: 'test' });
   suggester = configureSuggester({
     catalog: house.catalog,
@@ -147,7 +147,7 @@ describe('the health of the model', () => {
     server.models = 401;
     expect(await suggester.health()).toMatch(/^degraded: /);
     server.models = 200;
-    // Told again for a while, so that looking does not cost a call each time.
+    // The result is repeated for a while, so that a health check does not cost a call each time.
     expect(await suggester.health()).toMatch(/^degraded: /);
     time += 30_000;
     expect(await suggester.health()).toBe('healthy');

@@ -5,7 +5,7 @@ import { listRequestable } from '../src/suggestions/requestable.js';
 import { type SettledSuggestion, settleSuggestions } from '../src/suggestions/settle.js';
 import { compileFixture, contextOf, engineer, type Sentence, sentences } from './fixtures/natural-language.js';
 
-/** Just below what was measured when the matcher was last worked on: docs/natural-language-scores.md has the numbers. */
+/** Just below the scores when the matcher was last changed; docs/natural-language-scores.md has the numbers. */
 const floors = {
   tuned: { first: 0.98, three: 0.99, duration: 0.99 },
   held_out: { first: 0.97, three: 0.97, duration: 0.97 },
@@ -66,7 +66,7 @@ describe.each(['tuned', 'held_out', 'fresh'] as const)('the lexical matcher on t
     process.stdout.write(
       `${name}: ${sentences[name].length} sentences, first ${percent(first)}, among three ${percent(three)}, duration ${percent(duration)}\n`,
     );
-    // What is held out is not looked into, so that no one tunes on it.
+    // Misses of held-out sentences are not printed, so that no one tunes the matcher on them.
     if (process.env.SHOW_MISSES !== undefined && name === 'tuned') process.stdout.write(`${misses.join('\n')}\n`);
   });
 

@@ -9,7 +9,7 @@ import { readHealth } from '../src/system/health.js';
 import { readMetrics } from '../src/system/metrics.js';
 import { createReadiness } from '../src/system/readiness.js';
 
-/** A database that takes connections and never says a word. */
+/** Returns a database that accepts connections and never responds. */
 async function openSilent() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -37,7 +37,7 @@ it('a database that hangs holds up no request for the state of the service', asy
     const ctx = {
       ...house.ctx,
       db: silent.db,
-      // Time goes by at once, and is written down.
+      // Delays end immediately, and are recorded.
       delay: (milliseconds: number, signal?: AbortSignal) => {
         asked.push(milliseconds);
         return delay(1, undefined, { signal });
@@ -51,7 +51,7 @@ it('a database that hangs holds up no request for the state of the service', asy
     await expect(readMetrics(ctx, { uptimeMilliseconds: 1, requests: 1 })).rejects.toMatchObject({
       code: 'unavailable',
     });
-    // All of them at once, and none of them after another: two seconds are the whole of it.
+    // All checks run concurrently, so two seconds are the whole time.
     expect([...new Set(asked)]).toEqual([2_000]);
   } finally {
     await silent[Symbol.asyncDispose]();
@@ -103,7 +103,7 @@ it('repeats that it is ready for a second without waiting for the database, and 
     const ctx = {
       ...house.ctx,
       clock: () => new Date(now),
-      // A database that hangs is given up at once.
+      // A database that hangs is given up immediately.
       delay: (milliseconds: number, signal?: AbortSignal) =>
         delay(ctx.db === silent.db ? 1 : milliseconds, undefined, { signal }),
     };
@@ -117,7 +117,7 @@ it('repeats that it is ready for a second without waiting for the database, and 
     ctx.db = silent.db;
     now = 999;
     expect((await readiness()).timestamp).toBe(first.timestamp);
-    // The look that this began has found nothing, and no older answer counts any more.
+    // The check that this call started has failed, so no older result counts.
     await expect.poll(async () => (await readiness()).status).toBe('not ready');
     ctx.db = house.ctx.db;
     expect((await readiness()).status).toBe('ready');

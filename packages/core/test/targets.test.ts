@@ -10,7 +10,7 @@ import { access, approve, ask, type Cast, catalogWith, minute, openCast, runOut,
 const NOT_APPROVED = 'https://belay.dev/errors/not-approved';
 const automatic = { workflow: 'automatic', duration: 'PT10M' };
 
-/** A provider `shop` that is a database of a real server, and a second database of the same server beside it. */
+/** The provider `shop` is a database of a real server; a second database is on the same server. */
 describe('access stays where it was approved and granted (R7)', () => {
   let cast: Cast | undefined;
   let first: TestServer;
@@ -67,7 +67,7 @@ describe('access stays where it was approved and granted (R7)', () => {
       ),
     });
     expect(house.catalog.current().providers.get('shop')?.config).toMatchObject({ url: first.url() });
-    // With nothing held there it may move.
+    // It may move when nothing is held there.
     await runOut(house);
     expect(await isHeld()).toBe(false);
     await house.applyCatalog(at(other.url()));
@@ -100,7 +100,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     moved.search = '?application_name=other';
     await house.applyCatalog(at(moved.href));
     expect(house.catalog.current().providers.get('shop')?.config).toMatchObject({ url: moved.href });
-    // What it was found to be is remembered: a rotation asks nothing, of a database that would not let this user in.
+    // The target is remembered, so that a rotation makes no call, not even to a database that would reject this user.
     moved.password = 'a-new-one';
     moved.username = 'does_not_exist';
     await house.applyCatalog(at(moved.href));
@@ -145,7 +145,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     expect(await isHeld()).toBe(true);
     expect(await refusalOf(apply(other.url()))).toMatchObject([{ path: 'providers.shop.config' }]);
     await expect(openCatalog({ ...options, resolve: () => other.url() })).rejects.toThrow(/another target/);
-    // The secrets of a process that runs change under it: it keeps what it has.
+    // The secrets of a running process change: it keeps its configuration.
     let url = first.url();
     const running = await openCatalog({ ...options, resolve: () => url });
     closing.push(() => running.close());
@@ -190,7 +190,7 @@ describe('access stays where it was approved and granted (R7)', () => {
     const errors = await house.database.sql`
       select message from ledger where type = 'entitlement.revoke_failed' and level = 'error'`;
     expect(errors[0]?.message).toMatch(/another target/);
-    // Nor does it end when the other target cannot be reached.
+    // An unreachable other target does not end this state either.
     house.provider.down = true;
     for (let hour = 0; hour < 5; hour += 1) await house.pass(60 * minute);
     house.provider.down = false;
@@ -206,7 +206,8 @@ describe('access stays where it was approved and granted (R7)', () => {
   it('takes nothing for revoked at another database, and revokes when the address leads back to the first', async () => {
     const { house, ada } = await open();
     const id = await ask(house, ada, automatic);
-    // A moved DNS name: the same configuration, another server behind it. Only the database's own name can move here.
+    // Like a DNS name that moved: the same configuration, with another server behind it. In this test only the name of the database
+    // can move.
     const moved = await swapDatabases(first, other);
     await returnAccess(ada, { execution_id: id });
     await house.work();
@@ -243,7 +244,7 @@ describe('access stays where it was approved and granted (R7)', () => {
       error: { detail: expect.stringContaining('another target') },
     });
     expect(await places(cast)).toMatchObject([{ state: 'revoking', elsewhere: true }]);
-    // A new request is at the new target, and settles nothing of the old.
+    // A new request concerns the new target, and settles nothing of the old one.
     const again = await ask(house, ada, automatic);
     expect((await getExecution(ada, { id: again })).grants).toMatchObject([{ state: 'active' }]);
     expect(await places(cast)).toHaveLength(2);
@@ -267,11 +268,11 @@ describe('access stays where it was approved and granted (R7)', () => {
   });
 });
 
-/** Lets the names of two databases lead to each other's place, as a DNS entry that is changed would. */
+/** Swaps the names of two databases, like a DNS entry that is changed. */
 async function swapDatabases(one: TestServer, other: TestServer): Promise<{ back(): Promise<void> }> {
   const root = postgres(new URL('/postgres', one.url()).href, { max: 1, onnotice: () => {} });
   const swap = async () => {
-    // A pool that connects again at once would be in the way of the renaming.
+    // A pool that reconnects immediately would prevent the renaming.
     for (const { database } of [one, other]) await root.unsafe(`alter database ${database} allow_connections false`);
     await root`select pg_terminate_backend(pid) from pg_stat_activity where datname in (${one.database}, ${other.database})`;
     await root.unsafe(`alter database ${one.database} rename to swapped_${one.database}`);

@@ -24,7 +24,7 @@ describe('people are told', () => {
     return cast;
   };
   const delivered = () => (cast as Cast).house.provider.messages;
-  /** Whom was told what, in order. */
+  /** Returns the titles of the messages to a person, in order. */
   const toldOf = (to: string) =>
     delivered()
       .filter((message) => message.to === `${to}@example.com`)
@@ -80,7 +80,7 @@ describe('people are told', () => {
 
   describe('in the order of what happened', () => {
     const story = ['Approved: reader', 'Access is active: reader'];
-    /** Whom was told what of which request. */
+    /** Returns the titles of the messages to ada about a request. */
     const toldOfRequest = (id: string) =>
       delivered().flatMap(({ to, title, actions }) =>
         to === 'ada@example.com' && actions.some((action) => 'url' in action && action.url.endsWith(id)) ? [title] : [],
@@ -124,7 +124,7 @@ describe('people are told', () => {
       const { house, ada, grace } = await open();
       const { sql } = house.database;
       const id = await ask(house, ada);
-      // The notice of the decision is written, and being told, before that of the access.
+      // The notice of the decision is written, and a worker sends it, before the notice of the access.
       const teller = await sql.reserve();
       await decideApproval(grace, { id, verdict: 'approve', via: 'api' });
       const [decided] = await sql`select 1 from notices where kind = 'request.decided'`;
@@ -149,7 +149,7 @@ describe('people are told', () => {
     await house.work();
     expect(house.provider.holds('ada@example.com', access)).toBe(true);
     await sql`alter table notices drop constraint full_disk`;
-    // A worker that stands still while it tells of the end holds up no one who records it.
+    // A worker that stops while it sends this notice does not delay the one that records the end.
     await sql`insert into notices (key, kind, execution_id) values (${`access.ended:${id}`}, 'access.ended', ${id})`;
     const teller = await sql.reserve();
     await teller`begin`;
@@ -344,7 +344,7 @@ describe('people are told', () => {
     const { sql } = house.database;
     const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
     expect(toldOf('ada')).toEqual(['Access is active: reader']);
-    // Another person may have got the old address.
+    // Another person may have the old address now.
     await sql`update user_identities set email = 'lovelace@example.com', email_folded = 'lovelace@example.com' where subject = 'ada'`;
     await returnAccess(ada, { execution_id: id });
     await house.pass(minute);
@@ -387,7 +387,7 @@ describe('people are told', () => {
           ({ relname, seq_scan: scans, idx_tup_fetch: rows }) => [relname, Number(scans), Number(rows)] as const,
         );
       };
-      // The counters of a connection still have what the transactions of its last second read.
+      // The counters of a connection still include the reads of its transactions in the last second.
       const before = await count();
       await deliverMessages({ ...house.ctx, db: tx as unknown as typeof house.ctx.db });
       const after = await count();

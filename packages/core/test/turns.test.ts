@@ -7,12 +7,12 @@ import { ask, beginOnly, type Cast, catalogWith, openCast, request, statusOf } f
 
 const isLong = process.env.BELAY_TEST_LONG !== undefined;
 const count = isLong ? 1_000 : 12;
-/** As many as take several turns. */
+/** Enough items to take several turns. */
 const items = process.env.CI ? 10_000 : 3_000;
 
 /**
- * Measures, until it is stopped, how long this process's event loop was held and how long transactions were open, in seconds.
- * A neighbour on the processor is not our doing: in both, only time counts in which this process computed.
+ * Measures, until `stop`, how long the event loop of this process was blocked and how long transactions were open, in seconds.
+ * Counts only time in which this process computed, so that other processes do not change the result.
  */
 function observe(cast: Cast): { stop(): Promise<{ held: number; oldest: number }> } {
   let held = 0;
@@ -85,7 +85,7 @@ describe('an execution with much to compute', () => {
     { timeout: 600_000 },
     async (workflow) => {
       const { house, ada } = cast;
-      // What is loaded once is not what is measured.
+      // Loads what is loaded only once, which is not measured.
       await ask(house, ada, { workflow: 'short' });
       const id = await request(ada, { workflow });
       const observing = observe(cast);
@@ -114,7 +114,7 @@ describe('an execution with much to compute', () => {
     await performStep(house.ctx, { executionId: endless, key: TURN });
     const [first] = await house.database.sql`select version, status from executions where id = ${endless}`;
     expect(first).toEqual({ version: 1, status: 'waiting' });
-    // A worker that starts anew meets both; neither keeps the other from its turn.
+    // A new worker finds both; neither prevents the turn of the other.
     await sweep(house.ctx);
     expect(await statusOf(ada, short)).toBe('completed');
     const [second] = await house.database.sql`select version from executions where id = ${endless}`;
@@ -135,11 +135,11 @@ describe('an execution with much to compute', () => {
       const broken = await breakIt();
       const whole = await request(ada, { workflow: 'short' });
       expect(await first()).toBe(broken);
-      // The column has milliseconds: the time now may be rounded to one that is still to come.
+      // The column has milliseconds: the current time may be rounded to a time in the future.
       const isDueAgain = () =>
         house.database
           .sql`update steps set lease_until = app_now() - interval '1 second' where execution_id = ${broken}`;
-      // The first pauses are of seconds, which a busy machine takes between two statements; the seventh is of a minute.
+      // The first pauses last seconds, which a busy machine may take between two statements; the seventh lasts a minute.
       for (let failure = 1; failure <= 7; failure += 1) {
         if (failure > 1) await isDueAgain();
         await performStep(house.ctx, { executionId: broken, key: TURN });

@@ -4,14 +4,14 @@ import { openDatabase } from '@belay/db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ask, type Cast, catalogWith, openCast, type Person, request } from './support/stories.js';
 
-/** A pause that only its end by the signal ends: who waits like this never looks by itself. */
+/** A pause that ends only by the signal: a watcher with it never polls. */
 const never: ActorContext['delay'] = (_milliseconds, signal) =>
   new Promise((_resolve, reject) =>
     signal?.addEventListener('abort', () => reject(new Error('ended')), { once: true }),
   );
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Watches and keeps what comes; `until` resolves when enough is there, and fails after half a minute. */
+/** Watches and keeps the events; `until` resolves when enough have arrived, and fails after half a minute. */
 function follow(person: ActorContext, id: string, after?: number) {
   const stop = new AbortController();
   const events: ExecutionEvent[] = [];
@@ -52,7 +52,7 @@ describe('watching an execution', () => {
     const reading = openDatabase(database.url, { max: 4, onStatement: () => void (counted.statements += 1) });
     counted = {
       statements: 0,
-      // Reads on connections of its own, so that nothing else is counted, and only when a notification says so.
+      // Reads on separate connections, so that nothing else is counted, and only after a notification.
       person: (of) => ({ ...of, db: reading.db, changes, delay: never }),
       async close() {
         await changes.close();
@@ -98,7 +98,7 @@ describe('watching an execution', () => {
     const all = await house.database.sql`select id from executions`;
     expect(all.length).toBe(300);
     const waits: (() => void)[] = [];
-    // Everyone waits until the test says that the time is over.
+    // All watchers wait until the test ends their pauses.
     const delay: ActorContext['delay'] = (milliseconds, signal) =>
       milliseconds === 200
         ? house.ctx.delay(milliseconds)
@@ -115,7 +115,7 @@ describe('watching an execution', () => {
       await expect.poll(() => waits.length, { timeout: 30_000 }).toBe(300);
       return counted.statements - before;
     };
-    // The first glance has nothing to compare with; the second finds nothing.
+    // The first read has nothing to compare with; the second finds nothing new.
     await polled();
     expect(await polled()).toBeLessThanOrEqual(4);
     await house.database.sql`
@@ -185,7 +185,7 @@ describe('watching an execution', () => {
     const resumed = follow(counted.person(ada), id, tenth?.seq);
     await resumed.until(has('note.1700'));
     expect(resumed.events[0]?.event_type).toBe('note.11');
-    // More at once than a reader keeps.
+    // More events at once than a reader keeps.
     await write(1_701, 2_900);
     await cancelExecution(ada, { id });
     await house.work();

@@ -10,7 +10,7 @@ export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0];
 
 export interface DatabaseClient {
   db: Database;
-  /** Returns for how many milliseconds the oldest statement or transaction that has not ended has waited; 0 when there is none. */
+  /** Returns how long the oldest open statement or transaction has waited, in milliseconds; 0 when none is open. */
   waited(): number;
   /** Closes the pool; running queries get `timeoutMilliseconds` to finish. */
   close(timeoutMilliseconds?: number): Promise<void>;
@@ -68,7 +68,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   };
 }
 
-/** The settings that each connection asks for when it opens. */
+/** Returns the settings that each connection requests when it opens. */
 function limitsOf(statement: number) {
   return {
     // A transaction never spans a network call (docs/architecture.md, section 4), so an idle transaction has lost its
@@ -82,8 +82,8 @@ function limitsOf(statement: number) {
 }
 
 /**
- * Returns what a connection to a database of Belay asks for and does not get, as `name=value`: a pooler between them may drop
- * what it does not know. Without these limits, locks of a lost client are held for ever.
+ * Returns the settings that a connection requests and that are not in force, as `name=value`: a pooler in between may drop settings
+ * that it does not know. Without these limits, the locks of a lost client are held for ever.
  */
 export async function findIgnoredSettings(url: string): Promise<string[]> {
   const asked = limitsOf(defaultStatement);
@@ -119,10 +119,10 @@ function watchWaits(now: () => number) {
 }
 
 /**
- * Returns the client with an `unsafe`, the only method that drizzle calls, that prepares each statement once per
- * connection and keeps it: the server parses and plans a text once instead of every time. The texts come from our own
- * queries, so their number is limited. `note` is called with the response of each statement, and of each transaction as a
- * whole, because its end is a statement of the driver.
+ * Returns the client with another `unsafe`, which is the only method that drizzle calls. It prepares each statement once per
+ * connection, so that the server parses and plans a text once and not every time. The texts come from our own queries, so their
+ * number is limited. Calls `note` with the response of each statement, and of each transaction as a whole, because the driver
+ * itself sends the statement that ends it.
  */
 function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>) => void): T {
   return new Proxy(client, {
@@ -151,7 +151,7 @@ function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>
             }
           });
           note(done);
-          // What the work throws is its own, and everything else is of the connection.
+          // An error that the work threw stays unchanged; every other error is one of the connection.
           done.then(undefined, (error: unknown) => error === thrown || attachStatement(error, property));
           return done;
         };
@@ -169,8 +169,8 @@ function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>
 }
 
 /**
- * Attaches a statement to an error of it where the driver has not: the error of a connection that failed between two
- * statements has none, and by the statement an error of our database is told from those of other systems.
+ * Attaches a statement to an error that has none, such as the error of a connection that failed between two statements. The
+ * statement distinguishes an error of our database from the errors of other systems.
  */
 function attachStatement(error: unknown, query: string): void {
   if (error instanceof Error && !('query' in error)) {

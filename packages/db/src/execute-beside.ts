@@ -4,8 +4,8 @@ import { inGroups } from './in-groups.js';
 import { execute, type SqlText, sqlText, statementOf } from './sql-text.js';
 
 /**
- * Executes a statement that commits itself, for the work of a group (`inGroups`), and returns its rows. With `hurried`
- * it fails when it has waited a fifth of a second for a lock.
+ * Executes one statement as its own transaction, for the work of a group (`inGroups`), and returns its rows. With `hurried` it
+ * fails when it has waited a fifth of a second for a lock.
  */
 export async function executeFor<Row extends object>(db: Database, text: SqlText, hurried: boolean): Promise<Row[]> {
   if (!hurried) return execute<Row>(db, text);
@@ -31,9 +31,9 @@ interface Beside {
 }
 
 /**
- * Executes a statement in one transaction with others of this process, and returns its rows when they are committed.
- * `keys` are the execution that it locks first, and what else only one statement of a transaction may write. Where a row
- * is not as the statement expects, it must write nothing instead of failing.
+ * Executes a statement in one transaction with other statements of this process, and returns its rows when they are committed.
+ * `keys` contains the execution that it locks first, and everything else that only one statement of a transaction may write. Where
+ * a row is not as the statement expects, the statement must write nothing and not fail.
  */
 export function executeBeside<Row extends object>(
   db: Database,
@@ -47,7 +47,7 @@ const together = inGroups(
   async (group: readonly [Beside, ...Beside[]], hurried): Promise<readonly object[][]> => {
     const [{ db, text }] = group;
     if (!hurried) return [await execute(db, text)];
-    // In the order of the executions, so that two transactions with the same ones do not wait for each other.
+    // In the order of the executions, so that two transactions with the same executions do not wait for each other.
     const order = [...group.keys()].sort((one, other) => compare(group[one]?.keys[0], group[other]?.keys[0]));
     const rows = await inShort(
       db,

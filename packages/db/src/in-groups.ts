@@ -10,7 +10,7 @@ const most = 25;
 const aloneAtOnce = 4;
 /** The SQLSTATE of a lock that was not available in time. */
 const lockNotAvailable = '55P03';
-/** SQLSTATEs of a server that serves nothing now: trying each item alone would only add to its work. */
+/** SQLSTATEs of a server that cannot run statements now: trying each item alone would only add to its work. */
 const servesNothing = /^(08|53|57P|58)/;
 
 interface Waiting<T, R> {
@@ -25,15 +25,13 @@ type Group<T> = readonly [T, ...T[]];
 type Work<T, R> = (group: Group<T>, hurried: boolean) => Promise<readonly R[]>;
 
 /**
- * Returns a function that passes items to `work` in groups, so that many items share one statement and one commit: the
- * items that arrive in one turn of the event loop, and those that arrive while two groups are in progress. While a group
- * takes longer than half a second, because of a lock or a lost connection, no item waits for a group. Only items with the
- * same first argument, such as a pool of connections, share a group. `work` returns a result for each item, in the order
- * of the items. Items with a key in common are never in one group.
- *
- * When the database rejects the statement of a group, it has written nothing, and each item is tried alone. The first
- * of these tries is hurried too, so that an item that is locked does not hold up the others. A lost connection is the
- * error of all items, because it is unknown what was committed.
+ * Returns a function that passes items to `work` in groups, so that many items share one statement and one commit: the items that
+ * arrive in one turn of the event loop, and those that arrive while two groups are in progress. While a group takes longer than
+ * half a second, because of a lock or a lost connection, no item waits for a group. Only items with the same first argument, such
+ * as a pool of connections, share a group. `work` returns a result for each item, in the order of the items. Items with a key in
+ * common are never in one group. When the database rejects the statement of a group, it has written nothing, and each item is tried
+ * alone. The first of these tries is hurried too, so that an item whose row is locked does not delay the others. A lost connection
+ * is the error of all items, because it is unknown what was committed.
  */
 export function inGroups<T, R>(
   work: Work<T, R>,
@@ -56,7 +54,7 @@ function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]
   function schedule(): void {
     if (scheduled || waiting.length === 0 || (running >= atOnce && stalled === 0)) return;
     scheduled = true;
-    // After the responses that have arrived in this turn of the event loop, so that what they cause shares a group.
+    // After the responses that have arrived in this turn of the event loop, so that the items that they cause share a group.
     setImmediate(() => {
       scheduled = false;
       const [first, ...others] = take();
@@ -80,7 +78,10 @@ function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]
     return group;
   }
 
-  /** Does the work of a group. What is left of a group that was rejected is no group any more, and nothing waits for it. */
+  /**
+   * Does the work of a group. When the database rejects it, the items are tried alone after the group has ended, so that no other
+   * group waits for them.
+   */
   async function run(group: Group<Waiting<T, R>>): Promise<void> {
     const hurried = group.length > 1;
     let isStalled = false;
@@ -100,7 +101,7 @@ function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]
     else for (const { reject } of group) reject(error.cause);
   }
 
-  /** Resolves the items of a group; returns the error otherwise. */
+  /** Resolves the items of a group, or returns the error of the work. */
   async function settle(group: Group<Waiting<T, R>>, hurried: boolean): Promise<{ cause: unknown } | null> {
     const [first, ...others] = group;
     try {
@@ -137,7 +138,7 @@ function grouping<T, R>(work: Work<T, R>, keysOf: (item: T) => readonly string[]
     });
 }
 
-/** Returns whether the database serves and has rejected a statement: then it wrote nothing. */
+/** Returns whether an available database rejected a statement; the statement then wrote nothing. */
 function isRejection(error: unknown): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError && !servesNothing.test(error.code);
 }

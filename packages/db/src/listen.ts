@@ -5,7 +5,7 @@ export interface ListenOptions {
   /** The name of the channel: lower-case letters and underscores. */
   channel: string;
   heard(payload: string): void;
-  /** Called when the channel is listened to. Notifications from before, or from between two connections, are missed. */
+  /** Called when listening has started. Notifications from before, or from between two connections, are missed. */
   connected(): void;
   /** Called when the connection could not be made, or ended. */
   lost(error: unknown): void;

@@ -7,21 +7,21 @@ import { takeTurn } from './turns.js';
 
 /** How long one statement of a migration may take, in milliseconds: an index over a large table takes minutes. */
 const longestStatement = 10 * 60_000;
-/** How long a migration is tried again while servers that run hold its tables, in milliseconds. */
+/** How long a migration is retried while running servers hold its tables, in milliseconds. */
 const patience = 10 * 60_000;
 /**
- * How long a migration that holds nothing waits for a lock, in milliseconds, because everything that uses the table waits behind
- * it. Longer than PostgreSQL's `deadlock_timeout`, after which an automatic vacuum gives way.
+ * How long a migration that holds no lock waits for its first one, in milliseconds. Everything else that uses the table waits
+ * behind it meanwhile. Longer than PostgreSQL's `deadlock_timeout`, after which an automatic vacuum gives way.
  */
 const firstWait = 2_000;
 /**
- * The same of one that holds locks already. Far shorter than the `deadlock_timeout`, so that it gives up before PostgreSQL could
- * end a server's transaction to resolve a deadlock of the two.
+ * The same for a migration that already holds locks. Far shorter than the `deadlock_timeout`, so that the migration gives up before
+ * PostgreSQL could end a server's transaction to resolve a deadlock between them.
  */
 const nextWait = 250;
-/** How long servers that run have the tables to themselves between two attempts, in milliseconds. */
+/** How long running servers can use the tables between two attempts, in milliseconds. */
 const pause = 2_000;
-/** A deadlock, and a lock that others held for the whole wait. */
+/** The SQLSTATEs of a deadlock, and of a lock that others held for the whole wait. */
 const held = ['40P01', '55P03'];
 
 interface MigrationTime {
@@ -30,10 +30,9 @@ interface MigrationTime {
 }
 
 /**
- * Brings the database to the newest schema, and keeps other users of its server out of it. Any number of processes may
- * call it at the same time: they take turns. Each migration is a transaction of its own, so that it never holds the tables of
- * another, and is tried again while servers that run hold its tables. Returns whether every other user of the server was kept
- * out (`closeDatabase`).
+ * Brings the database to the newest schema, and keeps other users of its server out of it. Any number of processes may call it at
+ * the same time: they take turns. Each migration is a transaction of its own, so that it never holds the tables of another, and is
+ * retried while running servers hold its tables. Returns whether every other user of the server was kept out (`closeDatabase`).
  */
 export async function migrateDatabase(url: string, time: MigrationTime): Promise<{ closed: boolean }> {
   const turn = await takeTurn(url, 'migration');
@@ -42,7 +41,8 @@ export async function migrateDatabase(url: string, time: MigrationTime): Promise
     silence: longestStatement + 2_000,
   });
   try {
-    // Not when the connection opens: behind a pooler the limits of the database user are in force then.
+    // Set by a statement: behind a pooler, the limits of the database user would replace settings that are sent when the connection
+    // opens.
     await client`select set_config(name, ${String(longestStatement)}, false) from pg_settings
       where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`;
     const closed = await closeDatabase(client);
@@ -87,7 +87,10 @@ async function limitNextWaits(tx: TransactionSql): Promise<void> {
     from pg_settings where name = 'deadlock_timeout'`;
 }
 
-/** Waits for each table that a migration names, one after the other, while nothing is held: a migration waits in this way for its first lock only. */
+/**
+ * Waits for each table that a migration names, one after the other and without holding another lock. The migration itself waits
+ * this long only for its first lock.
+ */
 async function awaitTables(client: Sql, { sql }: MigrationMeta): Promise<void> {
   const names = sql.flatMap((statement) => Array.from(statement.matchAll(/"(\w+)"/g), ([, name]) => name ?? ''));
   const tables = await client<{ name: string }[]>`
@@ -101,7 +104,7 @@ async function awaitTables(client: Sql, { sql }: MigrationMeta): Promise<void> {
   }
 }
 
-/** Makes an attempt again while others hold what it needs. Throws when they hold it for too long. */
+/** Repeats an attempt while other transactions hold its tables. Throws when they hold them for too long. */
 async function untilFree({ clock, delay }: MigrationTime, attempt: (again: boolean) => Promise<void>): Promise<void> {
   const end = clock().getTime() + patience;
   for (let again = false; ; again = true) {
@@ -110,7 +113,7 @@ async function untilFree({ clock, delay }: MigrationTime, attempt: (again: boole
     } catch (error) {
       const { code } = error as { code?: string };
       if (code === undefined || !held.includes(code)) throw error;
-      // Without the code, by which the start would take the database for unreachable and begin again.
+      // Thrown without the code: the code would make the start treat the database as unreachable, and begin again.
       if (clock().getTime() >= end)
         throw new Error(`Other transactions held the tables of a migration for ten minutes (${code}); end them first`);
     }

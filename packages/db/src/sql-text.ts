@@ -58,7 +58,7 @@ export function execute<Row extends object>(db: Database | Transaction, text: Sq
   return clientOf(db).unsafe(compiled, parameters) as Promise<Row[]>;
 }
 
-/** Returns the same as a statement that `inOrder` and `commitWith` send. */
+/** Returns a statement for `inOrder` and `commitWith`, which send it. */
 export function statementOf<Row extends object>(db: Database | Transaction, text: SqlText): Statement<Row[]> {
   return { execute: () => execute<Row>(db, text) };
 }
@@ -67,7 +67,7 @@ interface Client {
   unsafe(text: string, parameters: readonly Parameter[]): Promise<unknown>;
 }
 
-/** The driver's client of a pool or a transaction, with the method that the query builder calls. */
+/** Returns the driver's client of a pool or a transaction, with the method that the query builder calls. */
 function clientOf(db: Database | Transaction): Client {
   return (db._.session as unknown as { client: Client }).client;
 }

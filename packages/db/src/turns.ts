@@ -1,7 +1,7 @@
 import type { Sql } from 'postgres';
 import { createClient } from './connect.js';
 
-/** What processes take turns at, or announce to each other. */
+/** What processes do one at a time, or announce to each other. */
 export type TurnName = 'migration' | 'presence' | 'demo_target' | 'demo_workers';
 
 export interface Turn {
@@ -20,7 +20,7 @@ export interface TurnOptions {
   signal?: AbortSignal;
 }
 
-/** The table exists already, or another process created it or its type at the same moment. */
+/** SQLSTATEs: the table already exists, or another process created it or its type at the same moment. */
 const made = ['42P07', '23505', '42710'];
 const notAvailable = '55P03';
 /**

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { id, insert, rows } from './support/rows.js';
 
 const nobody = id(404);
-/** What a review has when it is closed. */
+/** The columns of a closed review. */
 const closed = { closed_at: 'app_now()', closed_by: id(1), verdict: "'justified'", note: "'n'" };
 
-/** What a row needs to break each constraint: a changed column of the row above, or a second row with other columns. */
+/** What breaks each constraint: a changed column of the row in `rows`, or a second row with other columns. */
 const violations: Record<string, { table: string; change?: Record<string, string>; add?: Record<string, string> }> = {
   agents_have_one_credential: { table: 'agents', add: { id: id(9), name: "'other'" } },
   agents_have_one_name: { table: 'agents', add: { id: id(9), secret_hash: "'other'" } },

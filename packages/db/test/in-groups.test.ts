@@ -7,7 +7,7 @@ import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-pr
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('items in groups', () => {
-  /** Returns the groups that `work` received, each with the functions that end it or let it fail. */
+  /** Returns the groups that `work` received, each with functions that end it or make it fail. */
   function held(keysOf?: (item: string) => string[]) {
     const groups: { items: readonly string[]; end(): void; fail(error: unknown): void }[] = [];
     const send = inGroups(
@@ -169,7 +169,7 @@ describe('statements of several callers', () => {
     await nextTurn();
     const sent = ten();
     await Promise.all(sent.filter((_, index) => ![1, 4, 6].includes(index)));
-    // Nor does what is sent now.
+    // An item that is sent now does not wait either.
     expect(await count(1)).toEqual([{ id: 1 }]);
     expect(await times()).toEqual([2, 0, 1, 1, 0, 1, 0, 1, 1, 1]);
     await release();
@@ -213,7 +213,7 @@ describe('statements of several callers', () => {
   it('all fail when the response to their commit is lost, although they are committed', async () => {
     await Promise.all(ten());
     let answers = 0;
-    // The first response is that to BEGIN and to the limit of the wait.
+    // The first response is the one to BEGIN and to the lock timeout.
     proxy.loseAnswers(() => {
       answers += 1;
       return answers === 2;

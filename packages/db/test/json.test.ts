@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as schema from '../src/schema/index.js';
 
-/** Every jsonb column there is, so that a new one is tested as well. */
+/** Every jsonb column of the schema, so that a new one is tested too. */
 const columns = (Object.values(schema) as unknown[])
   .filter((value): value is PgTable => is(value, PgTable))
   .flatMap((table) =>
@@ -57,7 +57,7 @@ describe.each(columns)('$name', ({ table, key, column }) => {
 
   beforeAll(async () => {
     database = shared;
-    // A temporary table is found before the real one; it has the columns, and none of the constraints.
+    // A temporary table is found before the real one, and has its columns without its constraints.
     client = openDatabase(database.url, { max: 1 });
     await client.db.execute(sql.raw(`create temporary table "${name}" (like public."${name}")`));
     for (const other of Object.values(getTableColumns(table) as Record<string, PgColumn>))

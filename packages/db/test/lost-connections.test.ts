@@ -24,7 +24,7 @@ it('settles every statement of a transaction whose connection is lost at any poi
   const transact = (run: number, breakAt: number, loss: Loss) =>
     client.db.transaction(async (tx) => {
       for (let step = 0; step < statements; step += 1) {
-        // Between two statements nothing is on its way that could tell of the loss.
+        // Between two statements nothing is in transit that could reveal the loss.
         if (step === breakAt) proxy.lose(loss);
         if (run % 2 === 0) await turn();
         const statement = tx.execute(sql`insert into written values (${run}, ${step})`);
@@ -51,7 +51,7 @@ it('settles every statement of a transaction whose connection is lost at any poi
   }
 
   expect(lost).toBeGreaterThan(300);
-  // Every place of the pool still works, and so does its end.
+  // Every connection of the pool can still be used, and the pool can be closed.
   await settled(Array.from({ length: 8 }, () => client.db.execute(sql`select 1`)));
   await settled([client.close()]);
   const rows = await database.sql<{ run: number; steps: number }[]>`

@@ -11,7 +11,7 @@ const { entries } = JSON.parse(readFileSync(new URL('meta/_journal.json', folder
   entries: { tag: string; when: number }[];
 };
 
-/** Ends when the migration waits for a lock on the table, or does so while it holds no other. */
+/** Resolves when the migration waits for a lock on the table; with `none`, while it holds no other lock. */
 async function untilWaiting({ sql }: OlderDatabase, table: string, holds: 'any' | 'none' = 'any'): Promise<void> {
   const waiting = () => sql`
     select from pg_locks l where relation = ${table}::regclass and mode = 'AccessExclusiveLock' and not granted
@@ -20,10 +20,11 @@ async function untilWaiting({ sql }: OlderDatabase, table: string, holds: 'any' 
   await expect.poll(waiting, { timeout: 20_000, interval: 20 }).toHaveLength(1);
 }
 
-/** Opens a transaction of a server that runs while another one migrates. */
+/** Opens a transaction as a running server would while another one migrates. */
 async function openLive({ url }: OlderDatabase) {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  // PostgreSQL ends the transaction that notices a deadlock: here the server's, whichever of the two waited first.
+  // PostgreSQL ends the transaction that detects a deadlock: with this setting the one of the server, whichever of the two waited
+  // first.
   await sql`set deadlock_timeout = '900ms'`;
   await sql`begin`;
   return {

@@ -31,7 +31,7 @@ it('allows null in the columns in which the schema of the code does, and in no o
 });
 
 it('rejects null in each column that may not be null', async () => {
-  // Each is tried on a row that is there: without one, nothing is rejected.
+  // Each column is tried on an existing row: without a row, nothing would be rejected.
   await database.sql.unsafe(`
     create function put_null(of text, at text) returns text language plpgsql as $$
     declare rejected text;

@@ -5,10 +5,10 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type FaultyProxy, startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 
-/** A connection is silent one second after the time limit of its statement. */
+/** A connection counts as silent one second after the time limit of its statement. */
 const statementMilliseconds = 500;
 const silence = statementMilliseconds + 1_000;
-/** What a busy machine adds; the code of each error says by which limit it ended. */
+/** The time that a busy machine may add; the code of each error shows which limit ended it. */
 const slack = 10_000;
 
 let database: TestDatabase;
@@ -45,7 +45,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<{ codes: string; milli
 }
 
 it('destroys a connection that sent something and got no response, and the idle ones with it', async () => {
-  // Three connections, of which one is used while nothing gets through; afterwards all three are mute.
+  // Three connections, of which one is used while nothing gets through; all three stay silent afterwards.
   await Promise.all([1, 2, 3].map(() => client.db.transaction((tx) => tx.execute(sql`select 1`))));
   proxy.swallow(true);
   const { codes, milliseconds } = await outcomeOf(select());
@@ -53,7 +53,7 @@ it('destroys a connection that sent something and got no response, and the idle 
   expect(codes).toContain('CONNECTION_SILENT');
   expect(milliseconds).toBeGreaterThan(silence - 100);
   expect(milliseconds).toBeLessThan(silence + slack);
-  // None of these waits out a silence of its own.
+  // None of these statements waits for a silence of its own.
   const later = await Promise.all([1, 2, 3, 4].map(() => outcomeOf(select())));
   expect(later.map((one) => one.codes)).toEqual(['', '', '', '']);
   for (const one of later) expect(one.milliseconds).toBeLessThan(silence);
@@ -63,7 +63,7 @@ it('notices on its own that idle connections are lost, before a statement uses o
   const usual = openDatabase(url, { max: 3 });
   await Promise.all([1, 2, 3].map(() => usual.db.transaction((tx) => tx.execute(sql`select 1`))));
   proxy.lose('half-open');
-  // A second until it asks, and three for the answer.
+  // One second until the check, and three for its response.
   await pause(4_500);
   const later = await Promise.all([1, 2, 3].map(() => outcomeOf(usual.db.execute(sql`select 1`))));
   await usual.close(0);
@@ -89,7 +89,7 @@ it('closes a connection that is idle for long, even when it is checked often', a
 
 it('gives a statement that was sent later a second more when another one was not answered', async () => {
   const usual = openDatabase(url, { max: 2 });
-  // Both connections are in a transaction, so that there is no idle one to ask.
+  // Both connections are in a transaction, so that no idle one can be checked.
   let begun = 0;
   const work = [0, 4_000].map((later) =>
     usual.db.transaction(async (tx) => {
@@ -104,7 +104,7 @@ it('gives a statement that was sent later a second more when another one was not
   const ends = await Promise.all(work.map(outcomeOf));
   for (const { codes, milliseconds } of ends) {
     expect(codes).toMatch(/CONNECTION_SILENT|CONNECTION_CLOSED/);
-    // 4.5 seconds and 1, and one more; not 4 and another 5.5.
+    // At most 4.5 seconds, 1 second and one more, instead of 4 seconds and another 5.5.
     expect(milliseconds).toBeLessThan(9_000);
   }
   await usual.db.execute(sql`select 3`);
@@ -117,7 +117,7 @@ it('lets a statement finish whose connection has heard something since another w
   proxy.lose('half-open');
   const lost = outcomeOf(slow.db.execute(sql`select 1`));
   await pause(3_000);
-  // On a connection of its own, as long as a statement may take: the first is given up in the middle of it.
+  // On another connection, for nearly the limit of a statement: the first connection is given up while this one runs.
   await slow.db.execute(sql`select 2`);
   const finished = outcomeOf(slow.db.execute(sql`select pg_sleep(2.5)`));
   expect((await lost).codes).toContain('CONNECTION_SILENT');
@@ -166,7 +166,7 @@ it('leaves no lock behind when the connection goes silent while the parameters o
   await database.sql`insert into locked values (1, '')`;
   const work = client.db.transaction(async (tx) => {
     await tx.execute(sql`update locked set note = 'mine' where id = 1`);
-    // The answer to the next message of the transaction is the first one that is lost.
+    // The response to the next message of the transaction is the first one that is lost.
     proxy.loseAnswers(() => {
       proxy.swallow(true);
       return false;
@@ -175,7 +175,7 @@ it('leaves no lock behind when the connection goes silent while the parameters o
   });
   expect((await outcomeOf(work)).codes).toMatch(/CONNECTION_SILENT|CONNECTION_CLOSED/);
   proxy.loseAnswers(undefined);
-  // The server knows nothing of a client that is gone, but that its transaction idles.
+  // The server does not notice that the client is gone, only that the transaction is idle.
   await database.sql`set lock_timeout = '3s'`;
   await database.sql`update locked set note = 'free' where id = 1`;
 });
@@ -217,7 +217,7 @@ it('keeps a connection that is idle, and one whose answer came while the process
   // Not at a whole second, when the pool checks this connection and a statement takes another one.
   await pause(silence + 900);
   const answer = client.db.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
-  // The statement goes out, then nothing runs here for longer than a silence.
+  // The statement is sent, then this process is blocked for longer than a silence.
   await pause(5);
   const until = performance.now() + silence + 500;
   while (performance.now() < until);
@@ -254,7 +254,7 @@ it('returns for how long its oldest statement or transaction has waited', async 
     await new Promise<void>((resolve) => held.push(resolve));
   });
   now = 100;
-  // It is what is left after this statement.
+  // The transaction is what still waits after this statement.
   await timed.db.execute(sql`select 1`);
   await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1);
   now = 150;

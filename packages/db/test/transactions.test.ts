@@ -30,7 +30,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** A connection that knows the statements already, and an empty table. */
+/** Prepares the statements on the connection, and empties the table. */
 beforeEach(async () => {
   await twoInserts(1, 2).catch(() => {});
   await twoInserts(1, 2).catch(() => {});
@@ -53,7 +53,7 @@ async function kept(): Promise<number[]> {
   return (await database.sql<{ id: number }[]>`select id from written order by id`).map(({ id }) => id);
 }
 
-/** The pool's only connection works and is in no transaction. */
+/** Expects that the pool's only connection can be used and is in no transaction. */
 async function expectClean(): Promise<void> {
   const [row] = await client.db.execute<{ fresh: boolean }>(
     sql`select pg_current_xact_id_if_assigned() is null and now() = statement_timestamp() as fresh`,
@@ -192,7 +192,7 @@ it('runs nothing outside the transaction when a prepared statement is out of dat
     expect(codesOf(error)).toMatch(/0A000/);
     expect(await kept()).toEqual([3]);
     await expectClean();
-    // It is prepared anew the next time.
+    // The statement is prepared again the next time.
     await touch(5);
     expect(await kept()).toEqual([3, 5]);
   } finally {
@@ -210,7 +210,7 @@ it('rejects a statement that is sent after the end, and runs it nowhere', async 
   await expectClean();
 });
 
-// What comes by: BEGIN and an insert; the answer; an insert and COMMIT; the answer.
+// The chunks on the wire: BEGIN and an insert; the response; an insert and COMMIT; the response.
 it.each([
   ['before BEGIN arrives', 0, []],
   ['before the first answer', 1, []],

@@ -3,9 +3,9 @@ import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { id, insert, rows } from './support/rows.js';
 
-/** What a trigger does: a statement that fires it, and what is there afterwards or why the statement is rejected. */
+/** What a trigger does: a statement that fires it, and its effect, or the error that rejects the statement. */
 interface Fired {
-  /** Statements before it. */
+  /** Statements that run before it. */
   after?: string[];
   statement: string;
   /** A query whose value is true because of the trigger. */
@@ -21,7 +21,7 @@ const grant = id(65);
 const approval = id(75);
 const valid = (table: string) => rows.find((row) => row.table === table)?.values ?? {};
 
-/** A use of a role for emergencies whose grant is not active yet, and all kinds of notices are told. */
+/** A use of a role for emergencies whose grant is not active yet, with all kinds of notices enabled. */
 const emergency = [
   `insert into told_kinds (kind) values ('request.waiting'), ('request.decided'), ('access.active'), ('access.ended'), ('review.opened')`,
   insert('executions', {
@@ -62,11 +62,11 @@ const isTold = (kind: string) =>
 const isReviewed = `select exists (select from reviews where execution_id = ${execution})`;
 const isAsked = `exists (select from approval_audience where approval_id = ${approval})`;
 
-/** The close of the review of the rows. */
+/** Closes the review of `rows`. */
 const closing = `update reviews set closed_at = app_now(), closed_by = ${id(1)}, verdict = 'justified', note = 'n'`;
 const kept = 'a review is closed once, and kept';
 
-/** What each trigger does. */
+/** The effects of each trigger. */
 const triggers: Record<string, (Fired | Rejected)[]> = {
   approvals_change_audience: [{ after: [...emergency, opening], statement: deciding, then: `select not ${isAsked}` }],
   approvals_decided_are_told: [
@@ -164,7 +164,7 @@ describe('the database', () => {
     expect(await outcomeOf(one, `alter table ${table} disable trigger ${name}`)).not.toBe(expected);
   });
 
-  /** Returns the value of `then`, or the error of the statement; all of it is undone. */
+  /** Returns the value of `then`, or the error of the statement. Undoes everything. */
   async function outcomeOf(one: Fired | Rejected, first?: string): Promise<unknown> {
     const undone = Symbol('undone');
     let outcome: unknown;

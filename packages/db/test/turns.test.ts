@@ -57,7 +57,7 @@ it('closes a database at its migration, and reports when its user may not', asyn
     await admin.unsafe(`create database ${name}`);
     await admin.unsafe(`grant create on database ${name} to ${user}`);
     const inside = postgres(url.href, { max: 1, onnotice: () => {} });
-    // As in a database that was made before PostgreSQL 15.
+    // As in a database that was created before PostgreSQL 15.
     await inside.unsafe('grant create on schema public to public');
     await inside.end();
     expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: false });

@@ -7,9 +7,9 @@ import { isFromHere } from './only-here.js';
 import { stopEveryWorker } from './switchable-worker.js';
 
 /*
- * Demo only: `npm run demo` stops and starts every worker through this listener, to show what happens to access that
- * expires meanwhile. It listens on the loopback interface, takes a secret from a file that only the operator can read,
- * and does not exist on a start with a configuration.
+ * Demo only: through this listener, `npm run demo` stops and starts every worker, to show what happens to access that expires while they
+ * are stopped. It listens on the loopback interface, requires a secret from a file that only the operator can read, and does not exist when
+ * the server starts with a configuration.
  */
 
 export interface DemoControlOptions {
@@ -38,7 +38,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
   }
 
   async function answer(request: IncomingMessage): Promise<[number, object]> {
-    // A proxy, or a host name that a foreign DNS server points here, must not count as this machine (DNS rebinding).
+    // Requests through a proxy, or under a name that a foreign DNS server points here (DNS rebinding), do not count as from this machine.
     if (!isFromHere(request)) return [421, { message: 'The demo accepts requests from this machine only' }];
     if (!isAuthorised(request.headers.authorization, options.secret))
       return [401, { message: 'The bearer token is not valid' }];
@@ -46,7 +46,7 @@ export async function startDemoControl(options: DemoControlOptions): Promise<{ u
     if (request.method !== 'POST') return [405, { message: 'Use POST' }];
     const running = readRunning(await readBody(request));
     if (running === undefined) return [400, { message: 'The body must be {"running": true} or {"running": false}' }];
-    // One at a time: the second of two requests must see the effect of the first.
+    // One request at a time: a second request must see the effect of the first.
     const mine = turn.then(() => setRunning(running));
     turn = mine.catch(() => {});
     await mine;

@@ -8,12 +8,12 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 loopback.addSubnet('::ffff:127.0.0.0', 104, 'ipv6');
 
-/** What proxies add: a request with one of these came from another machine, even over a local connection. */
+/** The headers that proxies add: a request with one of them came from another machine, even over a local connection. */
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 /**
- * Rejects a start of the demo that other machines could reach: its people have no passwords. Throws `StartError` with the
- * variable and the cure.
+ * Rejects a start of the demo that other machines could reach, because its people have no passwords. Throws `StartError` with the variable
+ * and the fix.
  */
 export function requireLoopback(environment: Environment): void {
   const cure = 'write a belay.yaml, or unset it';
@@ -30,8 +30,8 @@ export function requireLoopback(environment: Environment): void {
 }
 
 /**
- * Returns whether a request was made on this machine, to this machine: not through a proxy, and not under a name
- * that a foreign DNS server points to this machine.
+ * Returns whether a request came from this machine and is for this machine: not through a proxy, and not under a name that a foreign DNS
+ * server points here.
  */
 export function isFromHere(request: IncomingMessage): boolean {
   const { headers, socket } = request;

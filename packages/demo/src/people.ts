@@ -1,10 +1,10 @@
-/** The people of the demo. Their subjects are stable, so that they stay the same users however often it is started. */
+/** The people of the demo. Their subjects do not change, so that they remain the same users after each start. */
 export interface DemoPerson {
   subject: string;
   name: string;
   email: string;
   groups: string[];
-  /** Their login role at the target database: the local part of the e-mail, as the provider's `identity` setting has it. */
+  /** The person's login role at the target database: the local part of the e-mail address, as in the provider's `identity` setting. */
   databaseRole: string;
 }
 

@@ -7,13 +7,13 @@ const targetDatabase = 'belay_demo_target';
 const groupRole = 'reporting_readonly';
 const ownerRole = 'belay_demo_owner';
 const connectorRole = 'belay_demo_connector';
-/** The comment on every role that the demo made: a role of the same name without it is not the demo's. */
+/** The comment on every role that the demo created: a role with one of its names but without this comment is not the demo's. */
 const mark = 'belay demo';
 /** The connection limit of each person. */
 const personConnections = 10;
 
 export interface TargetOptions {
-  /** A database of the server that shall have the target, as a user who may create databases and roles. */
+  /** A database of the server that gets the target, as a user who can create databases and roles. */
   url: string;
   connectorPassword: string;
   /** By the person's subject. */
@@ -21,22 +21,22 @@ export interface TargetOptions {
 }
 
 export interface DemoTarget {
-  /** What the provider `demo-postgres` signs in with: no superuser; it may hand on one role and end sessions. */
+  /** The connection of the provider `demo-postgres`: not a superuser; it can grant one role and end sessions. */
   connectorUrl: string;
-  /** By the person's subject: their own connection, with no right to read anything yet. */
+  /** By the person's subject: the person's own connection, which cannot read anything yet. */
   personUrls: Record<string, string>;
 }
 
 /**
- * Makes the demo's target: a database with a table of sample data, a database role that may read it, a login role for
- * each person, and one for the connector. Repeats change nothing, passwords aside. Throws `StartError` when the user of
- * `url` may not do it, or a role of the same name is not the demo's.
+ * Creates the demo's target: a database with a table of sample data, a database role that can read it, a login role for each person, and
+ * one for the connector. Repeating it changes only the passwords. Throws `StartError` when the user of `url` lacks the privileges, or when
+ * a role with one of these names is not the demo's.
  */
 export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTarget> {
   const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
   let turn: Turn | undefined;
   try {
-    // Serialises processes that start together.
+    // Serialises processes that start at the same time.
     turn = await takeTurn(options.url, 'demo_target');
     const facts = await readServer(server);
     await makeRoles(server, facts, options);
@@ -70,7 +70,7 @@ export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTar
 
 interface ServerFacts {
   superuser: boolean;
-  /** From 16 on a membership can be without the privileges of the role, and making a role gives none on it. */
+  /** From version 16 on, a membership can exclude the role's privileges, and creating a role does not grant them. */
   modern: boolean;
 }
 
@@ -100,16 +100,16 @@ async function makeRoles(sql: postgres.Sql, facts: ServerFacts, options: TargetO
     );
   }
   for (const name of wanted.filter((role) => !existing.has(role))) {
-    // In one transaction with its mark: an unmarked role would look like a foreign one at the next start.
+    // The role and its mark are created in one transaction: without the mark, the next start would reject the role as foreign.
     await sql.begin(async (tx) => {
       await tx.unsafe(`create role ${name} nologin`);
       await tx.unsafe(`comment on role ${name} is '${mark}'`);
     });
   }
-  // A statement that sets a password takes no parameters; ours are base64url, which has nothing to quote.
+  // PostgreSQL takes no parameters in a statement that sets a password. The passwords are base64url, which needs no quoting.
   for (const [name, password] of logins) {
     if (!/^[\w-]+$/.test(password)) throw new Error('A password of the demo is not base64url');
-    // Belay's own database is on the same server: people must leave it room, also while it is starting.
+    // Belay's own database is on the same server, so people must not use all its connections.
     const limit = name === connectorRole ? -1 : personConnections;
     await sql.unsafe(`alter role ${name} login password '${password}' connection limit ${limit}`);
   }
@@ -118,7 +118,7 @@ async function makeRoles(sql: postgres.Sql, facts: ServerFacts, options: TargetO
   await allowEndingSessions(sql);
 }
 
-/** Ending a session takes pg_signal_backend, or membership in the role whose session it is. */
+/** Lets the connector end sessions, which needs pg_signal_backend, or membership in the role that owns the session. */
 async function allowEndingSessions(sql: postgres.Sql): Promise<void> {
   try {
     await sql.unsafe(`grant pg_signal_backend to ${connectorRole}`);
@@ -142,8 +142,8 @@ async function fillTarget(url: string, facts: ServerFacts): Promise<void> {
         on conflict do nothing`);
       await tx.unsafe(`grant usage on schema reporting to ${groupRole}`);
       await tx.unsafe(`grant select on reporting.revenue to ${groupRole}`);
-      // Otherwise the table stays with the user who made it, who is not part of the demo either.
-      // Not again at each start: it would wait for every session that reads the table, the holder's as well.
+      // Otherwise the table would belong to the user who created it, who is not part of the demo. This is not repeated at each start,
+      // because it would wait for every session that reads the table.
       const [owned] = await tx<{ done: boolean }[]>`
         select relowner = ${ownerRole}::regrole as done from pg_class where oid = 'reporting.revenue'::regclass`;
       if (facts.superuser && !owned?.done) {

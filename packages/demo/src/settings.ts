@@ -5,8 +5,8 @@ import { StartError } from '@belay/program';
 import { z } from 'zod';
 
 /**
- * What the demo keeps in `BELAY_DATA/demo.json` (mode 0600): where things are, for `npm run demo`, and the secrets that
- * have to be the same at the next start and in every process of it.
+ * The data of `BELAY_DATA/demo.json` (mode 0600): the addresses for `npm run demo`, and the secrets that must be the same at the next start
+ * and in every process.
  */
 const demoSettings = z.object({
   base_url: z.string(),
@@ -44,8 +44,8 @@ export async function readDemoSettings(dataDirectory: string): Promise<DemoSetti
 }
 
 /**
- * Keeps settings that were made for a first start and answers the ones in force: of processes that start together, one
- * makes them and the others take its. `token` names the temporary file.
+ * Stores settings that were created for a first start, and returns the ones in force: of processes that start at the same time, one creates
+ * them and the others use them. `token` names the temporary file.
  */
 export async function keepFirstDemoSettings(
   dataDirectory: string,
@@ -57,7 +57,7 @@ export async function keepFirstDemoSettings(
   return (await readDemoSettings(dataDirectory)) ?? made;
 }
 
-/** Replaces the settings as a whole; a reader sees the old ones or the new ones, never half. */
+/** Replaces the settings completely: a reader sees either the old or the new ones. */
 export async function writeDemoSettings(dataDirectory: string, settings: DemoSettings, token: string): Promise<void> {
   await replaceFile(pathOf(dataDirectory), JSON.stringify(settings, null, 2), { token });
 }

@@ -20,12 +20,12 @@ export const openDemo: DemoComposer = {
 
 const clientId = 'belay-demo';
 const takeOverPause = 2_000;
-/** Servers beside the first one are on its port or one of the next. */
+/** How many ports, from this server's port on, other servers on this machine can use. */
 const portsBeside = 10;
 
 /**
- * Prepares the demo (docs/architecture.md, section 11): its target, and, in a process that serves HTTP, its identity provider and its
- * control. Any number of processes on one data folder share one demo. Throws `StartError`.
+ * Prepares the demo (docs/architecture.md, section 11): its target, and in a process that serves HTTP also its identity provider and its
+ * control. All processes with the same data folder share one demo. Throws `StartError`.
  */
 async function startDemo(options: DemoOptions): Promise<Demo> {
   const { dataDirectory, databaseUrl, baseUrl, randomBytes } = options;
@@ -64,7 +64,7 @@ async function startDemo(options: DemoOptions): Promise<Demo> {
 
 type ListenOptions = DemoOptions & { baseUrl: string };
 
-/** Runs the listeners in this process, or waits beside the process that does and takes over when it goes. */
+/** Runs the listeners in this process. If another process runs them, waits and takes over when that process ends. */
 async function holdListeners(options: ListenOptions, settings: DemoSettings): Promise<{ close(): Promise<void> }> {
   const ended = new AbortController();
   let held = await tryListen(options, settings);
@@ -90,7 +90,7 @@ async function holdListeners(options: ListenOptions, settings: DemoSettings): Pr
   };
 }
 
-/** Starts identity provider and control; undefined when another process has them. */
+/** Starts the identity provider and the control; returns undefined when their ports are in use. */
 async function tryListen(
   options: ListenOptions,
   settings: DemoSettings,
@@ -126,7 +126,7 @@ async function tryListen(
   }
 }
 
-/** Returns the callbacks of this server and of others on the same machine. */
+/** Returns the callbacks of this server and of other servers on the same machine. */
 function redirectUris(baseUrl: string): string[] {
   const { port } = new URL(baseUrl);
   const first = Number(port || 80);

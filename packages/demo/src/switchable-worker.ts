@@ -2,12 +2,12 @@ import { type Turn, takeTurn } from '@belay/db';
 import type { Logger } from '@belay/program';
 
 /*
- * Demo only. Part of the demo's story is "every worker was stopped", in any number of processes, and stopping them for
- * real would need the operator's hands. Nothing of this runs on a start with a configuration.
+ * Demo only. The demo's story includes "every worker was stopped", in any number of processes. Without this code, the operator would have
+ * to stop them manually. It does not run when the server starts with a configuration.
  *
- * Each worker process shares one turn while its worker runs, and checks whether another process waits to have it alone. That is how
- * all workers are stopped: having the turn proves that none runs, in any process, and losing it, also by being killed,
- * lets them go on. Only Belay's own user can take or wait for the turn.
+ * Each worker process holds a shared turn while its worker runs, and checks whether another process waits for the exclusive turn. Holding
+ * the exclusive turn proves that no worker runs in any process. When it is released, also because its process was killed, the workers
+ * continue. Only Belay's own user can take or wait for the turn.
  */
 
 const pause = 250;
@@ -18,7 +18,7 @@ export interface StoppableWorker {
 }
 
 export interface SwitchableWorker {
-  /** Stops for good. */
+  /** Stops the worker permanently. */
   stop(): Promise<void>;
 }
 
@@ -45,10 +45,7 @@ export interface SwitchOptions {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/**
- * Runs a worker, except while a person has all workers stopped. Resolves when it runs, or when it waits for that to
- * end.
- */
+/** Runs a worker, except while all workers are stopped. Resolves when the worker runs, or when it waits for that to end. */
 export async function startSwitchableWorker(
   options: SwitchOptions & { start(): Promise<StoppableWorker> },
 ): Promise<SwitchableWorker> {
@@ -62,7 +59,7 @@ export async function startSwitchableWorker(
       while (!ended.signal.aborted && !(await turn.isWanted()))
         await options.delay(pause, ended.signal).catch(() => {});
     } finally {
-      // In-flight work finishes before the turn is given back: the turn says that nothing runs.
+      // Running work finishes before the turn is released, because the turn proves that no worker runs.
       await worker.stop();
     }
     if (!ended.signal.aborted) options.log.info({}, 'the demo stopped every worker');
@@ -84,7 +81,7 @@ export async function startSwitchableWorker(
       }
     }
   })();
-  // A person may have the workers stopped at this moment; a start does not wait for that.
+  // All workers may be stopped at this moment; a start does not wait for that.
   await Promise.race([first.promise, options.delay(retry)]);
   return {
     async stop() {
@@ -94,7 +91,7 @@ export async function startSwitchableWorker(
   };
 }
 
-/** Stops every worker of the demo in every process, and answers when none runs; `release` lets them go on. */
+/** Stops every worker of the demo in every process, and resolves when none runs; `release` lets them continue. */
 export async function stopEveryWorker(
   options: SwitchOptions & { signal: AbortSignal },
 ): Promise<{ release(): Promise<void> }> {

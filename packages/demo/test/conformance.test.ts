@@ -7,7 +7,7 @@ import { startDemoIdentityProvider } from '../src/identity-provider/start.js';
 
 const redirectUri = 'http://127.0.0.1:8080/api/v1/auth/callback/demo';
 
-/** The demo's identity provider, to a connector that is configured for its issuer. */
+/** Starts the demo's identity provider for a connector that is configured for its issuer. */
 async function open(connector: Connector, configure: (issuer: string) => object) {
   const client = { client_id: 'belay', client_secret: randomBytes(24).toString('hex') };
   const provider = await startDemoIdentityProvider({

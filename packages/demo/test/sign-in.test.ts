@@ -60,7 +60,7 @@ async function authenticatorOf(issuer: string, config: Record<string, unknown> =
 
 const newRequest = () => ({ redirectUri, state: secret(), nonce: secret(), codeVerifier: secret() + secret() });
 
-/** Goes from the authorization URL to the callback as the browser of `person` does. */
+/** Goes from the authorization URL to the callback like the browser of `person`. */
 async function signIn(authenticator: Authenticator, person: DemoAccount, browser = openBrowser()) {
   const expected = newRequest();
   const page = await browser.open(await authenticator.authorizationUrl(expected, calm()));
@@ -206,7 +206,7 @@ describe('a sign-in through the oidc connector and the demo identity provider', 
     const stranger = await authenticatorOf(first.issuer);
     expect(await failure(stranger.authorizationUrl(newRequest(), calm()))).toBeInstanceOf(Retryable);
 
-    // The same keys after a restart: what was signed before still verifies, and sign-ins work with what is cached.
+    // With the same keys after a restart, old signatures still verify, and clients with cached keys can sign in.
     const second = await start({ jwks, cookieKeys, port });
     const { keys } = (await (await fetch(`${second.issuer}/jwks`)).json()) as { keys: { n: string }[] };
     expect(keys[0]?.n).toBe(createPublicKey({ key: jwks.keys[0] ?? {}, format: 'jwk' }).export({ format: 'jwk' }).n);

@@ -89,7 +89,7 @@ describe('the target of the demo', () => {
 });
 
 describe('a server without the demo', () => {
-  // The server as it was before the tests above: a second one takes a third of the time of this file.
+  // Resets the server to its state before the tests above, because a second server would take a third of the time of this file.
   beforeAll(async () => {
     const roles = ['rita', 'adam', 'bea', 'reporting_readonly', 'belay_demo_owner', 'belay_demo_connector'];
     const sql = postgres(server.url('postgres'), { max: 1, onnotice: () => {} });
@@ -111,13 +111,13 @@ describe('a server without the demo', () => {
     await expect(prepareDemoTarget({ ...options(), url: server.url('postgres') })).rejects.toThrow(
       'already has a role "rita"',
     );
-    // The next test must not find the role and what the rejected start made.
+    // Remove the role and the table of the rejected start before the next test.
     await ask(server.url('postgres'), 'drop role rita; drop table public.turn_demo_target');
   });
 
   it('can be prepared by a user who is no superuser but may create databases and roles', async () => {
     await ask(server.url('postgres'), `create role maker login createdb createrole password 'maker'`);
-    // A start needs this for its own tables as well.
+    // A start needs this privilege for its own tables as well.
     await ask(server.url('postgres'), 'grant create on schema public to maker');
     const url = server.url('postgres').replace(/\/\/[^@]*@/, '//maker:maker@');
     const target = await prepareDemoTarget({ ...options(), url });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** A worker that takes a moment to stop, as one that has a call in flight does. */
+/** A worker that takes a moment to stop, like one with a call in progress. */
 async function worker() {
   const state = { running: 0, started: 0 };
   const switchable = await startSwitchableWorker({
@@ -67,7 +67,7 @@ describe('the control of the demo', () => {
     const { state, stop } = await worker();
     expect(await setWorkers(false)).toBe(200);
     expect(state.running).toBe(0);
-    // What a kill of its process does to its connection.
+    // Ends the connection, as killing its process would.
     await database.sql`
       select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database
       where d.datname = current_database() and l.locktype = 'relation' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;

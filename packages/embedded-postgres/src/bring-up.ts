@@ -17,9 +17,9 @@ import { readPassword } from './read-password.js';
 import { LOG_FILE, startPostmaster } from './start-postmaster.js';
 import { checkSettings, writeSettings } from './write-settings.js';
 
-/** A running server of our own. */
+/** A running embedded server. */
 export interface EmbeddedPostgres {
-  /** Connection URL (as superuser, TCP on 127.0.0.1) for a database of this server. */
+  /** Returns the connection URL (as superuser, TCP on 127.0.0.1) of a database of this server. */
   url(database: string): string;
   /** True when the live server of an earlier process was taken over. */
   adopted: boolean;
@@ -34,17 +34,17 @@ export interface StartEmbeddedPostgresOptions {
   dataDirectory: string;
   /** The port to listen on; without it a free one is chosen at the first start and remembered. */
   port?: number;
-  /** PostgreSQL settings over the defaults; those that keep data durable and connections local cannot be changed. */
+  /** PostgreSQL settings that override the defaults; those that keep data durable and connections local cannot be changed. */
   settings?: Record<string, string>;
   /** Folder of a platform package, for an installation that keeps it elsewhere; default: the installed dependency. */
   packageFolder?: string;
   /**
-   * Names what is made: the superuser, `<name>.conf`, and, when root starts the server, the account `<name>-postgres`
-   * and the folder `/var/lib/<name>`. One word in lower case, `embedded` by default; it stays the same for a data
+   * The name of the superuser, of `<name>.conf`, and, when root starts the server, of the account `<name>-postgres` and
+   * the folder `/var/lib/<name>`. One word in lower case, `embedded` by default; it must stay the same for a data
    * folder.
    */
   name?: string;
-  /** Gets lines about what was found and made. */
+  /** Receives lines about what was found and created. */
   log?(line: string): void;
   randomBytes?(size: number): Uint8Array;
   /** Resolves after so many milliseconds. */
@@ -66,17 +66,17 @@ interface Prepared {
   superuser: string;
   password: string;
   user: ServerUser | undefined;
-  /** Names the files that are unfinished. */
+  /** Part of the names of unfinished files. */
   token: string;
 }
 
 const PAUSE = 100;
-/** About two seconds: how long the children and the shared memory of a killed server may take to go away. */
+/** About two seconds: how long the children and the shared memory of a killed server may take to disappear. */
 const BUSY_ATTEMPTS = 20;
-/** A live server that is recovering or shutting down is waited for about as long as pg_ctl waits for one. */
+/** About five minutes for a live server that is recovering or shutting down, as long as pg_ctl waits for a start. */
 const CHANGING_ATTEMPTS = 3000;
 
-/** Prepares the data folder and starts or adopts its server; one process of a folder at a time. */
+/** Prepares the data folder and starts or adopts its server. Only one process at a time does this in a folder. */
 export async function bringUp(options: BringUpOptions): Promise<EmbeddedPostgres> {
   checkSettings(options.settings);
   const platformPackage = await findPlatformPackage(process.platform, process.arch, options.packageFolder);
@@ -130,7 +130,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
     }
     if (found.state === 'none') {
       port = await choosePort({ wanted: options.port, remembered: port, log: options.log });
-      // Replaced, not written to: root may have left it in an ordinary user's folder.
+      // The file is replaced, because an ordinary user cannot write to a file that root left in their folder.
       await replaceFile(join(options.dataDirectory, 'postgres.port'), `${port}\n`, { token });
       await writeSettings(cluster, port, options, { token, owner: user });
       const result = await startPostmaster(binaries, cluster, user);
@@ -140,7 +140,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
       if (result.state === 'failed') {
         throw startFailed(cluster, result.reason);
       }
-      // Taken between our look and PostgreSQL's: the next round looks again and chooses another or rejects.
+      // Taken after our check: the next round checks again, and chooses another port or throws.
       reason = result.state === 'busy' ? result.reason : `port ${port} is taken`;
     }
     busy += 1;
@@ -185,7 +185,7 @@ async function ensureDatabase(administration: string, name: string): Promise<voi
     const found = await sql`select 1 from pg_database where datname = ${name}`;
     if (found.length === 0) {
       await sql`create database ${sql(name)}`.catch((error: { code?: string }) => {
-        // Another process made it in between: duplicate_database, or unique_violation when at the very same moment.
+        // Another process has created it: duplicate_database, or unique_violation when both do so at the same moment.
         if (error.code !== '42P04' && error.code !== '23505') {
           throw error;
         }
@@ -197,8 +197,8 @@ async function ensureDatabase(administration: string, name: string): Promise<voi
 }
 
 /**
- * Gives a cluster that root owns (copied or restored by root) to the server's account. The top folder comes last: as long as
- * it is root's, a later start does the rest again.
+ * Gives a cluster that root owns (copied or restored by root) to the server's account. The top folder comes last: while root
+ * owns it, a later start repeats the work.
  */
 async function ownCluster(path: string, user: ServerUser): Promise<void> {
   const entry = await lstat(path);
@@ -207,13 +207,13 @@ async function ownCluster(path: string, user: ServerUser): Promise<void> {
       await ownCluster(join(path, name), user);
     }
   }
-  // Not through links: what they point to is not part of the cluster.
+  // Links are not followed, because their targets are not part of the cluster.
   await lchown(path, user.uid, user.gid);
 }
 
 /**
- * Removes what starts that were killed left half made: clusters and copies of programs. Not all of it may go while the
- * initdb of a killed start is still at work there; the next start finds the rest.
+ * Removes unfinished clusters and copies of programs that killed starts have left. Some files may remain while the
+ * initdb of a killed start still writes; the next start removes them.
  */
 async function removeUnfinished(home: string): Promise<void> {
   for (const name of await readdir(home).catch(() => [])) {
@@ -230,14 +230,14 @@ interface HoldStartLockOptions {
   delay(ms: number): Promise<void>;
 }
 
-/** Two minutes: longer than the first start of the slowest machine, shorter than an operator's patience. */
+/** Two minutes: longer than the first start on the slowest machine, and short enough for an operator who waits. */
 const PATIENCE = 120_000;
 
 /**
- * Waits until this process alone may start a server in the folder, and returns the release. The lock only orders starts: that
- * there is never a second postmaster is PostgreSQL's own guarantee (postmaster.pid and the shared memory key).
+ * Waits until only this process may start a server in the folder, and returns a function that releases the lock. The lock only
+ * orders starts: PostgreSQL itself prevents a second postmaster (postmaster.pid and the shared memory key).
  *
- * @throws EmbeddedPostgresError `start_failed` when a live holder does not let go within two minutes.
+ * @throws EmbeddedPostgresError `start_failed` when a live process does not release the lock within two minutes.
  */
 async function holdStartLock({ folder, token, delay }: HoldStartLockOptions): Promise<() => Promise<void>> {
   const path = join(folder, 'postgres.lock');

@@ -4,7 +4,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 const HOST = '127.0.0.1';
 
 interface ChoosePortOptions {
-  /** The port that the operator gave; no other will do. */
+  /** The port that the operator set; no other port is used then. */
   wanted: number | undefined;
   /** The port of the last start. */
   remembered: number | undefined;

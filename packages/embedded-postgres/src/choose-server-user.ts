@@ -4,8 +4,8 @@ import type { ServerUser } from './ensure-account.js';
 import { type AccountOptions, ensureAccount, findNobody } from './ensure-account.js';
 
 /**
- * Returns the account to run PostgreSQL as: undefined (our own) for an ordinary user; for root, whom PostgreSQL rejects
- * to serve, the owner of the cluster if it is an ordinary user, and an account that exists for this alone otherwise.
+ * Returns the account to run PostgreSQL as. Undefined (our own account) for an ordinary user. For root, as which
+ * PostgreSQL does not run, the owner of the cluster if that is an ordinary user, otherwise an account only for this.
  */
 export async function chooseServerUser(
   cluster: string | undefined,
@@ -18,17 +18,17 @@ export async function chooseServerUser(
   if (cluster === undefined || owner === undefined || owner.uid === 0) {
     return ensureAccount(options);
   }
-  // Older versions ran as `nobody`, in a folder of root's: such a cluster moves at the first start that finds it
-  // stopped.
+  // Older versions ran as `nobody`, in a folder of root's: such a cluster changes its owner at the first start that
+  // finds it stopped.
   const byRoot = (await stat(dirname(cluster))).uid === 0;
   if (byRoot && owner.uid === (await findNobody()).uid && !(await isRunning(cluster))) {
     return ensureAccount(options);
   }
-  // A cluster that an ordinary user made stays theirs: their next start without root has to find it readable.
+  // A cluster of an ordinary user keeps its owner, so that their next start without root can read it.
   return { uid: owner.uid, gid: owner.gid };
 }
 
-/** Returns whether the process in the cluster's pid file runs. In doubt it does: a running server is never removed. */
+/** Returns whether the process in the cluster's pid file runs; true in doubt, so that a running server keeps its account. */
 async function isRunning(cluster: string): Promise<boolean> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => undefined);
   if (text === undefined) return false;

@@ -7,7 +7,7 @@ import type { Names } from './names.js';
 import type { Binaries } from './prepare-binaries.js';
 
 interface CreateClusterOptions {
-  /** The folder that is to hold it. */
+  /** The folder in which the cluster is created. */
   home: string;
   binaries: Binaries;
   user: ServerUser | undefined;
@@ -18,8 +18,8 @@ interface CreateClusterOptions {
 }
 
 /**
- * Makes the cluster and returns its real path. It is made under another name and renamed when it is complete, so that a
- * kill at any moment leaves either none or a whole one.
+ * Creates the cluster and returns its real path. The cluster gets its name only when it is complete, so that a kill at
+ * any moment leaves either no cluster or a complete one.
  *
  * @throws EmbeddedPostgresError `start_failed` with initdb's reason.
  */
@@ -36,7 +36,7 @@ export async function createCluster(options: CreateClusterOptions): Promise<stri
     }
     await initialise(options, made, passwordFile);
     const cluster = join(options.home, 'postgres');
-    // An empty folder may have been made beforehand; a full one makes this fail, as it should.
+    // An empty folder may already exist. If it has content, the rename below fails, as it should.
     await rmdir(cluster).catch(() => undefined);
     await rename(made, cluster);
     return await realpath(cluster);
@@ -51,7 +51,7 @@ async function initialise(options: CreateClusterOptions, made: string, passwordF
     ['--username', options.names.superuser],
     ['--pwfile', passwordFile],
     ['--auth-host', 'scram-sha-256'],
-    // There is no socket to come in by; should an operator add one, it is closed until they open it.
+    // There is no Unix socket. If an operator adds one, it accepts no sign-in until they permit it.
     ['--auth-local', 'reject'],
     ['--encoding', 'UTF8'],
     // The same order and case rules on every machine, independent of its C library and locales.

@@ -6,7 +6,7 @@ export type EmbeddedPostgresErrorCode =
   | 'start_failed'
   | 'not_writable';
 
-/** A start that did not happen. The message is one line, for the operator: the cause and the cure. */
+/** The embedded PostgreSQL did not start or stop. The message is one line for the operator, with the cause and the cure. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
 

@@ -7,13 +7,13 @@ export interface ServerUser {
   gid: number;
 }
 
-/** What Linux distributions give to `nobody`; used where /etc/passwd does not name it. */
+/** The ids of `nobody` on Linux distributions, used when /etc/passwd does not contain it. */
 const CONVENTIONAL_NOBODY: ServerUser = { uid: 65534, gid: 65534 };
-/** Another process may be making an account at this moment, and hold the lock of /etc/passwd. */
+/** Attempts to create the account: another process may be creating one and hold the lock of /etc/passwd. */
 const ATTEMPTS = 20;
 const PAUSE = 250;
 
-/** Each makes a system account without a login; the first program that the system has is used. */
+/** Returns commands that create a system account without a login; the first one that is installed is used. */
 const makers = (account: string): readonly (readonly [string, readonly string[]])[] => [
   [
     'useradd',
@@ -40,9 +40,9 @@ export interface AccountOptions {
 }
 
 /**
- * Returns the account of the embedded PostgreSQL, made when it is missing. As `nobody` it would share its files and its
- * processes with every other service that runs as that; where no account can be made (a read-only /etc, no such
- * program), it returns `nobody`, and the log says so.
+ * Returns the account of the embedded PostgreSQL, which it creates when missing. Where that fails (a read-only /etc, no
+ * such program), logs this and returns `nobody`, which shares the files and processes with every other service that
+ * runs as `nobody`.
  */
 export async function ensureAccount({ account, log, delay }: AccountOptions): Promise<ServerUser> {
   let found = await findAccount(account);
@@ -78,7 +78,7 @@ async function findAccount(wanted: string): Promise<ServerUser | undefined> {
   return undefined;
 }
 
-/** Why it could not be made; undefined when there is nothing to make it with, or it is there now. */
+/** Creates the account. Returns the error, or undefined when the account was created or no program for it is installed. */
 async function makeAccount(account: string): Promise<string | undefined> {
   for (const [program, parameters] of makers(account)) {
     const { code, output, failure } = await runProgram(program, [...parameters]);

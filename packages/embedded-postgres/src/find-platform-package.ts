@@ -13,7 +13,7 @@ const requireFromHere = createRequire(import.meta.url);
 /**
  * Returns the installed package with PostgreSQL's programs for this platform.
  *
- * @throws EmbeddedPostgresError `no_binaries` when none is installed or none exists.
+ * @throws EmbeddedPostgresError `no_binaries` when no package is installed, or no package exists for the platform.
  */
 export async function findPlatformPackage(
   platform: string,
@@ -29,7 +29,7 @@ export async function findPlatformPackage(
   }
 }
 
-/** Returns the rejection for a platform that PostgreSQL's programs do not exist for, or were not installed for. */
+/** Returns the error for a platform without programs of PostgreSQL, or without an installed package. */
 export function noBinaries(
   platform: string,
   architecture: string,
@@ -47,8 +47,8 @@ export function noBinaries(
 }
 
 /**
- * Returns whether Node.js runs on musl, which the programs are not built for. Slow (a diagnostic report): ask after a
- * failure.
+ * Returns whether Node.js runs on musl, for which the programs are not built. Slow, because it makes a diagnostic
+ * report: call it only after a failure.
  */
 export function isMusl(platform: string): boolean {
   if (platform !== 'linux') {

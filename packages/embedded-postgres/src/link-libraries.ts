@@ -18,7 +18,7 @@ export async function linkLibraries(packageFolder: string): Promise<void> {
       continue;
     }
     await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
-      // Another process made it between the question and the answer.
+      // Another process created the link after the check.
       if (error.code !== 'EEXIST') {
         throw error;
       }

@@ -1,11 +1,11 @@
-/** What is made in the system for an embedded server, by one name: the superuser, files, folders and an account. */
+/** The names that an embedded server uses: of its superuser, files, folders and account. */
 export interface Names {
   superuser: string;
   /** The account that PostgreSQL runs as when it is started by root. */
   account: string;
   /** The file that holds our settings, in the folder of the cluster; postgresql.conf includes it last. */
   settings: string;
-  /** Where a cluster goes that root may not keep in a folder closed to the server's account, such as /root. */
+  /** The folder for a cluster when root's data folder, for example in /root, is closed to the server's account. */
   sharedFolder: string;
 }
 

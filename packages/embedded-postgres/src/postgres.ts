@@ -7,7 +7,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { nameAll } from './names.js';
 import { notWritable } from './prepare-data-folder.js';
 
-/** What is used of the machine unless the caller passes it. */
+/** The functions that are used unless the caller passes others. */
 export const defaults = {
   log: (): void => undefined,
   randomBytes: (size: number): Uint8Array => cryptoRandomBytes(size),
@@ -29,12 +29,12 @@ export async function startEmbeddedPostgres(options: StartEmbeddedPostgresOption
   }
 }
 
-/** Returns what of the options has a default of its own. */
+/** Returns the names and the settings from the options, or their defaults. */
 export function settle({ name = 'embedded', settings = {} }: Pick<StartEmbeddedPostgresOptions, 'name' | 'settings'>) {
   return { names: nameAll(name), settings };
 }
 
-/** Makes an operator's line of a system error; what we raised ourselves is one already. */
+/** Converts a system error to an error with one line for the operator. Returns our own errors unchanged. */
 export function explain(error: unknown, dataDirectory: string): EmbeddedPostgresError {
   if (error instanceof EmbeddedPostgresError) {
     return error;

@@ -6,7 +6,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import type { ServerUser } from './ensure-account.js';
 import type { Binaries } from './prepare-binaries.js';
 
-/** What was found: a server that answers as ours, one that is on its way up or down, or none. */
+/** What was found: our own server, one that is starting or stopping, one that does not respond, or no server. */
 type Adoption = { state: 'ours'; port: number } | { state: 'changing' } | { state: 'silent' } | { state: 'none' };
 
 interface Login {
@@ -17,11 +17,10 @@ interface Login {
 }
 
 /**
- * Looks for a live postmaster of this cluster (one that outlived the process that started it). Taken over only when it
- * answers with our password and says that it serves this very folder.
+ * Looks for a live postmaster of this cluster, which outlived the process that started it. Adopts it only when it
+ * accepts our password and serves this folder.
  *
- * @throws EmbeddedPostgresError `start_failed` when a live server of this folder rejects our password or serves
- * another.
+ * @throws EmbeddedPostgresError `start_failed` when the live server rejects our password or serves another folder.
  */
 export async function adoptPostmaster(
   { cluster, superuser, password }: Login,
@@ -35,13 +34,13 @@ export async function adoptPostmaster(
   const [pidLine, folder, , portLine] = content.split('\n');
   const pid = Number(pidLine);
   if (!Number.isSafeInteger(pid) || pid <= 0) {
-    // Being written at this moment, or cut short by a full disk: PostgreSQL says which when it is started.
+    // The file is being written, or was cut short by a full disk: PostgreSQL reports it at the start.
     return { state: 'none' };
   }
   const { alive, uncollected, command } = await inspectProcess(pid);
   if (uncollected || (alive && !isPostmaster(command, folder))) {
-    // PostgreSQL takes a dead process that was not reaped, or another one that now has its number, for a live server.
-    // Its other guard stays: while children of the old server run, the shared memory of the folder is in use.
+    // PostgreSQL mistakes a dead process that was not reaped, or another process with its number, for a live server.
+    // Its other guard remains: while children of the old server run, the shared memory of the folder is in use.
     log(`removing the postmaster.pid of a server that no longer runs (process ${pid})`);
     await rm(file, { force: true });
     return { state: 'none' };
@@ -56,7 +55,7 @@ export async function adoptPostmaster(
   return ask({ cluster, superuser, password }, port);
 }
 
-/** Whether a command line can be a postmaster's of this folder; where the system does not say, it can. */
+/** Returns whether a command line can be that of this folder's postmaster; true when the system does not show it. */
 function isPostmaster(command: string[] | undefined, folder: string | undefined): boolean {
   return (
     command === undefined ||
@@ -112,9 +111,9 @@ function judge(error: unknown, cluster: string, port: number): Adoption {
 }
 
 /**
- * Stops a cluster's server, ending its connections, and waits until it is gone. One that does not run is what was wanted.
+ * Stops a cluster's server, which ends its connections, and waits until it has stopped. Succeeds when no server runs.
  *
- * @throws EmbeddedPostgresError `start_failed` with pg_ctl's reason when the server does not go.
+ * @throws EmbeddedPostgresError `start_failed` with pg_ctl's reason when the server does not stop.
  */
 export async function stopPostmaster(binaries: Binaries, cluster: string, user: ServerUser | undefined): Promise<void> {
   const { code, output, failure } = await runProgram(

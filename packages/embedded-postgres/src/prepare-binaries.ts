@@ -14,10 +14,10 @@ export interface Binaries {
 
 interface PrepareBinariesOptions {
   package: PlatformPackage;
-  /** Where a copy goes when the installed one cannot be used; a folder that `user` can reach. */
+  /** The folder for a copy when the installed programs cannot be used; `user` must be able to reach it. */
   copyTo: string;
   user: ServerUser | undefined;
-  /** Names the unfinished copy. */
+  /** Part of the name of the unfinished copy. */
   token: string;
   log(line: string): void;
 }
@@ -51,7 +51,7 @@ export async function prepareBinaries(options: PrepareBinariesOptions): Promise<
   );
 }
 
-/** The programs of a folder, or why they cannot be used. */
+/** Returns the programs of a folder, or why they cannot be used. */
 async function tryFolder(folder: string, user: ServerUser | undefined): Promise<Binaries | string> {
   try {
     await linkLibraries(folder);
@@ -61,7 +61,7 @@ async function tryFolder(folder: string, user: ServerUser | undefined): Promise<
   const suffix = process.platform === 'win32' ? '.exe' : '';
   const program = (name: string) => join(folder, 'native', 'bin', `${name}${suffix}`);
   const binaries = { initdb: program('initdb'), pgControl: program('pg_ctl'), postgres: program('postgres') };
-  // One real run answers all at once: readable, executable, right architecture and C library, every shared library
+  // One real run checks everything: readable, executable, right architecture and C library, every shared library
   // found.
   const { code, output, failure } = await runProgram(binaries.postgres, ['--version'], user);
   return code === 0 ? binaries : `${failure ?? output.trim()} (${binaries.postgres})`;
@@ -74,12 +74,12 @@ async function copyPackage(options: PrepareBinariesOptions, copy: string): Promi
     await cp(join(options.package.folder, 'native'), join(unfinished, 'native'), {
       recursive: true,
       verbatimSymlinks: true,
-      // What is only for compiling against PostgreSQL stays behind.
+      // Files that are only for compiling against PostgreSQL are not copied.
       filter: (source) => !source.endsWith('.a') && !source.endsWith('pkgconfig'),
     });
     await linkLibraries(unfinished);
     await makeReadable(unfinished);
-    // The name appears only when all of it is there, so a kill in between leaves no half copy to be trusted.
+    // The copy gets its name only when it is complete, so that a kill leaves no partial copy under that name.
     await rename(unfinished, copy);
   } catch (cause) {
     await rm(unfinished, { recursive: true, force: true });

@@ -11,17 +11,17 @@ interface PrepareDataFolderOptions {
   existing: string | undefined;
   user: ServerUser | undefined;
   token: string;
-  /** Where a cluster goes that root may not keep in a closed folder. */
+  /** The folder for a cluster when root's data folder is closed to the server's account. */
   sharedFolder: string;
   log(line: string): void;
 }
 
 /**
- * Returns a folder that the server's account can pass into, for the cluster and for copied programs: the one that holds
- * the existing cluster; else the data folder itself; or a new one below the shared folder when root's data folder lies
- * in a folder that is closed to that account. Belay does not open a person's home folder. On another file system it is
- * rejected instead: the data folder may be a volume that outlives the machine, and the database must not silently end
- * up outside of it.
+ * Returns a folder that the server's account can pass into, for the cluster and for copied programs: the one that
+ * contains the existing cluster; else the data folder itself; or a new one below the shared folder when root's data
+ * folder lies in a folder that is closed to that account, because Belay does not open a person's home folder. Throws
+ * when the shared folder is on another file system: the data folder may be a volume that outlives the machine, and the
+ * database must not silently be outside of it.
  *
  * @throws EmbeddedPostgresError `not_writable`, naming the folder to open or to use.
  */
@@ -51,7 +51,7 @@ export async function prepareDataFolder(options: PrepareDataFolderOptions): Prom
 }
 
 /**
- * Makes a folder below the shared one and the link to the cluster that will be in it, for later starts to go on with.
+ * Creates a folder below the shared folder, and a link to the cluster that will be in it, which later starts follow.
  */
 async function makeHome(options: PrepareDataFolderOptions, user: ServerUser): Promise<string> {
   const { sharedFolder } = options;
@@ -62,7 +62,7 @@ async function makeHome(options: PrepareDataFolderOptions, user: ServerUser): Pr
     await chmod(sharedFolder, 0o711);
     await chmod(home, 0o711);
     if ((await stat(home)).dev === (await stat(options.dataDirectory)).dev) {
-      // An empty folder may have been made beforehand; a full one makes the link fail, as it should.
+      // An empty folder may already exist. If it has content, creating the link fails, as it should.
       await rmdir(link).catch(() => undefined);
       await symlink(join(home, 'postgres'), link);
       return home;
@@ -87,7 +87,7 @@ export async function createDataFolder(dataDirectory: string): Promise<void> {
   }
 }
 
-/** Returns the rejection for a data folder that this account cannot write in. */
+/** Returns the error for a data folder that this account cannot write in. */
 export function notWritable(folder: string, cause: unknown): EmbeddedPostgresError {
   const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
   return new EmbeddedPostgresError(
@@ -111,8 +111,8 @@ function notReachable(
 }
 
 /**
- * Returns whether `user` can pass into a folder. Asked of the kernel by running a shell as that user, because mode bits do not tell
- * of access control lists, mounts and security modules.
+ * Returns whether `user` can pass into a folder. Runs a shell as that user, because mode bits do not show access control lists,
+ * mounts and security modules.
  */
 async function canReach(folder: string, user: ServerUser): Promise<boolean> {
   return (await runProgram('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], user)).code === 0;

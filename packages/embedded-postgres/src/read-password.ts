@@ -7,7 +7,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
  * Returns the superuser's password: from the 0600 file in the data folder, or a new one written there when there is no
  * cluster yet.
  *
- * @throws EmbeddedPostgresError `start_failed` when a cluster exists and its password is gone.
+ * @throws EmbeddedPostgresError `start_failed` when a cluster exists and its password is missing.
  */
 export async function readPassword(
   dataDirectory: string,
@@ -29,7 +29,7 @@ export async function readPassword(
     );
   }
   const password = Buffer.from(randomBytes(24)).toString('base64url');
-  // Written through to the disk: without it the cluster that is made next could never be opened again.
+  // Synced to the disk: without the password, the cluster that is created next could never be opened again.
   await replaceFile(file, `${password}\n`, { token: Buffer.from(randomBytes(6)).toString('hex') });
   return password;
 }

@@ -8,7 +8,7 @@ type StartResult =
   | { state: 'started' }
   /** Something else listens on the port. */
   | { state: 'port_taken' }
-  /** What is left of a killed server is still going away, or another server has just come up. */
+  /** Parts of a killed server have not ended yet, or another server has just started. */
   | { state: 'busy'; reason: string }
   | { state: 'failed'; reason: string };
 
@@ -16,7 +16,7 @@ type StartResult =
 export const LOG_FILE = 'server.log';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
-/** Seconds: a crash recovery of a large write-ahead log may take minutes, and ending it would only begin it anew. */
+/** Seconds: a crash recovery of a large write-ahead log may take minutes, and would begin again if it were ended. */
 const START_LIMIT = '300';
 
 /** Starts the server of a prepared cluster and waits until it accepts connections. Its log is in the cluster's folder. */
@@ -54,7 +54,7 @@ function lastLine(text: string): string | undefined {
   return text.trim().split('\n').at(-1) || undefined;
 }
 
-/** The text of a file from an offset on, at most 64 KiB. */
+/** Returns the text of a file from an offset on, at most 64 KiB. */
 async function readFrom(path: string, offset: number): Promise<string> {
   const handle = await open(path).catch(() => undefined);
   if (handle === undefined) {

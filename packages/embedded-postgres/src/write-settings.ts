@@ -14,7 +14,7 @@ const DEFAULTS: Record<string, string> = {
   lc_messages: 'C',
 };
 
-/** What may not be overridden: who can connect, and that a row which was acknowledged is kept. */
+/** Settings that cannot be overridden: they restrict who can connect, and keep every acknowledged row. */
 const FIXED: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -36,7 +36,7 @@ interface SettingsOptions {
 }
 
 /**
- * Rejects settings that are not the operator's to change.
+ * Throws for a setting that is malformed or that the operator cannot change.
  *
  * @throws EmbeddedPostgresError `start_failed`, naming the setting.
  */

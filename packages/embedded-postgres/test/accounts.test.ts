@@ -27,7 +27,7 @@ let tools: TemporaryFolder;
 let kit: string;
 let packageFolder: string;
 
-/** A line of /etc/passwd. */
+/** Returns an account from /etc/passwd. */
 function accountOf(wanted: string): { uid: number; gid: number; home: string; shell: string } | undefined {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
   const [, , uid, gid, , home = '', shell = ''] = lines.find((line) => line.startsWith(`${wanted}:`))?.split(':') ?? [];
@@ -71,14 +71,14 @@ describeAsRoot('the account that the server runs as', () => {
     expect([0, NOBODY]).not.toContain(account?.uid);
     expect(statSync(`/proc/${pid}`)).toMatchObject({ uid: account?.uid, gid: account?.gid });
     expect(statSync(join(data, 'postgres'))).toMatchObject({ uid: account?.uid, mode: 0o40700 });
-    // What another service of the account `nobody` could do.
+    // What another service that runs as `nobody` could try.
     const cluster = join(data, 'postgres');
     for (const attempt of [`cat ${cluster}/PG_VERSION`, `cat ${cluster}/pg_hba.conf`, `kill -0 ${pid}`, `ls ${data}`]) {
       const tried = spawnSync('/bin/sh', ['-c', attempt], { uid: NOBODY, gid: NOBODY });
       expect([attempt, tried.status]).not.toEqual([attempt, 0]);
     }
     expect(statSync(join(data, 'postgres.password'))).toMatchObject({ uid: 0, mode: 0o100600 });
-    // Passing through to the cluster, but not listing.
+    // Others can pass through the folder to the cluster, but cannot list it.
     expect(statSync(data)).toMatchObject({ uid: 0, mode: 0o40711 });
   });
 
@@ -97,7 +97,7 @@ describeAsRoot('the account that the server runs as', () => {
     const second = serve(kit, options, { uid: SOMEBODY });
     expect(await second.until('started')).toEqual({ started: true, adopted: true, url });
     await stop(second);
-    // pg_ctl returns when the pid file is gone, which is a moment before the process is.
+    // pg_ctl returns when the pid file is gone, a moment before the process ends.
     await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 30_000);
     const third = serve(kit, options, { uid: SOMEBODY });
     expect(await third.until('started')).toEqual({ started: true, adopted: false, url });
@@ -167,7 +167,7 @@ describeAsRoot('the account that the server runs as', () => {
   });
 });
 
-/** On the file system of /var/lib, which the run's temporary folder, in memory, is not. */
+/** A folder on the file system of /var/lib. The run's temporary folder is in memory. */
 const SAME_DISK = '/var/tmp';
 
 describeAsRoot('a data folder below a folder that other users cannot enter', () => {

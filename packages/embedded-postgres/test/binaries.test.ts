@@ -23,7 +23,7 @@ function links(packageFolder: string): string[] {
   return list.map(({ target }) => join(packageFolder, target));
 }
 
-/** What an installation without install scripts looks like. */
+/** Returns a copy of the platform package as an installation without install scripts leaves it. */
 function withoutLinks(folder: string): string {
   const packageFolder = copyPlatformPackage(folder);
   for (const link of links(packageFolder)) {

@@ -21,7 +21,7 @@ async function processesOf(url: string): Promise<number[]> {
   return (await query<{ pid: number }>(url, 'select pid from pg_stat_activity')).map(({ pid }) => pid);
 }
 
-/** kill -9 of the postmaster and of every process that it started. */
+/** Kills (SIGKILL) the postmaster and every process that it started. */
 async function killServer(data: string, url: string): Promise<void> {
   for (const pid of [...(await processesOf(url)), postmasterOf(join(data, 'postgres')) ?? 0]) {
     try {
@@ -122,7 +122,7 @@ describe('after kill -9', () => {
     expect(server.adopted).toBe(false);
     expect(await query(server.url('postgres'), 'select 1 as one')).toEqual([{ one: 1 }]);
     await server.stop();
-    // The initdb of the killed process may have been at work until now; a later start removes what it made.
+    // The initdb of the killed process may still have been running; a later start removes its files.
     await vi.waitFor(
       async () => {
         await (await start(data)).stop();
@@ -200,7 +200,7 @@ describe('what a dead process left behind', () => {
     const content = readFileSync(file, 'utf8');
     const pid = postmasterOf(join(data, 'postgres')) ?? 0;
     await first.stop();
-    // pg_ctl returns when the pid file is gone, which is a moment before the process is.
+    // pg_ctl returns when the pid file is gone, a moment before the process ends.
     await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 30_000);
     writeFileSync(file, content.replace(/^\d+/, String(process.pid)));
     const second = await start(data);

@@ -13,7 +13,7 @@ function occupy(port: number): Promise<Server> {
   });
 }
 
-/** A cluster after its first start, and what that start was like while it ran. */
+/** A cluster after its first start, and what was read while that server ran. */
 let made: TemporaryFolder;
 let first: Awaited<ReturnType<typeof lookAtFirstStart>>;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => made?.[Symbol.asyncDispose]());
 
-/** Returns a folder with a cluster in `<path>/data` that was started once: a copy, since making one takes much longer. */
+/** Returns a folder with a cluster in `<path>/data` that was started once: a copy, because creating one takes much longer. */
 function folderWithCluster(): TemporaryFolder {
   const folder = temporaryFolder();
   // Owners are kept: root starts the server as another account.

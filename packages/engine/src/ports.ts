@@ -11,18 +11,18 @@ import type {
 import type { Admits, CallCheck, Evaluate, Fault, Json, Outcome, State, Step, Workflow } from '@belay/workflow';
 import type { EngineTiming } from './timing.js';
 
-/** The actor, as far as the engine knows it: it passes it on to the ledger. */
+/** The fields of an actor that the engine knows; it passes the actor on to the ledger. */
 export interface Actor {
   readonly kind: string;
   readonly name?: string;
 }
 
-/** Says that something is due: an id, never data. A lost job costs only the latency of the sweeper. */
+/** A message that something is due; it contains ids and no data. When a job is lost, the sweeper finds the work later. */
 export type Job =
   | { queue: 'executions'; executionId: string; key: string; dueAt?: Date }
   | { queue: 'entitlements'; entitlementId: string; provider: string; task?: 'grant' | 'revoke'; dueAt?: Date };
 
-/** Whose places a worker works in: executions share theirs, and every provider has its own. */
+/** The group of places that work runs in: executions share one group, and every provider has its own. */
 export type Bulkhead =
   | { queue: 'executions' }
   /** Grants may not use all places of a provider, so that its revocations never wait for them. */
@@ -49,8 +49,8 @@ export interface Place {
 export interface Waker {
   wake(jobs: readonly Job[]): void;
   /**
-   * Reserves a free place of a worker in this process, for what the caller is about to claim; returns null when none
-   * is free or no worker runs here. Then the due row and a job lead a worker to it.
+   * Reserves a free place of a worker in this process, for what the caller is about to claim; returns null when none is free or no
+   * worker runs here. In that case a worker finds the work by its due row or by a job.
    */
   reserve?(bulkhead: Bulkhead): Place | null;
   /**
@@ -85,7 +85,7 @@ export interface TaskEntry {
   actor: Actor;
   userId: string;
   executionId: string;
-  /** The number of the first one among all of the execution's, from 1. */
+  /** The number of the first event among all events of the execution, from 1. */
   nth: number;
   /** At most a hundred. */
   events: TaskEvent[];
@@ -137,9 +137,9 @@ export interface Host {
   functions: ReadonlyMap<string, CallFunction>;
   /** Returns the common table expressions that append entries and end in `notified`, which the statement must read. */
   appending(entries: readonly (LedgerEntry | TaskEntry)[], how: Appending): SqlText;
-  /** Returns an expression for what is read about an execution's owner together with it: a text of JSON, or null. */
+  /** Returns an expression that reads data of the owner together with an execution: JSON as text, or null. */
   beside(execution: { id: SqlText; ownerId: SqlText; input: SqlText }): SqlText;
-  /** Returns an execution's input as a call gets it now, from what was read about its owner. */
+  /** Returns an execution's input as a call receives it now; `beside` is what was read about its owner. */
   inputNow(ctx: EngineContext, input: Json, beside: unknown): Json;
   /** Returns which listening tasks accept an event of this sender, as the sender was stored with the event. */
   admits(workflow: Workflow, sender: unknown): Admits;
@@ -177,25 +177,25 @@ export interface SystemCall {
   signal: AbortSignal;
   /** Returns the result of the work, or throws when it continues although it was aborted. */
   untilStopped<T>(work: Promise<T>): Promise<T>;
-  /** Whether it was aborted because a system responds again: then it is repeated immediately. */
+  /** Returns whether the call was aborted because a system responds again; such a call is repeated immediately. */
   overtaken(): boolean;
-  /** Whether it waited and then failed while its systems responded to others: its connection was lost, not the systems. */
+  /**
+   * Returns whether the call waited and then failed while its systems responded to other calls: its connection was lost, and the
+   * systems are available.
+   */
   lostAlone(): boolean;
   /** Called when the call failed. */
   failed(error: unknown): void;
   close(): void;
 }
 
-/**
- * An error leads to another attempt, or it is a fault for the workflow; one that is not `expected` is a defect of
- * ours.
- */
+/** What an error means for a call: another attempt, or a fault for the workflow. A fault that is not `expected` is a defect of Belay. */
 export type Explained =
   | {
       kind: 'again';
       after?: number | undefined;
       because: string;
-      /** Whether our own database, or the pool for expressions, is away: one line for all such calls is enough. */
+      /** Whether our own database, or the pool for expressions, is not available: one line in the log is enough for all such calls. */
       isOutage?: boolean;
     }
   | { kind: 'fault'; fault: Fault; expected: boolean };
@@ -208,7 +208,7 @@ export interface Locked {
   ownerId: string;
   input: unknown;
   version: number;
-  /** Whether it was requested to end: its cleanup gets no access. */
+  /** Whether the execution was requested to end: its cleanup gets no access. */
   cancelled: boolean;
   now: Date;
   /** The step that the caller named, when it is open. */
@@ -236,9 +236,9 @@ export interface PreparedMove {
   output?: Json | undefined;
   fault?: Fault | undefined;
   open: Step[];
-  /** Those of them that are opened as waiting. */
+  /** The steps of `open` that are opened as waiting. */
   parked: readonly Step[];
-  /** The one of them that the writer performs: it is opened with a lease, under an id that is chosen here. */
+  /** The step of `open` that the writer performs: it is opened with a lease, and `id` is the id of that claim. */
   claimed: { key: string; id: string } | null;
   /** The length of that lease, in milliseconds. */
   lease: number;
@@ -248,7 +248,7 @@ export interface PreparedMove {
   /** The mark that this turn has seen, and whether another turn is due after it. */
   turn: { seen: number | null; again: boolean };
   entries: (LedgerEntry | TaskEntry)[];
-  /** How many task events the execution has had before and after the move, kept or not. */
+  /** `now`: how many task events the move adds; `after`: how many the execution has had after it. Both count events that are not kept. */
   told: { now: number; after: number };
   actor: Actor;
   /** Jobs to send after the commit; complete when the move is written. */
@@ -259,7 +259,7 @@ export interface PreparedMove {
 export interface ClaimedCall<Input = Json> {
   executionId: string;
   key: string;
-  /** The ids of this process's claims for it, by which the claims are released when the database fails. */
+  /** The ids of this process's claims for the call. When the database fails, the claims are released by these ids. */
   claimIds: readonly string[];
   /** The fence: a process with a higher one has taken the call over. */
   attempt: number;
@@ -302,14 +302,11 @@ export interface CallFunction {
    */
   joins?(beside: unknown): boolean;
   /**
-   * The systems that it may call, by name: it takes a place at each of them, so that a silent one delays only its own
-   * calls.
+   * Returns the names of the systems that the call may use. The call takes a place at each system, so that a silent system delays
+   * only its own calls.
    */
   asks?(call: ClaimedCall): readonly string[];
-  /**
-   * For a call that only waits: the move that leads to it opens it parked until this time, and it is not performed
-   * before.
-   */
+  /** For a call that only waits: the move that opens the call parks it until this time, and it is not performed before. */
   parks?: {
     until(executionId: SqlText): SqlText;
     waitingFor(until: SqlText): SqlText;

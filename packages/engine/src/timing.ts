@@ -1,6 +1,6 @@
 /** The engine's constants of time, in milliseconds. */
 export const engineTiming = {
-  /** How long a claim lasts; longer than any call, so that no heartbeat is needed. With a sweep after it 45 s pass at most. */
+  /** How long a claim lasts; longer than any call, so that no heartbeat is needed. The sweep after it finds the step within 45 s. */
   lease: 40_000,
   /**
    * The lease of an execution's first turn. Short, because a turn that two processes take is still written only once.

@@ -61,7 +61,10 @@ function spanContextOf(executionId: string): SpanContext {
   return { traceId, spanId: traceId.slice(16), traceFlags: TraceFlags.SAMPLED, isRemote: true };
 }
 
-/** Never the context of the caller, because a worker changes from one execution to the next. */
+/**
+ * Returns the trace context of an execution, or the root; never the context of the caller, because a worker changes from one
+ * execution to the next.
+ */
 function contextOf(executionId: string | undefined): Context {
   return executionId === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContextOf(executionId));
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 export interface WriteOptions {
   /** Unique to this write, so that two writers never share a temporary file. */
   token: string;
-  /** The account that gets the file, when it is not our own. */
+  /** The account that owns the file, when it is not the account of this process. */
   owner?: { uid: number; gid: number } | undefined;
 }
 
@@ -19,14 +19,14 @@ export async function readIfPresent(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Puts a whole file in the place of the old one, mode 0600. When it resolves, the new file is on the disk, through a crash of
- * the machine as well; when it rejects, the old one is. A reader sees one of the two, never a part.
+ * Replaces a file with a whole new one, mode 0600. When it resolves, the new file is on the disk and survives a crash of the machine.
+ * When it rejects, the old file remains, unless only the sync of the folder failed. A reader sees one of the two, never a part.
  */
 export async function replaceFile(path: string, content: string | Uint8Array, options: WriteOptions): Promise<void> {
   await writeBeside(path, content, options, (temporary) => rename(temporary, path));
 }
 
-/** Makes a file as `replaceFile` does, unless there is one already. Returns whether it was made: of several, one makes it. */
+/** Creates a file as `replaceFile` does, unless it exists. Returns whether it was created: of several calls, one creates it. */
 export async function createFile(path: string, content: string | Uint8Array, options: WriteOptions): Promise<boolean> {
   let made = true;
   await writeBeside(path, content, options, async (temporary) => {
@@ -46,7 +46,7 @@ async function writeBeside(
   place: (temporary: string) => Promise<void>,
 ): Promise<void> {
   const temporary = `${path}.unfinished-${token}`;
-  // Exclusively: nothing is written through a link or into a file that another account put there.
+  // Opened exclusively, so that nothing is written through a link or into a file that another account created.
   const file = await open(temporary, 'wx', 0o600);
   try {
     try {
@@ -64,7 +64,7 @@ async function writeBeside(
   await syncFolder(dirname(path));
 }
 
-/** Writes the names of a folder to the disk. Windows cannot open folders, and needs none of this. */
+/** Writes the entries of a folder to the disk. Windows cannot open folders and does not need this. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await open(path, 'r');
@@ -75,7 +75,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Removes what killed processes left half-written. For a process that has the folder alone: another could be writing. */
+/** Removes the unfinished files of killed processes. Only for a process that uses the folder alone: another could be writing. */
 export async function removeUnfinished(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (/\.unfinished-[\w-]+$/.test(name)) await rm(join(folder, name), { force: true });

@@ -1,5 +1,5 @@
 export interface FetchBounds {
-  /** The most that is read of a response, unpacked, in bytes. */
+  /** The largest body of a response, uncompressed, in bytes. */
   bytes: number;
   /** How long the response may take, with its body, in milliseconds. */
   milliseconds: number;
@@ -9,9 +9,8 @@ export interface FetchBounds {
 export const tooLarge = 'ANSWER_TOO_LARGE';
 
 /**
- * Returns a `fetch` whose responses end: after so many bytes with an error of the code `ANSWER_TOO_LARGE`, after so
- * long with a `TimeoutError`. It follows no redirect unless the caller allows it: a server must not choose which other
- * server we call.
+ * Returns a `fetch` with bounds: a response with more bytes ends with an error of the code `ANSWER_TOO_LARGE`, one that takes longer
+ * with a `TimeoutError`. It follows no redirect unless the caller allows it: a server must not choose which other server is called.
  */
 export function createBoundedFetch({ bytes, milliseconds }: FetchBounds): typeof fetch {
   return async (input, init) => {
@@ -44,7 +43,7 @@ export function createBoundedFetch({ bytes, milliseconds }: FetchBounds): typeof
   };
 }
 
-/** The same bytes, up to a bound; `settle` is called at their end, however they end. */
+/** Returns the bytes of a body up to a bound. Calls `settle` when they end, also with an error. */
 function count(body: ReadableStream<Uint8Array>, most: number, settle: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let read = 0;

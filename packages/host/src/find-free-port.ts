@@ -1,16 +1,16 @@
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that Linux, macOS and Windows give to outgoing connections and to servers that listen on any: of those, one
- * could be taken between the choice and its use.
+ * The range lies below the ports that Linux, macOS and Windows assign to outgoing connections and to servers that name no port: such
+ * a port could be taken between the choice and its use.
  */
 const first = 20_000;
 const many = 12_000;
 const tries = 100;
 
 /**
- * Returns a port that nothing listens on at this moment. `pick` returns any number, so that processes that choose at the same
- * time differ; the system's own choice of a port is one.
+ * Returns a port on which no program listens at this moment. `pick` returns any number, by default the system's own choice of a port,
+ * so that processes that choose at the same time get different ports.
  */
 export async function findFreePort(
   host: string,

@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 
 interface ProcessState {
   alive: boolean;
-  /** Dead, but not collected by its parent yet, so that its number still answers to signals. */
+  /** Dead, but not collected by its parent yet, so that its number still accepts signals. */
   uncollected: boolean;
-  /** Tells one process from a later one with the same number; empty where the system does not say (not Linux). */
+  /** Differs from that of a later process with the same number; empty where the system does not show it (not Linux). */
   birth: string;
-  /** The command line; undefined where the system does not say. */
+  /** The command line; undefined where the system does not show it. */
   command: string[] | undefined;
 }
 
-/** Returns what the system knows of a process number. */
+/** Returns the state of the process with a number. */
 export async function inspectProcess(pid: number): Promise<ProcessState> {
   const gone: ProcessState = { alive: false, uncollected: false, birth: '', command: undefined };
   try {

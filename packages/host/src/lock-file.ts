@@ -4,7 +4,7 @@ import { link, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path';
 import { inspectProcess } from './inspect-process.js';
 
-/** What a lock file says of the process that holds it. */
+/** The content of a lock file: the process that holds the lock. */
 interface Holder {
   pid: number;
   /** When the process started: a later one with the same number is another process. */
@@ -19,19 +19,19 @@ export interface LockOptions {
   token: string;
 }
 
-/** A hold, or the process that has it. */
+/** A lock that this process holds, or the process that holds it. */
 export type Lock = { held: true; release(): Promise<void> } | { held: false; pid: number };
 
-/** Larger than any lock that we write. */
+/** The largest lock file that is read, in bytes: those of Belay are smaller. */
 const largest = 4_096;
 
 /**
- * Takes a lock for this process alone, or returns the process id of the holder. A lock file names its holder by process
- * id and start time, so it outlives neither a killed holder nor the reuse of its process id. It is linked into place
- * whole, and one of a dead holder is replaced by the one process that has the right of succession.
+ * Takes a lock for this process alone, or returns the process id of the holder. A lock file names its holder by process id and start
+ * time, so a lock ends with its holder, even when another process gets the process id. The file is linked into place whole. The lock
+ * of a dead holder is replaced by the one process that holds the lock for its succession.
  *
- * Throws an error with the code `ENOTALOCK` for what no process of this user can have left there (a link, another
- * user's file), and the error of the system when the folder cannot be used.
+ * Throws an error with the code `ENOTALOCK` for a file that no process of this user can have left there (a link, another user's
+ * file), and the error of the system when the folder cannot be used.
  */
 export async function tryLock({ path, token }: LockOptions): Promise<Lock> {
   const { birth } = await inspectProcess(process.pid);
@@ -61,7 +61,7 @@ export interface HoldLockOptions extends LockOptions {
 const pause = 25;
 
 /**
- * Waits for a lock. Resolves with its release, or with undefined when another process holds it for longer than
+ * Waits for a lock. Resolves with the function that releases it, or with undefined when another process holds it for longer than
  * `patience`.
  */
 export async function holdLock(options: HoldLockOptions): Promise<(() => Promise<void>) | undefined> {
@@ -73,12 +73,12 @@ export async function holdLock(options: HoldLockOptions): Promise<(() => Promise
   }
 }
 
-/** Returns the process id of a lock's holder; undefined when no process that lives holds it. */
+/** Returns the process id of a lock's holder; undefined when no living process holds it. */
 export async function findLockHolder(path: string): Promise<number | undefined> {
   return (await findHolder(await readLock(path)))?.pid;
 }
 
-/** Returns the living process that holds the lock instead of us; undefined when it is ours now. */
+/** Takes a lock. Returns the living process that holds it instead; undefined when this process holds it now. */
 async function take(path: string, ours: string, draft: string): Promise<Holder | undefined> {
   for (;;) {
     if (await linkDraft(draft, ours, path)) return undefined;
@@ -86,8 +86,8 @@ async function take(path: string, ours: string, draft: string): Promise<Holder |
     if (found === undefined) continue;
     const holder = await findHolder(found);
     if (holder !== undefined) return holder;
-    // The name of this lock is made of the dead one's content, which is not written again: as long as we hold it, no
-    // other process replaces that lock. Should its holder die as well, its own succession is settled in the same way.
+    // The name of the succession lock is made of the dead lock's content, which is never written again. While this process holds
+    // it, no other process replaces the dead lock. If the holder of the succession lock dies too, it is replaced in the same way.
     const succession = `${path}.after-${createHash('sha256').update(found).digest('hex').slice(0, 16)}`;
     const heir = await take(succession, ours, draft);
     if (heir !== undefined) return heir;
@@ -103,7 +103,7 @@ async function take(path: string, ours: string, draft: string): Promise<Holder |
   }
 }
 
-/** Returns whether the lock is ours now. A link is made whole or not at all: no process ever reads half a lock. */
+/** Returns whether this process holds the lock now. A link is created whole or not at all, so no process reads half a lock. */
 async function linkDraft(draft: string, ours: string, path: string): Promise<boolean> {
   for (;;) {
     try {
@@ -113,7 +113,7 @@ async function linkDraft(draft: string, ours: string, path: string): Promise<boo
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EEXIST') return false;
-      // A holder took our draft for a leftover while it was still empty.
+      // A holder removed the draft as a leftover while it was still empty.
       if (code !== 'ENOENT' || (await isMissing(dirname(path)))) throw error;
     }
   }
@@ -126,7 +126,7 @@ async function isMissing(folder: string): Promise<boolean> {
   );
 }
 
-/** The text of a lock; undefined when there is none. */
+/** Returns the text of a lock file; undefined when it does not exist. */
 async function readLock(path: string): Promise<string | undefined> {
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   const handle = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
@@ -151,7 +151,7 @@ function notALock(path: string, cause?: unknown): Error {
   });
 }
 
-/** The living process that a lock names. */
+/** Returns the living process that a lock names; undefined when it names no such process. */
 async function findHolder(text: string | undefined): Promise<Holder | undefined> {
   try {
     const { pid, birth, token } = JSON.parse(text ?? '') as Partial<Holder>;
@@ -163,7 +163,7 @@ async function findHolder(text: string | undefined): Promise<Holder | undefined>
   }
 }
 
-/** Removes what processes that were killed while they took this lock left beside it. For its holder alone. */
+/** Removes the files that processes left beside this lock when they were killed. Only for the holder of the lock. */
 async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
   for (const name of await readdir(folder)) {

@@ -17,10 +17,10 @@ interface Row {
 }
 
 /**
- * Returns the account at the other end of a connection within this machine: `nobody` when the system knows of no such
- * connection, undefined where the system does not say (not Linux). The whole address at both ends counts, not the port
- * alone: another user may take the port of one of our programs at another address of this machine. A table that cannot
- * be read names `nobody`; otherwise a process that exhausts the open files could connect.
+ * Returns the account at the other end of a connection within this machine: `nobody` when the system has no such connection,
+ * undefined where the system does not show it (not Linux). Addresses and ports of both ends are compared, because another user may
+ * use the same port at another address of this machine. For a table that cannot be read it returns `nobody`; otherwise a process
+ * that exhausts the open files could connect.
  */
 export async function findPeer(
   { remoteAddress, remotePort, localAddress, localPort }: Socket,
@@ -28,19 +28,19 @@ export async function findPeer(
 ): Promise<number | 'nobody' | undefined> {
   if (process.platform !== 'linux') return undefined;
   const [theirs, ours] = [entriesOf(remoteAddress, remotePort), entriesOf(localAddress, localPort)];
-  // The other end's row.
+  // In the row of the other end, its address is the local one.
   const pairs = theirs.flatMap((local) => ours.map((remote) => ` ${local} ${remote} `));
   for (const table of tables) {
     const [row] = await findRows(table, pairs, { most: 1, readTable });
-    // A connection that its program has closed has no owner any more, and the table says 0 then, which is no root.
+    // A connection that its program has closed has no owner any more: the table then has the uid 0, which does not mean root.
     if (row !== undefined) return row.inode === '0' ? 'nobody' : row.uid;
   }
   return 'nobody';
 }
 
 /**
- * Returns the accounts that listen on this machine at the port of a URL, on its address or on all; undefined for the
- * URL of another machine, and where the system does not say.
+ * Returns the accounts that listen on this machine at the port of a URL, on its address or on all addresses; undefined for the URL
+ * of another machine, and where the system does not show them.
  */
 export async function findListeners(url: string, readTable?: ReadTable): Promise<number[] | undefined> {
   const { hostname, port, protocol } = new URL(url);
@@ -48,7 +48,7 @@ export async function findListeners(url: string, readTable?: ReadTable): Promise
   const number = Number(port) || (protocol === 'https:' ? 443 : 80);
   const own = names.flatMap((name) => entriesOf(name, number));
   if (process.platform !== 'linux' || own.length === 0) return undefined;
-  // Who listens at every address responds here as well.
+  // A program that listens on every address also gets the connections to this one.
   const every = [...(names[0] === '::1' ? [] : ['0'.repeat(8)]), '0'.repeat(32)];
   const entries = [...own, ...every.map((address) => `${address}:${hexOf(number, 4)}`)];
   const rows = await Promise.all(tables.map((table) => findRows(table, entries, { readTable })));
@@ -102,7 +102,7 @@ async function* readPieces(path: string): AsyncGenerator<string> {
   }
 }
 
-/** How the tables write an address of this machine's own: little-endian words in hexadecimal, IPv4 also within IPv6. */
+/** Returns a loopback address as the tables write it: little-endian words in hexadecimal, IPv4 also within IPv6. */
 function entriesOf(address = '', port = 0): string[] {
   const end = `:${hexOf(port, 4)}`;
   if (address === '::1') return [`00000000000000000000000001000000${end}`];

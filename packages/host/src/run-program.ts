@@ -14,8 +14,8 @@ interface ProgramResult {
 /**
  * Runs a program to its end, as `user` when one is given. Never throws: the result says what happened.
  *
- * The environment is empty but for what the programs need, so that no PGDATA, PGPORT or LD_LIBRARY_PATH of the user
- * steers our server. On Windows it is inherited, because sockets need SystemRoot there.
+ * The environment has only what the programs need, so that no PGDATA, PGPORT or LD_LIBRARY_PATH of the user affects the server. On
+ * Windows it is inherited, because sockets need SystemRoot there.
  */
 export function runProgram(
   file: string,
@@ -28,7 +28,7 @@ export function runProgram(
       resolve(failure === undefined ? { code, output } : { code, output, failure });
     try {
       const child = spawn(file, parameters, {
-        // The root folder is the one that every user can stand in; PostgreSQL rejects to start where it cannot.
+        // Every user can enter the root folder, and PostgreSQL does not start in a folder that it cannot enter.
         cwd: parse(execPath).root,
         stdio: ['ignore', 'pipe', 'pipe'],
         windowsHide: true,

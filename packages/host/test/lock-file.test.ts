@@ -19,11 +19,11 @@ let count = 0;
 const token = () => `hold${++count}`;
 const delay = (milliseconds: number) => wait(milliseconds);
 
-/** The lock of a process, as that process would have written it. */
+/** Returns the lock of a process, as that process would have written it. */
 const lockOf = async (pid: number, birth?: string) =>
   JSON.stringify({ pid, birth: birth ?? (await inspectProcess(pid)).birth, token: token() });
 
-/** A process that ran and was killed. */
+/** Returns a process that ran and was killed, with its lock. */
 async function findDeadProcess(): Promise<{ pid: number; text: string }> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   const { pid = 0 } = child;
@@ -83,7 +83,7 @@ describe('a lock file', () => {
     await writeFile(path, text);
     const first = await tryLock({ path, token: token() });
     expect(first.held).toBe(true);
-    // What a process that was stopped between reading the dead lock and settling its succession does when it goes on.
+    // A process that was stopped after it read the dead lock, and before it took the lock for the succession, continues like this.
     expect(await tryLock({ path, token: token() })).toEqual({ held: false, pid: process.pid });
     expect(await findLockHolder(path)).toBe(process.pid);
   });
@@ -149,7 +149,7 @@ describe.runIf(process.platform !== 'win32')('a planted lock', () => {
   });
 
   it.runIf(process.getuid?.() === 0)('of another user is rejected to an ordinary user', async () => {
-    // Root may replace it: a start as root goes on where an ordinary user’s was killed.
+    // Root may replace it, so that a start as root succeeds after the process of an ordinary user was killed.
     await writeFile(path, (await findDeadProcess()).text);
     await chown(path, 65_534, 65_534);
     expect(await tryLock({ path, token: token() })).toMatchObject({ held: true });

@@ -51,7 +51,7 @@ it.runIf(isLinux)(
     const own = row(at(one, 41), at(one, 80), '01', 1000);
     expect(await findPeer(socket, table(foreign + own))).toBe(1000);
     expect(await findPeer(socket, table(foreign))).toBe('nobody');
-    // Let go of by its program: the table says uid 0 then, which is no root.
+    // Closed by its program: the table then has the uid 0, which does not mean root.
     expect(await findPeer(socket, table(row(at(one, 41), at(one, 80), '06', 0, 0)))).toBe('nobody');
     expect(await findPeer({ ...socket, remoteAddress: '::ffff:127.0.0.1' } as Socket, table(own))).toBe(1000);
   },

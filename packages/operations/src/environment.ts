@@ -5,16 +5,16 @@ import { readSecretFile } from './secret-file.js';
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /**
- * Every variable of the environment (docs/architecture.md, section 11), parsed. Paths stay as they were written:
- * relative to the working directory.
+ * Every variable of the environment (docs/architecture.md, section 11), parsed. Paths are not resolved: they are relative
+ * to the working directory.
  */
 export interface Environment {
   mode: 'server';
-  /** `BELAY_CONFIG`; undefined means `belay.yaml` or `config/`, or the demo when there is neither. */
+  /** `BELAY_CONFIG`; undefined means `belay.yaml` or `config/`, or the demo when neither exists. */
   configuration: string | undefined;
   port: number;
   host: string;
-  /** `BELAY_BASE_URL` without a slash at its end; undefined means that host and port say it. */
+  /** `BELAY_BASE_URL` without a slash at its end; when undefined, the address follows from host and port. */
   baseUrl: string | undefined;
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
@@ -24,9 +24,9 @@ export interface Environment {
   dataDirectory: string;
   worker: 'inline' | 'off' | 'only';
   logLevel: (typeof logLevels)[number];
-  /** `BELAY_DRAIN_SECONDS`: how long a server that is told to stop goes on serving while /ready says 503. */
+  /** `BELAY_DRAIN_SECONDS`: how long a stopping server continues to serve requests while /ready returns 503. */
   drainSeconds: number;
-  /** `BELAY_TRUST_PROXY`: the proxies whose word on the client's address is trusted; none when undefined. */
+  /** `BELAY_TRUST_PROXY`: the proxies that are trusted to report the client's address; no proxy when undefined. */
   trustProxy: number | string | undefined;
 }
 
@@ -36,7 +36,7 @@ function urlWith(schemes: readonly string[]): (value: string) => boolean {
 
 const others = ['agent', 'client'];
 
-/** Each message is the cure: it says what to write, after the name of the variable. */
+/** Each message follows the name of the variable and says what to write instead. */
 const schema = z.object({
   BELAY_MODE: z
     .string()
@@ -78,7 +78,7 @@ const schema = z.object({
   BELAY_SECRET_PREVIOUS: z
     .string()
     .default('')
-    // A secret may have a comma in it: where there is a line break, only line breaks part them.
+    // A secret may contain a comma, so a value with line breaks is split only at line breaks.
     .transform((value) =>
       value
         .split(value.includes('\n') ? '\n' : ',')
@@ -108,10 +108,10 @@ const schema = z.object({
   LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).default('info'),
 });
 
-/** These may hold a password, so a message about them must not repeat their value. */
+/** The variables that may contain a secret, so that no message repeats their value. */
 const secrets = ['BELAY_SECRET', 'BELAY_SECRET_PREVIOUS', 'DATABASE_URL', 'REDIS_URL'];
 
-/** Returns the variables with those secrets that are in a file: `BELAY_SECRET_FILE` names the file of `BELAY_SECRET`. */
+/** Returns the variables with the secrets that are in files: `BELAY_SECRET_FILE` names the file of `BELAY_SECRET`. */
 function withFiles(
   env: Record<string, string | undefined>,
   read: (path: string) => string,
@@ -133,9 +133,9 @@ function withFiles(
 }
 
 /**
- * Parses the environment variables (docs/architecture.md, section 11). Reads nothing but the files of secrets; a variable that is set to nothing counts
- * as not set. Throws `StartError` with one line that names every wrong variable and its cure, never the value of a
- * secret one.
+ * Parses the environment variables (docs/architecture.md, section 11). Reads nothing but the files of secrets. An empty
+ * variable counts as not set. Throws `StartError` with one line that names every wrong variable and its cure, and no
+ * secret.
  */
 export function parseEnvironment(env: Record<string, string | undefined>, read = readSecretFile): Environment {
   const values = parseVariables(schema, withFiles(env, read), secrets);

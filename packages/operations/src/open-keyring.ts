@@ -20,9 +20,9 @@ export interface OpenKeyringOptions {
   document: Catalog['document'];
   resolve: ResolveReference;
   log: Logger;
-  /** Every secret of this installation; throws when one is required and missing. */
+  /** Returns every secret of this installation; throws when there is no current secret. */
   required(): Promise<string[]>;
-  /** The same as far as they are there: a key management service needs none. */
+  /** Returns the secrets that exist: with a key management service they are optional. */
   found(): Promise<string[]>;
 }
 
@@ -45,8 +45,8 @@ export async function openWrapping(
 }
 
 /**
- * Opens the keyring that the configuration asks for: from `BELAY_SECRET`, or guarded by a key management service. A
- * service that cannot be asked now ends the start, since nothing could be sealed or opened; later outages only show in
+ * Opens the keyring of the configuration: from `BELAY_SECRET`, or with keys that a key management service wraps. Throws
+ * `StartError` when the service is unavailable, because nothing could be sealed or opened; later outages only show in
  * /health.
  */
 export async function openConfiguredKeyring(

@@ -6,12 +6,12 @@ import { explainOutage, whileReachable } from './while-reachable.js';
 
 const systemDatabase = 'belay';
 const oldestVersion = 150_000;
-/** A server that another process is just stopping is started again; this often, at most. */
+/** How often the embedded server is started, because another process may be stopping it at the same time. */
 const attempts = 3;
 const pause = 500;
 
 export interface Storage {
-  /** Of Belay's own database. */
+  /** The URL of Belay's own database. */
   url: string;
   embedded: boolean;
   /** Stops the embedded server, unless another process uses it; leaves an external server running. */
@@ -27,8 +27,8 @@ export interface StorageOptions {
 }
 
 /**
- * Returns the database of this installation: the one of `DATABASE_URL`, or the embedded one, started or adopted
- * (docs/architecture.md, section 11). Throws `StartError` with the cause and the cure on one line.
+ * Returns the database of this installation: that of `DATABASE_URL`, or the embedded one, which is started unless it
+ * already runs (docs/architecture.md, section 11). Throws `StartError` with the cause and the cure on one line.
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   if (options.databaseUrl !== undefined) {
@@ -74,7 +74,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   }
 }
 
-/** Returns one line about the embedded database, with the variable that helps. */
+/** Returns one line about an error of the embedded database, with the variable to set. */
 export function explainEmbedded(error: unknown): string {
   const line = oneLine(error);
   if (!(error instanceof EmbeddedPostgresError)) return line;
@@ -82,7 +82,7 @@ export function explainEmbedded(error: unknown): string {
   return `${line} Set DATABASE_URL to use a PostgreSQL of your own, 15 or newer.`;
 }
 
-/** Checks that the database can be reached and used. */
+/** Checks that the database can be reached and used. Throws `StartError`. */
 export async function checkDatabase(url: string): Promise<void> {
   const sql = createClient(url, { max: 1, silence: 5_000 });
   let version: number;
@@ -107,7 +107,7 @@ export async function checkDatabase(url: string): Promise<void> {
   }
 }
 
-/** One line about a database that cannot be used; no password in it. */
+/** Returns one line about a database that cannot be used, without the password. */
 function explainDatabase(url: string, error: unknown): string {
   const { host, pathname, username } = new URL(url);
   const code = (error as { code?: string }).code ?? '';
@@ -121,8 +121,8 @@ function explainDatabase(url: string, error: unknown): string {
 }
 
 /**
- * Says to other processes on the same embedded server that it is in use, for as long as this process lives. The
- * last process, which gets the turn alone, may stop the server.
+ * Shows other processes on the same embedded server that this process uses it, until `leave` or the end of the process.
+ * `leave` returns whether this was the last process, which may stop the server.
  */
 async function markPresence(url: string): Promise<{ leave(): Promise<boolean> }> {
   const presence = await takeTurn(url, 'presence', { shared: true });
@@ -130,10 +130,10 @@ async function markPresence(url: string): Promise<{ leave(): Promise<boolean> }>
     async leave() {
       try {
         await presence.release();
-        // Not given back: a process that starts now has to wait for the server to be gone, not join it.
+        // The turn is not released: a process that starts now must wait until the server has stopped, and not use it.
         return (await tryTurn(url, 'presence')) !== undefined;
       } catch {
-        // It is gone or going already, so there is no other process left to protect.
+        // The server has stopped or is stopping, so no other process uses it.
         return true;
       }
     },

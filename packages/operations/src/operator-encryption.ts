@@ -5,9 +5,9 @@ import { type OperatorOptions, openOperatorContext } from './operator.js';
 import { openReferences } from './services.js';
 
 /**
- * Makes a new key in the database of this installation, wrapped by the service of the configuration in force, and
- * retires the one in use (`belay encryption rotate`). Throws `not_configured` for the local keyring, which is rotated
- * by its variables, `unavailable` when the service does not wrap, and `StartError`.
+ * Creates a new key in the database of this installation, wrapped by the service of the configuration in force, and
+ * retires the current key (`belay encryption rotate`). Throws `not_configured` for the local keyring, which is rotated
+ * by its variables, `unavailable` when the service cannot wrap the key, and `StartError`.
  */
 export async function rotateEncryption(
   options: OperatorOptions & { variables: Record<string, string | undefined> },

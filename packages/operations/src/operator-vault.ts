@@ -15,17 +15,17 @@ export interface VaultOptions {
   directory: string;
 }
 
-/** How long any of these may take, in milliseconds. */
+/** How long each command may take, in milliseconds. */
 const patience = 10_000;
-/** The longest value that is taken, in characters. */
+/** The longest value that is accepted, in characters. */
 const longest = 65_536;
-/** How long another command is waited for, in milliseconds. */
+/** How long a command waits for another command to end, in milliseconds. */
 const lockPatience = 10_000;
 
 /**
- * Puts a secret into the local vault, for `${vault:path#key}` (`belay vault set`). Running servers know it when they
- * read their configuration again. Throws `StartError` for a name or value that cannot be kept, and for a vault that is
- * not ours.
+ * Stores a secret in the local vault, for `${vault:path#key}` (`belay vault set`). Running servers use it after they
+ * reload their configuration. Throws `StartError` for a name or value that cannot be stored, and for a vault that is not
+ * the local one.
  */
 export async function setInVault(options: VaultOptions, reference: string, value: string): Promise<SecretName> {
   const name = parseName(reference);
@@ -36,13 +36,13 @@ export async function setInVault(options: VaultOptions, reference: string, value
   return name;
 }
 
-/** Returns the names of what the local vault has, and never a value (`belay vault list`). Throws `StartError`. */
+/** Returns the names of the secrets in the local vault, without their values (`belay vault list`). Throws `StartError`. */
 export async function listVault(options: VaultOptions): Promise<SecretName[]> {
   const { vault } = await open(options, false);
   return vault.list(AbortSignal.timeout(patience)).catch(explain);
 }
 
-/** Takes a secret out of the local vault (`belay vault remove`); answers whether there was one. Throws `StartError`. */
+/** Removes a secret from the local vault (`belay vault remove`); returns whether it existed. Throws `StartError`. */
 export async function removeFromVault(options: VaultOptions, reference: string): Promise<boolean> {
   const name = parseName(reference);
   const { vault, path } = await open(options, false);
@@ -59,7 +59,7 @@ function parseName(reference: string): SecretName {
   return { path, key };
 }
 
-/** The vault that the configuration here names, or the file in `BELAY_DATA` before there is a configuration. */
+/** Opens the local vault that the configuration names, or the file in `BELAY_DATA` when there is no configuration. */
 async function open(
   { environment, directory }: VaultOptions,
   make: boolean,
@@ -81,7 +81,8 @@ async function open(
 }
 
 /**
- * One change at a time: each reads the whole file and writes it again. Throws `StartError` when another does not end.
+ * Makes one change at a time, because each change reads and rewrites the whole file. Throws `StartError` when another
+ * change does not end in time.
  */
 async function alone<T>(path: string, change: () => Promise<T>): Promise<T> {
   const lock = `${path}.lock`;

@@ -8,21 +8,21 @@ import { openStorage } from './open-storage.js';
 
 export interface OperatorOptions {
   environment: Environment;
-  /** Who works, for the ledger: the account of the operating system, say. */
+  /** The operator's name in the ledger, for example the account of the operating system. */
   name: string;
   log: Logger;
-  /** For commands that only read: what they find is of their own version, or they fail. */
+  /** For commands that only read: they do not migrate the database, so they fail when its version does not match theirs. */
   readOnly?: boolean;
 }
 
 export interface OperatorContext {
   context: ActorStore;
-  /** Gives everything back; an embedded database stays up when a server uses it. */
+  /** Closes all resources; an embedded database keeps running when a server uses it. */
   close(): Promise<void>;
 }
 
 /**
- * Returns the error that a verb threw on purpose, or undefined for any other. For programs that are bundled: their own
+ * Returns an error if core threw it on purpose, otherwise undefined. Bundled programs need this function, because their own
  * copy of the class is not the one that core throws.
  */
 export function accessErrorOf(error: unknown): AccessError | undefined {
@@ -30,9 +30,9 @@ export function accessErrorOf(error: unknown): AccessError | undefined {
 }
 
 /**
- * Opens what an operator's command needs: the database of this installation, whether or not a server runs on it. It has
- * no queue, network or secrets, and of the configuration only what it says of providers: such commands write rows and
- * nothing else. Throws `StartError`.
+ * Opens what an operator's command needs: the database of this installation, whether or not a server uses it. Such a
+ * command only writes rows, so there is no queue, network or secret, and of the configuration only the definitions of
+ * providers. Throws `StartError`.
  */
 export async function openOperatorContext({
   environment,
@@ -53,7 +53,7 @@ export async function openOperatorContext({
       {
         db,
         catalog: { current: () => definitions, client: () => undefined },
-        // There is no queue: a worker finds what these commands make due at its next sweep.
+        // There is no queue: the next sweep of a worker finds the rows that became due.
         waker: { wake: () => {} },
         timing,
         log,

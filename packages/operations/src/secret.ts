@@ -6,25 +6,25 @@ import { StartError } from '@belay/program';
 export interface SecretOptions {
   /** `BELAY_SECRET`. */
   given: string | undefined;
-  /** `BELAY_SECRET_PREVIOUS`: secrets that were in use before; they open and seal nothing. */
+  /** `BELAY_SECRET_PREVIOUS`: secrets that were in use before; they open what they sealed, and seal nothing new. */
   previous: readonly string[];
   dataDirectory: string;
 }
 
 /**
- * Returns the key material of this installation (docs/architecture.md, section 11), the one that seals first: what was
- * given, or, with the embedded database, what was made at the first start and kept in `BELAY_DATA/secret` (mode 0600).
- * Throws `StartError`.
+ * Returns the secrets of this installation (docs/architecture.md, section 11), the secret that seals first. It is the given
+ * one, or, with the embedded database, the one created at the first start in `BELAY_DATA/secret` (mode 0600). Throws
+ * `StartError`.
  */
 export async function readSecrets(
   options: SecretOptions & {
-    /** With a database of one's own the secret has to be given, because every process of it needs the same one. */
+    /** With an external database the secret must be given, because every process needs the same secret. */
     embedded: boolean;
     randomBytes(size: number): Uint8Array;
   },
 ): Promise<string[]> {
   if (options.given === undefined) {
-    // A file that an embedded database once left here is another machine's guess: the next process would not have it.
+    // A secret file left here by an embedded database is not used: processes on other machines would not have it.
     if (!options.embedded) {
       throw new StartError(
         'BELAY_SECRET is not set: with DATABASE_URL every process needs the same one; set it, for example to the output of: openssl rand -base64 32',
@@ -36,8 +36,8 @@ export async function readSecrets(
 }
 
 /**
- * Returns the same as far as it is there; nothing is made, and nothing is missed. Throws `StartError` for a damaged
- * file.
+ * Returns the secrets that exist, without creating one and without an error when there is none. Throws `StartError` for a
+ * damaged file.
  */
 export async function findSecrets(options: SecretOptions): Promise<string[]> {
   const current = options.given ?? (await readSecretFile(pathOf(options)));
@@ -53,7 +53,7 @@ async function makeSecret(options: SecretOptions & { randomBytes(size: number): 
   await mkdir(options.dataDirectory, { recursive: true });
   const token = Buffer.from(options.randomBytes(6)).toString('hex');
   const secret = Buffer.from(options.randomBytes(32)).toString('base64url');
-  // Of two processes that start at once, one makes the file and both take what is in it.
+  // When two processes start at once, one creates the file and both read it.
   await createFile(path, `${secret}\n`, { token });
 }
 

@@ -16,15 +16,15 @@ import { findSecrets } from './secret.js';
 
 type Settings = Pick<Environment, 'secret' | 'previousSecrets' | 'dataDirectory'>;
 
-/** What the clients of services may use of this machine. */
+/** The functions of this machine that clients of services may use. */
 export const serviceTools: ServiceTools = { delay, randomBytes, now: () => clock().getTime() };
 
-/** Returns the secrets of this installation as far as they are there: `BELAY_SECRET`, or the file of the embedded database. */
+/** Returns the secrets of this installation that exist: `BELAY_SECRET`, or the file of the embedded database. */
 export function findInstallationSecrets({ secret, previousSecrets, dataDirectory }: Settings): Promise<string[]> {
   return findSecrets({ given: secret, previous: previousSecrets, dataDirectory });
 }
 
-/** Returns what the local vault works with: its file, in `BELAY_DATA` unless the configuration says otherwise, and a key of its own from each secret. */
+/** Returns what the local vault uses: its file, by default in `BELAY_DATA`, and one key of its own for each secret. */
 export function createLocalTools(environment: Settings): LocalTools {
   return {
     file: createVaultFile(randomBytes),
@@ -49,7 +49,7 @@ export function openReferences(options: {
   });
 }
 
-/** Returns how the vault in force is; another one that is taken in force is asked anew. */
+/** Returns the health of the vault in force. When another vault comes into force, it is checked anew. */
 export function watchVault(references: Pick<References, 'vault'>, log: Logger) {
   let asked: { vault: VaultService; health(): Promise<string> } | undefined;
   return {
@@ -66,7 +66,7 @@ export function watchVault(references: Pick<References, 'vault'>, log: Logger) {
   };
 }
 
-/** Returns the local vault's file on disk: a crash leaves the old one or the new one and nothing else. */
+/** Returns the local vault's file on disk. After a crash it has either the old or the new content. */
 function createVaultFile(randomBytes: (size: number) => Uint8Array): VaultFile {
   return {
     read: async (path) => (await readIfPresent(path))?.toString('utf8'),

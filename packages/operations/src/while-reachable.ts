@@ -3,14 +3,14 @@ import { codeOfCause, isUnreachable } from '@belay/contract/outage';
 import { oneLine, StartError } from '@belay/program';
 
 /**
- * How often a step of the start is made while its connection to the database is lost, and the first pause between two.
+ * How often a step of the start is tried while the database is unreachable, and the first and longest pause in milliseconds.
  */
 const attempts = 4;
 const pauses = { first: 500, last: 2_000 };
 
 /**
- * Runs a step of the start, and again when the connection to the database was lost in it, for a few seconds. Throws
- * `StartError` that names the loss, or what else the step throws.
+ * Runs a step of the start, and repeats it for a few seconds when the database is unreachable. Throws `StartError` that
+ * names the lost connection, and any other error of the step.
  */
 export async function whileReachable<T>(
   place: { url: string; delay(milliseconds: number): Promise<void> },
@@ -27,7 +27,7 @@ export async function whileReachable<T>(
   }
 }
 
-/** Codes of a connection that was there, or was accepted, and went away. */
+/** Error codes of a connection that was established and then lost. */
 const lost = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -37,7 +37,7 @@ const lost = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Returns one line about a database that could not be reached; no password in it. */
+/** Returns one line about a database that could not be reached, without the password. */
 export function explainOutage(url: string, error: unknown): string {
   const { host } = new URL(url);
   const code = codeOfCause(error);

@@ -21,7 +21,7 @@ beforeEach(async () => {
   house = await createHouse({ catalog: { ...approvalCatalog(), server }, time: '2026-03-15T10:00:00.000Z' });
   folder = await mkdtemp(join(tmpdir(), 'belay-archive-'));
   files = openArchiveFolder(folder, randomUUID);
-  // What the house wrote at its start is of no interest.
+  // The entries that the house wrote at its start do not matter here.
   await house.database.sql`truncate ledger`;
 });
 afterEach(async () => {
@@ -29,7 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Writes entries at times, about an execution or none. */
+/** Writes entries at these times, about an execution if one is given. */
 async function write(times: readonly string[], about: { executionId?: string; message?: string } = {}): Promise<void> {
   const { executionId = null, message = 'happened' } = about;
   for (const at of times)
@@ -38,7 +38,7 @@ async function write(times: readonly string[], about: { executionId?: string; me
       values (${at}, 'test', 'info', ${message}, '{"system": "test"}', ${executionId}, '{"b": 1, "a": [2.50]}')`;
 }
 
-/** Many entries of one month, a second apart. */
+/** Writes many entries of one month, a second apart. */
 const writeMany = (month: string, count: number) => house.database.sql`
   insert into ledger (at, type, level, message, actor)
   select ${`${month}-01T00:00:00Z`}::timestamptz + n * interval '1 second', 'test', 'info', 'number ' || n, '{"system": "test"}'
@@ -116,7 +116,7 @@ describe('the archive of the ledger', () => {
   });
 
   it('says that there is no room, and leaves nothing', async () => {
-    // A limit of the size of files stands for a full disk: writing fails in the middle.
+    // A limit on file sizes simulates a full disk: writing fails in the middle.
     const built = new URL('../dist/index.js', import.meta.url).href;
     const script = `
       import { randomBytes } from 'node:crypto';
@@ -193,7 +193,7 @@ describe('the archive of the ledger', () => {
     await writeFile(path, whole);
     await rm(manifest);
     expect(await faults()).toEqual(['it has no manifest: its archive was interrupted']);
-    // The next archive of the same entries puts it right; these are recorded already, so the record is removed.
+    // Archiving the same entries again repairs it. They are already recorded as archived, so the record is removed first.
     await house.database.sql`truncate archived_blocks, ledger_archives`;
     await archive();
     expect(await faults()).toEqual([null]);
@@ -302,13 +302,13 @@ describe('entries of the ledger', () => {
   it('that were written after the archive are kept, told once, and archived and deleted afterwards', async () => {
     await write(['2026-01-01T00:00:00Z', '2026-01-03T00:00:00Z']);
     await archive();
-    // By a clock that was stepped back: between the two, and after them.
+    // Entries written late by a clock that was set back: one between the two, and one after them.
     await write(['2026-01-02T00:00:00Z', '2026-01-04T00:00:00Z'], { message: 'late' });
     await pass(500);
     expect([await remove(), await remove(), await left(), await left('ledger.kept')]).toEqual([0, 0, 4, 1]);
     expect((await archive()).archived).toMatchObject([{ month: '2026-01', rows: 4 }, { month: '2026-03' }]);
     expect(await faults()).toEqual(Array((await faults()).length).fill(null));
-    // And what says that the first archive was written.
+    // The fifth entry is the one about the first archive.
     expect([await remove(), await left()]).toEqual([5, 0]);
   });
 

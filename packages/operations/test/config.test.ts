@@ -74,7 +74,7 @@ describe('reading a configuration', () => {
     expect(locate('server.http_hosts[1]').file).toBe(more);
     expect(locate('providers').file).toBe(folder);
     const issues = [{ path: 'roles.admin.providers[0]', message: 'no such provider' }];
-    // The key is not written, so its role is the place.
+    // The key is not written, so the place is that of its role.
     expect((await explainIssues(issues, configuration)).map(describeFault)).toEqual([
       `${roles}:1:10: roles.admin.providers[0]: no such provider`,
     ]);
@@ -163,7 +163,7 @@ describe('reading a configuration', () => {
     await rm(join(folder, 'config', 'again'));
     await mkdir(join(folder, 'config', '..hidden'));
     await rename(inner, join(folder, 'config', '..hidden', 'real.yaml'));
-    // As a mounted config map has it.
+    // This is how the files of a mounted config map are linked.
     await symlink('..hidden/real.yaml', link);
     expect((await readConfiguration(join(folder, 'config'))).document).toEqual({ version: 1 });
   });
@@ -193,7 +193,7 @@ describe('reading a configuration', () => {
     expect(await choose(undefined, folder)).toEqual(files(join(folder, 'belay.yaml')));
     expect(await choose('etc/x.yaml', folder)).toEqual(files(join(folder, 'etc/x.yaml')));
     expect(await choose('/etc/x.yaml', folder)).toEqual(files('/etc/x.yaml'));
-    // Where the process works there, a path stays as it was written.
+    // In the working directory, a path is not resolved.
     expect(await choose('etc/x.yaml', process.cwd())).toEqual(files('etc/x.yaml'));
   });
 });

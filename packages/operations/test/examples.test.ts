@@ -8,10 +8,10 @@ import { validateConfiguration } from '../src/config/validate-configuration.js';
 import { variables } from './support/variables.js';
 
 const folder = fileURLToPath(new URL('../../../examples/connectors/', import.meta.url));
-/** What the providers of an example are, where they are not of the type that it is called after. */
+/** The types of the providers in an example, where they differ from the name of its file. */
 const types: Record<string, string[]> = { 'scim.yaml': ['oidc'] };
 
-// Files with a suffix are for the system itself, such as kubernetes-rbac.yaml.
+// Files with a suffix, such as kubernetes-rbac.yaml, are for the system itself.
 const examples = (await readdir(folder)).filter((name) => /^[a-z]+\.yaml$/.test(name));
 
 it.each(examples)('loads examples/connectors/%s', async (name) => {

@@ -26,7 +26,7 @@ const choices = [
 
 const compiled = new Map<string, ValidateFunction>();
 
-/** Returns the check of a schema, compiled once for all folders that hold the same: that takes longer than the rest. */
+/** Returns the check of a schema. It is compiled once for all folders with the same schema, because compiling is slow. */
 function compileOnce(schema: string): ValidateFunction {
   const check =
     compiled.get(schema) ?? new Ajv({ strict: false, validateFormats: false }).compile(JSON.parse(schema) as object);
@@ -51,7 +51,7 @@ it.each(choices)('writes files that validate without a warning: %o', async (choi
   }
   const example = await readFile(join(folder, '.env.example'), 'utf8');
   expect([...example.matchAll(/^(\w+)=$/gm)].map(([, name]) => name).sort()).toEqual([...named].sort());
-  // What a process needs besides is named, but commented out: a trial needs none of it.
+  // The other variables of a process are named, but commented out, because a trial does not need them.
   for (const name of ['BELAY_BASE_URL', 'DATABASE_URL', 'BELAY_SECRET']) expect(example).toContain(`\n# ${name}=`);
 });
 

@@ -9,7 +9,7 @@ import { connectors } from '../src/connectors.js';
 import { parseEnvironment } from '../src/environment.js';
 import { openOperatorContext } from '../src/operator.js';
 
-/** Verifies a token as a server does, which can also call providers. */
+/** Verifies a token as a server does. A server could also call providers, which must not be necessary here. */
 function verify(store: ActorStore, token: string) {
   const unused = () => Promise.reject(new Error('A token is verified without a provider'));
   return verifyLogin(
@@ -29,7 +29,7 @@ it('an operator’s command works with no server running, and with another proce
     await second.close();
     const login = await verify(first.context, made.token);
     expect(login?.actor).toMatchObject({ email: 'robot@example.com', groups: ['engineers'] });
-    // A person who has signed in is the same for a command, which has none of the provider's secrets.
+    // A command, which does not have the provider's secrets, knows a person who has signed in.
     const config = { issuer: 'https://id.example.com', client_id: 'belay', client_secret: '${env:NOT_HERE}' };
     const document = { providers: { corp: { provider: 'oidc', config } } };
     const { db } = first.context;

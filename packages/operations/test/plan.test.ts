@@ -26,7 +26,7 @@ describe('planConfiguration', () => {
     return folder;
   }
 
-  /** Compares the example with such a copy. */
+  /** Compares the example with a copy that has these changes. */
   async function plan(changes: Parameters<typeof copy>[0]) {
     const found = await planConfiguration(await copy(changes), regulated, { variables: {} });
     if (!found.ok) throw new Error(found.messages.join('\n'));

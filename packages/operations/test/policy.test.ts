@@ -25,7 +25,7 @@ describe('testPolicies', () => {
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
   });
 
-  /** Plays one case against a workflow with these tasks. */
+  /** Runs one policy case with a workflow of these tasks. */
   async function play(tasks: string, one: string, roles = '') {
     const folder = await mkdtemp(join(tmpdir(), 'belay-policy-'));
     folders.push(folder);
@@ -90,7 +90,7 @@ describe('testPolicies', () => {
       result: 'unknown',
       because: 'the workflow does not end within 1000 steps',
     });
-    // Tasks that wait for nothing are many more in the same time.
+    // Tasks that do not wait have a limit of their own.
     const busy = `
         - one: { set: { n: 1 } }
         - two: { set: { n: 2 }, then: one }`;

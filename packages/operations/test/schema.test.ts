@@ -15,7 +15,7 @@ const ajv = new Ajv({ strict: false, allErrors: true });
 formats.default(ajv);
 const check = ajv.compile(JSON.parse(writeConfigurationSchema()) as object);
 
-/** Files of the examples that are for the systems themselves. */
+/** Files of the examples that are no configuration of Belay: they are for the systems themselves, or policy cases. */
 const foreign = /kubernetes-rbac|gcp-condition|policy-test/;
 const organisations = readdirSync(join(root, 'examples/organisations'));
 const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })

@@ -36,7 +36,7 @@ it('all of them together are taken without a warning: each says which of its gro
   ) as Record<string, { groups?: unknown }>;
   expect(Object.keys(providers).length).toBeGreaterThan(3);
   expect(await compile({ providers })).toEqual({ issues: [], warnings: [] });
-  // And what is warned about is a provider that does not.
+  // A provider without such a rule causes a warning.
   const { corp, ...others } = providers;
   const { groups: _left, ...silent } = corp ?? {};
   expect((await compile({ providers: { ...others, corp: silent } })).warnings).toMatchObject([

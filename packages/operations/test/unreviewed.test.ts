@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planConfiguration } from '../src/policy/plan-configuration.js';
 import { testPolicies } from '../src/policy/test-policies.js';
 
-/** Attacks by a pull request of a stranger, whose configuration a pipeline checks with `belay test` and `belay plan`. */
+/** Attacks by a pull request of a stranger: a pipeline checks its configuration with `belay test` and `belay plan`. */
 
 let folder: string;
 beforeEach(async () => {
@@ -30,7 +30,7 @@ const cases = (environment: Record<string, string> = {}) =>
     ],
   });
 
-/** A configuration with this secret of its sign-in provider, and these services. */
+/** Returns a configuration with this secret of its sign-in provider, and with these services. */
 const configuration = (secret: string, services: object = {}) =>
   JSON.stringify({
     services,

@@ -1,10 +1,10 @@
 import type { Logger } from './logger.js';
 import { oneLine } from './start-error.js';
 
-/** What has been started, to be stopped again in the opposite order. */
+/** The started parts of a program, which are stopped in the opposite order. */
 export interface Closing {
   add(what: string, close: () => Promise<unknown>): void;
-  /** Stops everything that was added; one that fails does not keep the others from being stopped. Safe to call twice. */
+  /** Stops every part that was added, also when another one fails. Safe to call twice. */
   close(): Promise<void>;
 }
 

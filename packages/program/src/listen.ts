@@ -11,13 +11,13 @@ const grace = 4_000;
 const lingering = 250;
 
 /**
- * How long a request may take to arrive, head and body, from its connection or its first byte on: then it is rejected
- * with 408 and the connection ends. Without it each half-sent request holds a connection for five minutes.
+ * How long a request may take to arrive, head and body, from its connection or its first byte on. A later request is rejected with
+ * 408 and its connection ends. Without these limits, each half-sent request holds a connection for five minutes.
  */
 export const arriving: ServerOptions = {
   headersTimeout: 10_000,
   requestTimeout: 10_000,
-  // How often Node.js looks; every half a minute by default.
+  // How often Node.js checks these limits; every 30 seconds by default.
   connectionsCheckingInterval: 500,
 };
 
@@ -76,18 +76,17 @@ function explainListen(code: string | undefined, port: number, host: string): st
   return `PORT: cannot listen on ${host}:${port} (${code ?? 'unknown'}); set PORT or HOST to others`;
 }
 
-/** How many turns of the event loop a server that stops goes on taking connections, when they never end: twice its queue. */
+/** For how many turns of the event loop a stopping server accepts connections at most: twice the length of its queue. */
 const mostTurns = 1_024;
-/** How long it does so at most, in milliseconds: turns of a busy server are long, and its responses have the grace after that. */
+/** For how many milliseconds it accepts connections at most, because turns of a busy server are long. The grace comes after that. */
 const longestTaking = 1_000;
-/** How long a turn in which nothing else has run takes at most, in milliseconds: many times what an empty one takes. */
+/** The longest turn, in milliseconds, that counts as empty: many times the duration of a turn in which nothing else runs. */
 const shortTurn = 0.05;
 
 /**
- * Returns once no connection waits that the system has opened for this server: closing the port resets those, with
- * requests that a proxy has sent and does not repeat. The event loop takes the waiting connections before it goes on
- * here, so a short turn that took none found the queue empty a moment ago. In a longer turn a client may have received
- * a response and connected again.
+ * Waits until the system's queue has no connections for this server: closing the port would reset them, with requests that a proxy
+ * has sent and does not repeat. The event loop accepts the waiting connections before it continues here, so after a short turn
+ * without a connection the queue was just empty. In a longer turn, a client may have received a response and connected again.
  */
 async function takeWaiting(server: Server): Promise<void> {
   let taken = 0;
@@ -103,8 +102,8 @@ async function takeWaiting(server: Server): Promise<void> {
 }
 
 /**
- * Takes no new connection once none waits, and gives requests that are in progress some time to finish. Connections
- * without a request are kept for a moment, because one may be on its way, and end with its response.
+ * Stops accepting connections when none is waiting, and gives requests that are in progress some time to finish. Connections
+ * without a request are kept for a moment, because a request may be on its way; they end with its response.
  */
 export async function stopListening(
   server: Server,
@@ -112,7 +111,7 @@ export async function stopListening(
 ): Promise<void> {
   const state = serving.get(server) ?? { responses: new Set(), stopping: false, rested() {} };
   await takeWaiting(server);
-  // `close` of node:http ends connections first, and new ones would arrive at the port meanwhile.
+  // `close` of node:http would first end idle connections, while new ones still arrive at the port.
   const closed = new Promise<void>((resolve) => void PortServer.prototype.close.call(server, () => resolve()));
   state.stopping = true;
   for (const response of state.responses) if (!response.headersSent) response.setHeader('Connection', 'close');
@@ -132,6 +131,6 @@ export async function stopListening(
   await closed;
   over.abort();
   await Promise.all(timers);
-  // Stops what node:http runs beside the port.
+  // Stops the timer with which node:http checks connections.
   server.close(() => {});
 }

@@ -1,7 +1,7 @@
 import { printable, printableJson } from '@belay/sdk';
 import { pino } from 'pino';
 
-/** Fields that never reach a log, wherever they are nested one level deep. */
+/** Fields that never reach a log, at the top of an entry or up to two levels deep. */
 const secretFields = [
   'authorization',
   'cookie',
@@ -27,7 +27,7 @@ const secretFields = [
 /** A password inside a URL, as drivers put it into their messages. */
 const credentials = /([a-z][a-z\d+.-]*:\/\/[^\s:/@]*):[^\s@/]+@/gi;
 
-/** What programs write their log with. */
+/** The log that programs write to. */
 export interface Logger {
   debug(detail: object, message: string): void;
   info(detail: object, message: string): void;
@@ -42,7 +42,7 @@ export interface LoggerOptions {
   write(line: string): void;
 }
 
-/** Returns the log of the process: JSON lines, or readable ones on a terminal; secrets are cut out of both. */
+/** Returns the log of the process: JSON lines, or readable ones on a terminal. Secrets are removed from both. */
 export function createLogger(options: LoggerOptions): Logger {
   const paths = secretFields.flatMap((field) => [`["${field}"]`, `*["${field}"]`, `*.*["${field}"]`]);
   return pino(
@@ -63,7 +63,7 @@ export function createLogger(options: LoggerOptions): Logger {
   );
 }
 
-/** `12:34:56.789 warn  message  key=value`: what JSON says, for a person to read. */
+/** Returns a JSON line in a form for people: `12:34:56.789 warn  message key=value`. */
 function toReadable(line: string): string {
   const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const details = Object.entries(rest).map(([key, value]) => `${key}=${describe(value)}`);

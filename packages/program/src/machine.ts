@@ -1,7 +1,7 @@
 import { randomBytes as cryptoRandomBytes, randomFillSync } from 'node:crypto';
 import { setTimeout as timersDelay } from 'node:timers/promises';
 
-// What is impure: it is passed to everything else from here.
+// The functions that are not pure. Other code gets them as parameters.
 
 /** Returns random bytes that are fit for secrets. */
 export function randomBytes(size: number): Buffer {
@@ -54,7 +54,7 @@ export function newId(): string {
   const now = Math.max(Date.now(), lastMillisecond);
   if (now > lastMillisecond) {
     lastMillisecond = now;
-    // The upper half stays free for counting on.
+    // The counter begins in the lower half of its range, so that it can be increased.
     counter = bytes.readUInt16BE(6) & 0x7ff;
   } else if (++counter > 0xfff) {
     lastMillisecond++;
@@ -67,5 +67,5 @@ export function newId(): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** What a context takes of the machine. */
+/** The functions of this file that a context needs. */
 export const machine = { newId, randomBytes, clock, delay };

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { StartError } from './start-error.js';
 
 /**
- * Parses environment variables; one that is set to nothing counts as not set. Throws `StartError` with one line that names
- * every wrong variable and its cure, never the value of one that is `secret`.
+ * Parses environment variables; an empty variable counts as not set. Throws `StartError` with one line that names every wrong
+ * variable and its cure, and never the value of a `secret` variable.
  */
 export function parseVariables<Schema extends z.ZodType>(
   schema: Schema,

@@ -8,7 +8,7 @@ export function rootPath(name: string): string {
   return fileURLToPath(new URL(name, root));
 }
 
-/** Returns the version of this program, and the revision that it was built from: of the clone, or of the image, which keeps it in a file. */
+/** Returns the version of this program, and the revision of its source: of the clone, or the one in a file of the image. */
 export async function readProgram(): Promise<{ version: string; revision: string }> {
   const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(text) as { version: string };
@@ -21,7 +21,7 @@ async function readBuilt(): Promise<string> {
   return (await readFile(rootPath('revision'), 'utf8')).trim();
 }
 
-/** Read from the files of Git, because the program git need not be there. */
+/** Returns the revision of the clone, from the files of Git, because the program git may not be installed. */
 async function readRevision(): Promise<string | undefined> {
   const head = (await readFile(rootPath('.git/HEAD'), 'utf8')).trim();
   const reference = /^ref: (.+)$/.exec(head)?.[1];
@@ -41,7 +41,7 @@ async function readReference(reference: string): Promise<string | undefined> {
   }
 }
 
-/** The process that the program runs in; what of it is used, so that nothing else reaches for it. */
+/** The parts of its process that a program uses; other code gets them from it as a parameter. */
 export interface ProcessLike {
   env: Record<string, string | undefined>;
   stdout: { write(text: string): unknown; isTTY?: boolean };

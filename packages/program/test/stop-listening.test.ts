@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { delay, listen, stopListening } from '../src/index.js';
 
-/** Opens connections, sends a POST on each, says so while the server's thread is busy, and reports the status of each. */
+/** Opens connections, sends a POST on each, counts the sent requests while the server's thread is busy, and reports each status. */
 const client = `
 const { workerData, parentPort } = require('node:worker_threads');
 const { connect } = require('node:net');
@@ -33,7 +33,7 @@ describe('stopListening', { timeout: 20_000 }, () => {
   const workers: Worker[] = [];
   afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.terminate())));
 
-  /** Returns the status of each request. The client starts while this thread is held, as by long work, until all are sent. */
+  /** Returns the status of each request. This thread is blocked, as by long work, until the client has sent all of them. */
   function sendWhileBusy(port: number, count: number): Promise<string[]> {
     const sent = new SharedArrayBuffer(4);
     const worker = new Worker(client, { eval: true, workerData: { port, count, sent } });

@@ -27,8 +27,8 @@ export function stopped(signal: AbortSignal): Retryable {
 }
 
 /**
- * Returns a function that runs work until its signal aborts, and throws what went wrong as `explain` puts it, or the explanation
- * that a caller gives.
+ * Returns a function that runs work until its signal aborts. It converts every error of the work with `explain`, or with the
+ * `toError` of the caller.
  */
 export function guardBy(explain: (error: unknown) => Error | Promise<Error>) {
   return async <T>(signal: AbortSignal, work: () => Promise<T>, toError = explain): Promise<T> => {

@@ -24,7 +24,7 @@ for (const [network, prefix] of [
 for (const [network, prefix] of [
   ['::', 128],
   ['::1', 128],
-  // These carry an IPv4 address inside, which would have to be judged by itself; nothing here needs them.
+  // Ranges with an embedded IPv4 address, down to 2001::/32, are listed whole: the embedded address would need its own check.
   ['::ffff:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
@@ -41,8 +41,8 @@ for (const [network, prefix] of [
 }
 
 /**
- * Of these, what `allow_private` opens: networks that people have. Never where clouds keep credentials. One list for each
- * family: for an IPv6 address that has an IPv4 address in it, a list of both would go by that.
+ * This machine and the private networks, which `allow_private` permits. One list for each family: a shared list would compare an
+ * IPv6 address by the IPv4 address embedded in it.
  */
 const own = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const [network, prefix] of [
@@ -56,19 +56,19 @@ for (const [network, prefix] of [
 }
 own.ipv6.addAddress('::1', 'ipv6');
 own.ipv6.addSubnet('fc00::', 7, 'ipv6');
-// The addresses of clouds' metadata services lie in it.
+// The metadata services of clouds, which return credentials, have addresses in these networks.
 const metadata = new BlockList();
 metadata.addAddress('100.100.100.200', 'ipv4');
 metadata.addSubnet('fd00:ec2::', 32, 'ipv6');
 metadata.addSubnet('fd20:ce::', 32, 'ipv6');
 
-/** Returns whether an address lies in this machine or a private network, and holds no cloud's credentials. */
+/** Returns whether an address belongs to this machine or a private network, and not to a metadata service of a cloud. */
 export function isOwn(address: string): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   return isIP(address) !== 0 && own[family].check(address, family) && !metadata.check(address, family);
 }
 
-/** Returns whether an address lies outside the public internet; what is not an address does too. */
+/** Returns whether an address lies outside the public internet; true also for a text that is not an address. */
 export function isInner(address: string): boolean {
   const family = isIP(address);
   return family === 0 || inner.check(address, family === 6 ? 'ipv6' : 'ipv4');

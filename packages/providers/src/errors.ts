@@ -12,8 +12,8 @@ export class Retryable extends SystemError {
 }
 
 /**
- * The provider has accepted the operation and is working on it. Not a failure: core asks again, and the requester reads
- * "Waiting for the provider" and the message. A grant stops waiting when its time for activation ends, a revocation never.
+ * The provider has accepted the operation and is working on it. Not a failure: core calls again, and the requester reads
+ * "Waiting for the provider" and the message. A grant stops waiting when its time for activation ends, a revocation never does.
  */
 export class Pending extends Retryable {
   override readonly name = 'Pending';
@@ -32,7 +32,7 @@ export class Disabled extends Terminal {
   override readonly name = 'Disabled';
 }
 
-/** The target is not the one that the entitlement was pinned at; nothing was read or changed there. */
+/** The target is not the one that the entitlement was pinned to; nothing was read or changed there. */
 export class OtherTarget extends Terminal {
   override readonly name = 'OtherTarget';
   constructor() {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ProviderIdentity } from './port.js';
 
 /**
- * How a person becomes an account of a directory: by e-mail address, by a sign-in that they have linked at one of these providers,
+ * How a person maps to an account of a directory: by e-mail address, by a sign-in that they have linked at one of these providers,
  * whose subject is the directory's identifier of the account, or by a table of e-mail addresses and names of accounts.
  */
 export const identitySetting = z
@@ -17,7 +17,7 @@ export const identitySetting = z
   )
   .default('email');
 
-/** Returns the schema of a table from e-mail addresses to a system's accounts: no address in it twice, in any spelling. */
+/** Returns the schema of a table from e-mail addresses to a system's accounts. No address may occur twice, in any spelling. */
 export function addressTable<T extends z.ZodType>(account: T) {
   return z.record(z.string(), account).superRefine((people, context) => {
     const seen = new Set<string>();
@@ -40,17 +40,16 @@ export function addressesInTable<T>(setting: unknown, isAccount: (listed: T) => 
   return Object.entries(table).flatMap(([address, account]) => (isAccount(account) ? [address] : []));
 }
 
-/** Returns the sign-ins to which an account with this subject belongs by an `identity` setting. */
+/** Returns the sign-ins that an `identity` setting maps to the account with this subject; undefined without `login`. */
 function loginsIn(setting: unknown, subject: string): ProviderIdentity['logins'] {
   const isLogin = typeof setting === 'object' && setting !== null && 'login' in setting;
   return isLogin ? (setting as { login: string[] }).login.map((provider) => ({ provider, subject })) : undefined;
 }
 
 /**
- * Returns an account with every address and sign-in whose account it is. `configured` are the addresses that the
- * configuration has for it. A single one becomes its `email` in place of the provider's; of several none does, because
- * that would be a guess. `told` are all further addresses. `subject` is the account's identifier in sign-ins, for a
- * setting with `login`.
+ * Returns an account with all its addresses and sign-ins. `configured` are its addresses in the configuration: a single one
+ * replaces the provider's `email`; several do not, because choosing one would be a guess. `told` are all further addresses.
+ * `subject` is the account's identifier in sign-ins, for a setting with `login`.
  */
 export function describeAccount(
   account: ProviderIdentity,
@@ -67,8 +66,8 @@ export function describeAccount(
 }
 
 /**
- * Returns the addresses of which a template with `{email}` or `{username}` (the part before the @) can make an account's name, in the
- * domains that count for `{username}`.
+ * Returns the e-mail addresses that a template with `{email}` or `{username}` (the part before the @) turns into this account name.
+ * For `{username}`, there is one address in each of `domains`.
  */
 export function addressesBehind(name: string, template: string, domains: readonly string[] = []): string[] {
   const [before = '', after = ''] = template.split(/\{email\}|\{username\}/);

@@ -1,10 +1,10 @@
 import type { Access, AccessRequest, Plan, PlanIssue } from './port.js';
 
-/** What a connector that grants roles and nothing beside them says of a request. */
+/** The parts of a plan that differ between connectors that grant only roles. */
 export interface RolePlan {
-  /** Says that permissions and resources are not granted, and what to do instead. */
+  /** The error for requested permissions and resources, with what to do instead. */
   rolesOnly: string;
-  /** Says that a request without a role grants nothing. */
+  /** The error for a request without a role. */
   atLeastOne: string;
   /** Returns what is wrong with a role, or undefined. */
   faultOf(role: string): string | undefined;

@@ -1,7 +1,7 @@
 import { isSameAddress } from '@belay/contract/address';
 import type { ProviderIdentity } from './port.js';
 
-/** Implements `Identities.search` for a connector that has read them all: for systems with few identities. */
+/** Implements `Identities.search` over identities that were already read, for systems with few identities. */
 export function searchIdentities(
   identities: readonly ProviderIdentity[],
   text: string,

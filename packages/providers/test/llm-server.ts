@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a vendor was sent, as it reads it. */
+/** A request that the vendor received, and its content. */
 export interface Asked {
   path: string;
   headers: IncomingMessage['headers'];
   /** The whole request body. */
   body: string;
-  /** The catalog and the text, as our prompt has them. */
+  /** The catalog and the person's text, as in our prompt. */
   question: { now: string; roles: { name: string; providers: { id: string }[] }[]; request: string };
 }
 
-/** What the model says: text, or how it misbehaves. */
+/** What the server returns: the model's text, or a fault. */
 export type Said =
   | { text: string }
   | { status: number; body?: string; headers?: Record<string, string> }
@@ -21,13 +21,13 @@ export type Said =
 export interface ModelServer extends AsyncDisposable {
   url: string;
   asked: Asked[];
-  /** Status of the list of models. */
+  /** The status with which the list of models is returned. */
   models: number;
-  /** The next answers. */
+  /** Sets the function that decides the next responses. */
   say(answer: (asked: Asked) => Said): void;
 }
 
-/** Returns the wire formats of the two kinds of vendors, as far as one question goes: chat completions, and messages. */
+/** Starts a server with the wire formats of both kinds of vendors, for one question: chat completions, and messages. */
 export async function startModelServer(): Promise<ModelServer> {
   let answer: (asked: Asked) => Said = () => ({ text: '{"candidates":[]}' });
   const asked: Asked[] = [];
@@ -91,7 +91,7 @@ function completion(text: string) {
   };
 }
 
-/** Older models have no schemas for answers; they are made to call a tool instead. */
+/** Returns whether a request uses a tool: older models have no schemas for their output, and call a tool instead. */
 function usesTool(request: string): boolean {
   return (JSON.parse(request) as { tools?: unknown[] }).tools !== undefined;
 }

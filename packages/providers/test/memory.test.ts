@@ -18,7 +18,7 @@ const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { 
 const calm = () => new AbortController().signal;
 const one: EntitlementRef = { id: 'e1', identity: 'ana@example.test', access: { role: 'reader' } };
 
-/** The holder's seat at a provider in memory, which anyone who has it can edit. */
+/** The holder's seat at a provider in memory, which every attack can edit. */
 interface MemorySeat extends Seat {
   state: MemoryProvider;
 }
@@ -62,7 +62,7 @@ async function openHostile(): Promise<HostileSubject<MemorySeat>> {
   };
 }
 
-/** A test's hands at the provider in memory. */
+/** Returns the actions of a test at the provider in memory. */
 function atProvider(state: MemoryProvider): AtProvider {
   const of = (entitlement: EntitlementRef) => ({
     ...entitlement,

@@ -12,7 +12,7 @@ describe('the registry', () => {
       memory: {},
     };
     for (const [type, connector] of registry) {
-      // Nothing listens at these addresses: making a client must not wait for the network.
+      // No server listens at these addresses: creating a client must not wait for the network.
       const client = await connector.create(connector.config.parse(configs[type]), { now: Date.now, log: () => {} });
       for (const capability of connector.capabilities) expect(client[capability]).toBeDefined();
       expect(connector.plan !== undefined).toBe(connector.capabilities.includes('authorizer'));

@@ -6,7 +6,7 @@ import { published } from './refusal.js';
 import { type CookieNames, writeCookie } from './security.js';
 import { stateOf } from './state.js';
 
-/** Writes a whole answer. Nothing of ours is for a cache: it is one person's, and of this moment. */
+/** Writes a whole response. */
 export function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
   response.end(body);
@@ -28,13 +28,13 @@ export function sendRedirect(response: ServerResponse, status: number, location:
   response.end();
 }
 
-/** Says which methods an address has. */
+/** Sends the methods that an address has, in the header `Allow`. */
 export function sendOptions(response: ServerResponse, allow: string): void {
   response.writeHead(204, { Allow: allow });
   response.end();
 }
 
-/** How long a sign-in may take before the cookie that binds it to the browser goes; core keeps the flow no longer. */
+/** How long the cookie that binds a sign-in to the browser is kept; core keeps the sign-in no longer. */
 const flowSeconds = 600;
 
 export function applyCookies(response: ServerResponse, names: CookieNames, cookies: readonly ReplyCookie[]): void {
@@ -59,7 +59,7 @@ export interface FailOptions<Context extends RestContext> {
   contextOf(request: IncomingMessage): Context | undefined;
 }
 
-/** Answers with what may be said of an error: JSON, or a page for a browser. */
+/** Sends an error without its internals, as JSON or as a page for a browser. */
 export function sendError<Context extends RestContext>(
   options: FailOptions<Context>,
   request: IncomingMessage,
@@ -67,7 +67,7 @@ export function sendError<Context extends RestContext>(
   thrown: unknown,
 ): void {
   if (response.headersSent) {
-    // What is not complete is cut off; an answer that was sent meanwhile stands.
+    // An incomplete response is cut off, so that the client notices; a complete one was sent in the meantime and is left alone.
     if (!response.writableEnded) response.destroy();
     return;
   }

@@ -15,7 +15,10 @@ export function bodyType(request: IncomingMessage): string | undefined {
   return type.toLowerCase();
 }
 
-/** Returns the whole body as text. Throws 413 past the limit (and ends the connection, so that the rest is never read), 400 when it is not UTF-8. */
+/**
+ * Returns the whole body as text. Throws 413 when it is longer than `limit` bytes, with `Connection: close`, so that the rest is never
+ * read, and 400 when it is incomplete or not UTF-8.
+ */
 export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
   const tooLarge = () => refuse(413, `A body must have at most ${limit} bytes`, { Connection: 'close' });
   if (Number(request.headers['content-length'] ?? '0') > limit) throw tooLarge();
@@ -43,7 +46,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   }
 }
 
-/** Returns a JSON object; nothing in it is converted. Throws 400. */
+/** Returns the JSON object of a body; no value in it is converted. Throws 400. */
 export function parseJsonObject(text: string): Record<string, unknown> {
   let parsed: unknown;
   try {

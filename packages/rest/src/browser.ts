@@ -23,8 +23,8 @@ export interface Exchange<Context extends RestContext> {
 }
 
 /**
- * Shows a form of our own that was rejected as it was filled in, with what is wrong with it: one that was posted, or the filters of
- * a list, which are in its address; or says of what a page is about why the caller may not do it. Returns whether there is a page for it.
+ * Shows a rejected form of our own again, with the values that were sent and the errors: a form that was posted, or the filters of a
+ * list, which are in its address. A page that the caller may not open is shown with the reason. Returns whether there is such a page.
  */
 export async function showAgain<Context extends RestContext>(
   { options, request, response, context }: Exchange<Context>,
@@ -45,8 +45,8 @@ export async function showAgain<Context extends RestContext>(
 }
 
 /**
- * Shows the page that keeps a form of our own pages when its sender has no login any more, or another one. Nothing of it is
- * accepted. Returns whether there is a page for it; a form of another site is not kept.
+ * Shows the page that keeps what was typed into a form of our own when the login of its sender has ended or changed. No field of the
+ * form is accepted. Returns whether there is such a page; a form of another site is not kept.
  */
 export async function showUnsent<Context extends RestContext>(
   exchange: Exchange<Context>,
@@ -74,11 +74,11 @@ async function unsentOf<Context extends RestContext>(
   if (thrown instanceof OtherLogin) return thrown.unsent;
   const isForm = bodyType(exchange.request) === 'application/x-www-form-urlencoded';
   if (exchange.context.actor !== null || published(thrown).status !== 401 || !isForm) return undefined;
-  // What cannot be read is not kept; that a login is missing is the answer all the same.
+  // A form that cannot be read is not kept: the caller gets the 401 without it.
   return readUnsent(exchange, exchange.options.limits).catch(() => undefined);
 }
 
-/** Requires that a request which a cookie authenticates and which changes something comes from our own pages. */
+/** Rejects (403) a request that a cookie authenticates and that changes something, unless it comes from our own pages. */
 export function guardOrigin<Context extends RestContext>({
   options,
   request,
@@ -87,15 +87,15 @@ export function guardOrigin<Context extends RestContext>({
 }: Exchange<Context>): void {
   if (!context.request.viaCookie || context.actor === null || operation.rest.fromElsewhere === true) return;
   const acts = request.method === 'POST' || operation.type === 'mutation';
-  // A browser that only gets ready for a click has not been told to do anything.
+  // The person has not clicked yet when a browser prefetches a link.
   if (acts && isPrefetch(request)) throw refuse(403, 'A request that changes something cannot be prefetched');
   if (!acts || operation.rest.fromAnywhere === true || isSameOrigin(request, options.origin)) return;
-  // A page that only asks for a confirmation can be shown after a link from another site.
+  // A confirmation page changes nothing, so it can be shown after a link from another site.
   if (request.method === 'GET' && context.request.accepts === 'html' && operation.rest.confirm !== undefined) return;
   throw refuse(403, 'A request that changes something must come from this site, or carry a bearer token');
 }
 
-/** Returns whether a person is asked before the operation acts. */
+/** Returns whether a person has to confirm before the operation acts. */
 export function mustConfirm<Context extends RestContext>(
   { request, context }: Exchange<Context>,
   operation: Operation,
@@ -104,18 +104,18 @@ export function mustConfirm<Context extends RestContext>(
   const { confirm } = operation.rest;
   if (confirm === undefined || input.confirmed || request.method !== 'GET') return false;
   if (!context.request.viaCookie || context.actor === null || context.request.accepts !== 'html') return false;
-  // A link in a mail or a chat says `none`: that is not a page of Belay either.
+  // `none` is a link in an e-mail or a chat, or an address that was typed: not a page of Belay.
   return confirm.when === 'always' || request.headers['sec-fetch-site'] !== 'same-origin';
 }
 
-/** Answers with the page that asks. Throws `invalid` when agreeing would come to nothing. */
+/** Sends the confirmation page. Throws 400 when the input is not valid, so that the operation would fail after it was confirmed. */
 export async function askFirst<Context extends RestContext>(
   exchange: Exchange<Context>,
   operation: Operation,
   input: RequestInput,
 ): Promise<void> {
   const { options, response, context, address } = exchange;
-  // Rejected now rather than after the person has agreed to it.
+  // Checked before the person confirms, not afterwards.
   const checked = operation.input?.safeParse(input.fields);
   if (checked?.success === false) {
     throw new TRPCError({ code: 'BAD_REQUEST', cause: checked.error });

@@ -6,7 +6,7 @@ import { names, negotiate } from './negotiate.js';
 import { type CookieNames, readCookie } from './security.js';
 import { stateOf } from './state.js';
 
-/** Returns what procedures may know of a request. Throws `invalid` for an Idempotency-Key that cannot be one. */
+/** Returns what procedures may know of a request. Throws `invalid` for an Idempotency-Key that is not valid. */
 export function describeRequest(
   request: IncomingMessage,
   given: { origin: string; cookies: CookieNames; transport: RequestInfo['transport']; viaCookie: boolean },
@@ -21,11 +21,11 @@ export function describeRequest(
     transport,
     method: request.method ?? 'GET',
     path: query < 0 ? address : address.slice(0, query),
-    // Only sign-in reads it, so it is made when it is read.
+    // Few procedures read the URL, so it is only made when it is read.
     get url() {
       return new URL(`${given.origin}${address}`);
     },
-    // Only what a signature is verified with reads them.
+    // Only the verification of signatures reads the headers.
     get headers() {
       const single = Object.entries(request.headers).filter(
         (entry): entry is [string, string] => !Array.isArray(entry[1]),
@@ -47,14 +47,14 @@ export function describeRequest(
   return info;
 }
 
-/** The headers of Standard Webhooks, when all are there once. */
+/** Returns the headers of Standard Webhooks; undefined unless each of them is there exactly once. */
 function readWebhook({ headers }: IncomingMessage): RequestInfo['webhook'] {
   const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((part) => headers[`webhook-${part}`]);
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string') return undefined;
   return { id, timestamp, signature };
 }
 
-/** Requires visible ASCII, so that two spellings of a key are two keys everywhere. Throws `invalid`. */
+/** Returns an idempotency key of visible ASCII, so that no system takes two different keys for the same one. Throws `invalid`. */
 export function requireKey(key: string): string {
   if (key.length <= limits.idempotencyKey && /^[\x21-\x7e]+$/.test(key)) return key;
   throw invalid('Idempotency-Key', `must be 1 to ${limits.idempotencyKey} visible ASCII characters`);

@@ -13,32 +13,28 @@ import { ZodError } from 'zod';
 
 type Issue = ZodError['issues'][number];
 
-/** Any code that tRPC may give an error; not all of them are in the table. */
+/** The table by any code that tRPC may give an error; not all codes are in it. */
 const transport: Readonly<Partial<Record<TRPCError['code'], { reason: ErrorCode; status: number }>>> = transportTable;
 
 export interface PublishedError {
   status: number;
-  /** The code of the verb's error, so that the SDK can give back the same one. */
+  /** The code of the verb's error, so that the SDK can throw the same one. */
   reason: ErrorCode;
   body: ErrorBody;
-  /** When another try may succeed, in seconds. */
+  /** After how many seconds a retry can succeed. */
   retryAfter?: number;
 }
 
-/**
- * What a caller reads when something failed that we did not foresee; the cause is in the log, under the request's id.
- */
+/** The error message for an unexpected error; its cause is in the log, under the id of the request. */
 export const internalMessage =
   'An internal error occurred; the log of the server has its cause under the id of this request';
 
-/**
- * Returns true when an error was thrown on purpose, for the caller to read; any other error is a defect and is logged.
- */
+/** Returns true for an error that the caller may read, or an outage; false for any other error, which is a defect and is logged. */
 export function isForeseen(error: unknown): boolean {
   return publishError(error).status !== 500;
 }
 
-/** Turns any thrown value into a status and a body without internals. Never throws. */
+/** Returns the status and the body, without internals, for any thrown value. Never throws. */
 export function publishError(thrown: unknown): PublishedError {
   const access = thrown instanceof AccessError ? thrown : causeOf(thrown);
   if (access instanceof AccessError) return publishAccessError(access);
@@ -62,17 +58,14 @@ export function publishError(thrown: unknown): PublishedError {
   };
 }
 
-/**
- * Returns a 400 has issues always: what is about no field in particular is about the whole request, whose path is
- * empty.
- */
+/** Returns a body that has `issues` if the status is 400: a message about no field becomes an issue with an empty path. */
 export function withIssues(status: number, body: ErrorBody): ErrorBody {
   return status === 400 && body.issues === undefined
     ? { ...body, issues: [{ path: '', message: body.message }] }
     : body;
 }
 
-/** A field that is not known is named like any other, and not the object that it is in. */
+/** Returns the issues of a zod issue. The path of an unknown field is that of the field, not of the object that contains it. */
 function published(issue: Issue): ErrorIssue[] {
   const at = (more: readonly PropertyKey[]) => pathText([...issue.path, ...more]);
   if (issue.code === 'unrecognized_keys')
@@ -80,14 +73,14 @@ function published(issue: Issue): ErrorIssue[] {
   return [{ path: at([]), message: inWords(issue) }];
 }
 
-/** What is missing or empty is so for people and programs; anything else zod says well enough. */
+/** Returns the message of an issue: our own for a missing or an empty field, otherwise that of zod. */
 function inWords(issue: Issue): string {
   if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
   if (issue.code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
   return issue.message;
 }
 
-/** Returns the same as tRPC sends it: `code` is JSON-RPC's number, which tRPC has found already. */
+/** Returns an error in the shape of tRPC; `code` is the number of JSON-RPC that tRPC has chosen. */
 export function shapeError<Code extends number>(code: Code, error: unknown) {
   const { status, reason, body } = publishError(error);
   const issues = body.issues === undefined ? {} : { issues: body.issues };
@@ -105,7 +98,7 @@ function publishAccessError(error: AccessError): PublishedError {
   const body: ErrorBody = { message: error.message, code: rpc };
   if (issues !== undefined) body.issues = issues;
   const [only, ...others] = issues ?? [];
-  // `is required` alone says nothing to a reader who sees only the message.
+  // A reader who sees only the message has to learn which field `is required`.
   if (only !== undefined && others.length === 0 && only.path !== '' && only.message === error.message) {
     body.message = `${only.path}: ${only.message}`;
   }

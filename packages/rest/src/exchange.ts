@@ -1,26 +1,26 @@
-/** What the host knows about a request beside its input. */
+/** What the host knows about a request besides its input. */
 export interface RequestInfo {
-  /** In every log line and in the answer's X-Request-Id. */
+  /** The id of the request, in every log line and in the X-Request-Id of the response. */
   id: string;
   transport: 'rest' | 'trpc';
   method: string;
   /** Path as the client sent it, without the query. */
   path: string;
-  /** The whole address as our base URL has it: what an OAuth client compares and reads `code` and `state` from. */
+  /** The whole address under our base URL: an OAuth client compares it and reads `code` and `state` from it. */
   url: URL;
   accepts: 'json' | 'html';
-  /** True when the client named JSON itself, and did not merely accept anything. */
+  /** True when the client named JSON in `Accept`, and did not merely accept anything. */
   jsonRequested: boolean;
   secFetchSite?: string;
   /** True when the caller's credential is the login cookie, and not a bearer token. */
   viaCookie: boolean;
   /** Value of the header Idempotency-Key. */
   idempotencyKey?: string;
-  /** Every header that came once, by its name in lower case. */
+  /** Every header that was sent once, by its name in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** What a Standard Webhooks sender says beside the body. */
+  /** The headers that a sender of Standard Webhooks adds to the body. */
   webhook?: { id: string; timestamp: string; signature: string };
-  /** The short-lived cookie that binds a sign-in to the browser that began it. */
+  /** The value of the short-lived cookie that binds a sign-in to the browser that began it. */
   browserSecret?: string;
 }
 
@@ -30,7 +30,7 @@ export type ReplyCookie =
   | { kind: 'flow'; value: string }
   | { kind: 'login' | 'flow'; value: null };
 
-/** What a procedure says about the answer beside its output; the host applies it. Redirects are data. */
+/** What a procedure sets in the response besides its output, as data; the host applies it. */
 export interface Reply {
   status?: number;
   location?: string;
@@ -38,18 +38,18 @@ export interface Reply {
   cookies: ReplyCookie[];
 }
 
-/** The part of the context that every procedure has. It is made once for each request. */
+/** The context that every procedure has. It is made once for each request. */
 export interface RestContext {
-  /** Who is calling; null when there was no credential, or none that is good. */
+  /** The caller; null when the credential is missing or not valid. */
   actor: object | null;
   /** The secret of the caller's login, which the tokens of forms are bound to. */
   token: string | null;
   request: RequestInfo;
   reply: Reply;
   /**
-   * Counts an answer that takes its time to what the caller has open, as an event stream is, and ends it with their
-   * login. `milliseconds`: how long it may take. Returns a signal that aborts when the answer must not wait any longer,
-   * also because the client has disconnected. Throws `too_many_requests`. Absent where answers are counted otherwise.
+   * Counts a response that waits for something among the open responses of the caller, like an event stream, and ends it when their
+   * login ends. `milliseconds`: how long it may take. Returns a signal that aborts when the response must not wait any longer,
+   * also because the client has disconnected. Throws `too_many_requests`. Absent where open responses are not counted.
    */
   stayOpen?(milliseconds: number): AbortSignal;
 }

@@ -1,12 +1,12 @@
 import type { ZodObject } from 'zod';
 import { refuseField } from './refusal.js';
 
-/** How the text of a query or a form becomes a value. Only where text is all there is; JSON bodies are never converted. */
+/** How the text of a query or a form becomes a value. JSON bodies are never converted. */
 export type FieldKind = 'text' | 'number' | 'list' | 'list with items';
 
 export interface FieldKinds {
   get(name: string): FieldKind | undefined;
-  /** Names that are not among them are left alone: others send parameters of their own here. */
+  /** Whether unknown names are ignored, because providers add parameters of their own. */
   loose: boolean;
 }
 
@@ -26,7 +26,7 @@ function kindOf(definition: Definition): FieldKind {
   return inner.type === 'number' ? 'number' : 'text';
 }
 
-/** Returns the kind of each field of an input schema, read once when the routes are made. */
+/** Returns the kind of each field of an input schema. Called once for each route. */
 export function fieldKinds(input: ZodObject | undefined): FieldKinds {
   if (input === undefined) return { get: () => undefined, loose: false };
   const shape = input.shape as Record<string, { _zod: { def: Definition } }>;
@@ -36,10 +36,10 @@ export function fieldKinds(input: ZodObject | undefined): FieldKinds {
 }
 
 /**
- * Reads a query string or an urlencoded form. A list may be comma-separated, repeated, or both; any other key given
- * twice is rejected (400), because two readers would choose differently. So is a known key whose value is not UTF-8. Unknown
- * keys are left for the schema to reject. `skipEmpty` leaves out what has no value, as a form sends a field that was not
- * filled in; not so a list that must have items, which would mean "all" when it was left out.
+ * Reads a query string or an urlencoded form into `into`. A list may be comma-separated, repeated, or both. Throws 400 for any other
+ * key that is given twice, because readers differ in which value they take, and for bytes that are not UTF-8. Unknown keys are left
+ * for the schema to reject. `skipEmpty` leaves out fields without a value, which a form sends for empty inputs; a list that must have
+ * items is kept, because it would mean "all" if it were absent.
  */
 export function parseFields(
   encoded: string,
@@ -63,7 +63,7 @@ export function parseFields(
   }
 }
 
-/** The decoded pairs; `URLSearchParams` alone would put a replacement character where the bytes are no text. */
+/** Yields the decoded pairs. `URLSearchParams` alone would replace bytes that are not UTF-8 instead of rejecting them. */
 function* decodePairs(encoded: string, kinds: FieldKinds): Generator<[key: string, value: string]> {
   for (const pair of encoded.split('&')) {
     if (pair === '') continue;
@@ -77,7 +77,7 @@ function* decodePairs(encoded: string, kinds: FieldKinds): Generator<[key: strin
   }
 }
 
-/** Whether a piece of a query or a form is percent-encoded UTF-8. */
+/** Returns whether a piece of a query or a form is percent-encoded UTF-8. */
 function isText(piece: string): boolean {
   try {
     decodeURIComponent(piece);

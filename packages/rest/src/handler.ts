@@ -19,8 +19,8 @@ import { createTrpcHandler } from './trpc.js';
 const nextTurn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 /**
- * Serves a router's procedures at their documented paths and as tRPC. It knows media types, methods and browsers, and no
- * entity of ours: who is calling, what they may do and what a page looks like, the hooks say.
+ * Serves a router's procedures at their documented paths and as tRPC. This package knows media types, methods and browsers, but no
+ * entity of Belay: the hooks decide who the caller is, what they may do and what a page looks like.
  */
 export function createRest<Context extends RestContext>(options: RestOptions<Context>): Rest {
   const { hooks } = options;
@@ -72,7 +72,7 @@ export function createRest<Context extends RestContext>(options: RestOptions<Con
   };
 }
 
-/** The path without the prefix; an address that has none is known only where the host says so. */
+/** Returns the path without the prefix. A path without the prefix stays only where the host serves it, else it becomes empty. */
 function relative(
   path: string,
   { basePath, unprefixed }: { basePath: string; unprefixed: 'declared' | 'every' },
@@ -108,7 +108,7 @@ async function perform<Context extends RestContext>(kept: KeptAnswers, exchange:
   const input = await readInput(exchange, options.limits);
   const operation = input.confirmed ? (route.confirmable ?? exchange.operation) : exchange.operation;
   if (mustConfirm(exchange, operation, input)) return askFirst(exchange, operation, input);
-  // The client has disconnected, so it no longer waits.
+  // Aborted when the client disconnects, because it no longer waits then.
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const call = (fields: Record<string, unknown>): Promise<unknown> =>
@@ -127,7 +127,7 @@ async function perform<Context extends RestContext>(kept: KeptAnswers, exchange:
   });
   if (output === shownAgain) return;
   if (place && isKeepable(context.reply)) {
-    // What is kept may be long: its text is made in another turn of the event loop than its check.
+    // A kept output may be long: the event loop gets a turn between the check of the output and its conversion to text.
     await nextTurn();
     const answer = { body: Buffer.from(JSON.stringify(output)), headers: { ...context.reply.headers } };
     kept.keep(place.of, place.as, answer);
@@ -148,7 +148,7 @@ async function perform<Context extends RestContext>(kept: KeptAnswers, exchange:
 
 const json = 'application/json';
 
-/** Where the answer to a request is kept, when it is: another address is another answer. */
+/** Returns where the response to a request is kept, by its address; undefined when it is not kept. */
 function placeOf<Context extends RestContext>({
   options,
   operation,

@@ -8,23 +8,23 @@ import type { OpenStreams } from './open-streams.js';
 import type { Operation, RouteTable } from './route-table.js';
 import type { CookieNames } from './security.js';
 
-/** What a host of procedures says for itself. Everything else of HTTP is the same for all. */
+/** The decisions that a host of procedures makes itself. All other parts of HTTP are the same for every host. */
 export interface RestHooks<Context extends RestContext> {
   /** Recognises the caller and makes the context of the request's procedures. `operation` is undefined for tRPC. */
   identify(request: IncomingMessage, transport: RequestInfo['transport'], operation?: Operation): Promise<Context>;
   /**
-   * Called with each request before its body is read. Throws when the caller may not make it, and returns where a
-   * browser signs in first, if it has to.
+   * Called with each request before its body is read. Throws when the caller may not make the request. Returns the address of the
+   * sign-in when a browser has to go there first.
    */
   guard(asked: Asked<Context>): string | undefined;
   render: Renderer<Context>;
   /**
-   * What the JSON answer to a GET depends on beside its address, when it may be kept: an object that is replaced when
-   * it changes, and a text that is the same for callers who get the same. Called after `guard`. Undefined for what is
-   * made anew each time.
+   * Returns what the JSON response to a GET depends on besides its address: `of` is an object that is replaced when its content
+   * changes, `as` a text that is equal for callers who get the same response. Undefined when the response must not be kept. Called
+   * after `guard`.
    */
   kept?(asked: { operation: Operation; context: Context }): { of: object; as: string } | undefined;
-  /** Told of a failure that no procedure has told of, so that it is in the log. */
+  /** Logs an error that no procedure has logged. */
   failed(request: IncomingMessage, error: unknown, detail?: object): void;
 }
 
@@ -37,7 +37,7 @@ export interface Asked<Context> {
   page: boolean;
 }
 
-/** A page to be sent; `leadsTo` is the origin that its form leads on to, which the browser has to be told. */
+/** A page to be sent. `leadsTo` is the origin that its form redirects to, which the Content-Security-Policy has to allow. */
 export type Rendered = { markup: string; leadsTo?: string | undefined } | { redirect: string };
 
 export interface Shown<Context> {
@@ -46,21 +46,21 @@ export interface Shown<Context> {
   input: Readonly<Record<string, unknown>>;
 }
 
-/** How browsers see what programs read as JSON. */
+/** Makes the pages that browsers get where programs get JSON. */
 export interface Renderer<Context extends RestContext> {
-  /** The output of a procedure as a page; undefined when it has none. */
+  /** Returns the output of a procedure as a page; undefined when it has no page. */
   output(shown: Shown<Context>, output: unknown): Promise<Rendered | undefined>;
-  /** The page that asks before a link acts. */
+  /** Returns the page on which a person confirms what a link would do. */
   confirmation(shown: Shown<Context>, asked: { title: string; address: string }): Promise<string>;
-  /** The page whose form was rejected, as it was filled in; undefined when there is none. */
+  /** Returns the page of a rejected form with the values that were sent; undefined when there is none. */
   rejected(shown: Shown<Context>, body: ErrorBody): Promise<string | undefined>;
   /**
-   * The page that keeps a form of our own which was not accepted, because its sender has no login any more, or another one than
-   * it was shown with; undefined when nothing can be kept. `address`: that the form was posted to; `shownTo`: what it says of whom
-   * it was shown to.
+   * Returns the page that keeps a form of our own which was rejected because the login of its sender has ended or changed since it
+   * was shown; undefined when nothing can be kept. `address` is what the form was posted to, `shownTo` the value in the form that
+   * says for whom it was made.
    */
   unsent?(shown: Shown<Context> & { address: string; shownTo: string }): Promise<string | undefined>;
-  /** The page of an error. The context is undefined for a caller who is not recognised yet. */
+  /** Returns the page of an error. The context is undefined when the error came before the caller was recognised. */
   error(failed: { id: string; status: number; body: ErrorBody; context: Context | undefined }): string;
 }
 
@@ -69,7 +69,7 @@ export interface RestOptions<Context extends RestContext> {
   hooks: RestHooks<Context>;
   /** Prefix of the documented paths. */
   basePath: string;
-  /** Which paths are served without the prefix as well: those that say so, or every one. */
+  /** Which paths are also served without the prefix: those that declare it (`atRoot`), or every path. */
   unprefixed: 'declared' | 'every';
   /** Scheme, host and port at which browsers reach us. */
   origin: string;
@@ -78,20 +78,20 @@ export interface RestOptions<Context extends RestContext> {
     /** Calls in one tRPC batch. */
     batch?: number;
   };
-  /** Counts event streams and answers that wait; none are counted without it. */
+  /** Counts event streams and responses that wait; without it they are not counted. */
   streams?: OpenStreams<Context>;
-  /** What the host measures, which GET /metrics returns beside its own numbers when a scraper requests text. */
+  /** The metrics of the host, which GET /metrics returns besides its own numbers when a scraper requests text. */
   metrics?: Registry | undefined;
   /** Value of WWW-Authenticate (RFC 9110, section 15.5.2). */
   challenge(request: IncomingMessage | undefined): string;
 }
 
 export interface Rest {
-  /** Answers a request for a documented path; 404 for any other. */
+  /** Responds to a request for a documented path; 404 for any other. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Answers a call of tRPC. `path` names its procedures. */
+  /** Responds to a call of tRPC. `path` names its procedures. */
   answerTrpc(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
-  /** Answers with what may be said of an error, in the caller's media type. */
+  /** Sends an error without its internals, in the caller's media type. */
   fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): void;
   /** Returns whether there is a documented path at this address, which has no query. */
   serves(path: string): boolean;

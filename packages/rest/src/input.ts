@@ -19,7 +19,7 @@ export interface RequestInput {
 export interface InputLimits {
   /** Largest body, in bytes. */
   bodyBytes: number;
-  /** Whether JSON is all that is read: what a page of another origin cannot send without being asked about it first. */
+  /** Whether only JSON is accepted: a browser sends it to another origin only after that origin has allowed it (CORS). */
   jsonOnly?: boolean | undefined;
 }
 
@@ -60,19 +60,20 @@ export async function readInput(source: Source, limits: InputLimits): Promise<Re
   return { fields: withParameters(source, fields), confirmed: false, ownForm };
 }
 
-/** What our own forms have beside their fields: the token of the login and the address, and a key that is good once. */
+/** The hidden fields of our own forms: a token that is bound to the login and the address, and an idempotency key. */
 const csrfField = 'csrf_token';
 const onceField = 'idempotency_key';
-/** Says whom the form was shown to, which the host reads when they have no login any more. */
+/** The hidden field that says to whom the form was shown; the host reads it when the login has ended. */
 const shownField = 'shown_to';
 
-/** The form of a confirmation page has these and nothing else: what is confirmed is in the address. */
+/** Returns whether a form is that of a confirmation page: it has only hidden fields, because its input is in the address. */
 function isConfirmation(text: string): boolean {
   return text !== '' && [...new URLSearchParams(text).keys()].every((name) => name === csrfField || name === onceField);
 }
 
 /**
- * A form that a cookie authenticates must be one of our own pages, made for this login and this address. Throws 403.
+ * Returns whether a form comes from one of our own pages. Throws 403 when a cookie authenticates a form that was not made for this
+ * login and this address.
  */
 function requireOwnForm({ operation, context, address }: Source, fields: Record<string, unknown>): boolean {
   if (!context.request.viaCookie || context.actor === null || operation.rest.public === true) return false;
@@ -90,27 +91,27 @@ function takeOwnFields(fields: Record<string, unknown>) {
   return { csrf, once, shownTo };
 }
 
-/** The fields of a form of our own pages that was not accepted, and whom it says it was shown to. */
+/** The fields of a rejected form of our own, and the person to whom it was shown, according to the form. */
 export interface UnsentInput {
   fields: Record<string, unknown>;
   shownTo: unknown;
 }
 
-/** A form of our own that was shown with another login than the one that sends it. */
+/** Thrown for a form of our own that was made for another login than the one that sends it. */
 export class OtherLogin extends Refusal {
   constructor(readonly unsent: UnsentInput) {
     super(403, { message: 'The form belongs to another login; open its page again', code: publishedCodes[403] });
   }
 }
 
-/** Reads the form of a caller who has no login, of which nothing is accepted. Throws as `readInput` does. */
+/** Returns the form of a caller who has no login, to show it again; it is not accepted. Throws as `readInput` does. */
 export async function readUnsent(source: Source, limits: InputLimits): Promise<UnsentInput> {
   const { fields } = await readInput(source, limits);
   const { shownTo } = takeOwnFields(fields);
   return { fields, shownTo };
 }
 
-/** A form that is sent twice, by a double click or a reload, is one request. */
+/** Makes a form that is sent twice, by a double click or a reload, one request. */
 function useOnce({ request }: RestContext, key: unknown): void {
   if (typeof key === 'string' && request.idempotencyKey === undefined) request.idempotencyKey = requireKey(key);
 }
@@ -126,18 +127,18 @@ function confirmation(source: Source, operation: Operation, text: string): Reque
   return { ...fromQuery(source, operation), confirmed: true };
 }
 
-/** No prototype, so that a key such as `__proto__` is a key like any other and is rejected as unknown. */
+/** Returns an object without a prototype, so that a key such as `__proto__` is rejected as unknown like any other. */
 function emptyFields(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
 }
 
 function fromQuery(source: Source, operation: Operation): RequestInput {
   const fields = emptyFields();
-  // A form of a browser sends what was left empty as well.
+  // A browser sends the empty fields of a form as well.
   const skipEmpty = source.context.request.accepts === 'html';
   parseFields(source.search, operation.kinds, fields, { skipEmpty });
   if (skipEmpty && operation.rest.shown !== undefined) fields.limit ??= operation.rest.shown;
-  // What takes input has a schema that says the same of what it does not know.
+  // An operation with input has a schema, which rejects unknown fields itself.
   const [stray] = operation.input === undefined ? Object.keys(fields) : [];
   if (stray !== undefined) throw refuseField(stray, 'is not a known field');
   return { fields: withParameters(source, fields), confirmed: false, ownForm: false };
@@ -173,7 +174,7 @@ function readBodyInto(
     return;
   }
   if (textBody !== undefined) {
-    // The query counts when both are there .
+    // The query takes precedence over the body.
     if (fields[textBody] === undefined && text !== '') fields[textBody] = rawText(type, text, textBody);
     return;
   }
@@ -189,8 +190,8 @@ function readBodyInto(
 }
 
 /**
- * A token has no spaces, so spaces around it were added on the way; a JSON string is the token in quotes, and a form
- * has it as its one field, unless a program sent the bare token as one (which is what `curl -d` does).
+ * Returns the token in a body. Spaces around it are removed. A JSON string is the token in quotes. A form has the token in `field`,
+ * unless the body is the bare token under the content type of a form, as `curl -d` sends it.
  */
 function rawText(type: string | undefined, text: string, field: string): string {
   if (type?.startsWith('multipart/') === true) throw refuse(415, 'The body must be the token itself, as text/plain');
@@ -200,8 +201,8 @@ function rawText(type: string | undefined, text: string, field: string): string 
 }
 
 /**
- * Returns the fields of a multipart form (RFC 7578) as an urlencoded one, so that both are read alike. `contentType` is the header,
- * with its boundary. Throws 400, for files too: nothing here takes one.
+ * Returns a multipart form (RFC 7578) as an urlencoded one, so that both are read alike. `contentType` is the header, with its
+ * boundary. Throws 400 when the body is not a form or has a file, which no operation accepts.
  */
 async function toUrlencoded(contentType: string, body: string): Promise<string> {
   let form: FormData;

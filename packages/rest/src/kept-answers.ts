@@ -1,4 +1,4 @@
-/** An answer as it is sent, without what depends on the request: cookies, and its id. */
+/** A response without the headers that depend on the request: cookies and the id of the request. */
 export interface KeptAnswer {
   body: Buffer;
   headers: Readonly<Record<string, string>>;
@@ -9,9 +9,9 @@ export interface KeptAnswers {
   keep(of: object, as: string, answer: KeptAnswer): void;
 }
 
-/** How many bytes are kept of one object's answers; when there are more, they are made anew. */
+/** The most bytes that are kept for one object; when a response would exceed them, the others of that object are dropped. */
 const mostBytes = 16 * 1024 * 1024;
-/** A longer answer is made anew each time, and so is one to a longer address. */
+/** A longer response is not kept, nor is one to an address longer than `longestName`. */
 const mostOfOne = 256 * 1024;
 const longestName = 1_000;
 
@@ -20,7 +20,7 @@ interface Shelf {
   bytes: number;
 }
 
-/** Keeps the texts of answers for as long as the object that they are of is there, such as one version of the configuration. */
+/** Keeps responses for as long as the object that they were made from exists, such as one version of the configuration. */
 export function createKeptAnswers(): KeptAnswers {
   const shelves = new WeakMap<object, Shelf>();
   return {

@@ -5,30 +5,30 @@ export interface RestMeta {
   /** Needs no credential. */
   public?: boolean;
   /**
-   * A GET that changes something: a browser is asked first (docs/interface.md, section 16, rule 3); `elsewhere`: unless
-   * a page of Belay sent it.
+   * A GET that changes something, which the person confirms first in a browser (docs/interface.md, section 16, rule 3); with
+   * `elsewhere`, only when the link was not on a page of Belay.
    */
   confirm?: { when: 'always' | 'elsewhere'; title: string };
   /** The body is this field as raw text, not an object. */
   textBody?: string;
-  /** The body, of one of these media types, is this field exactly as it was sent: what a signature is of. */
+  /** The body, of one of these media types, is this field exactly as it was sent, because its signature is verified. */
   rawBody?: { field: string; types: readonly string[] };
   /** Fields that a POST reads from the query. */
   query?: string[];
   /**
-   * Answers with this redirect instead of a body, always or unless the client requested JSON; 303 is for forms of a
+   * Responds with this redirect instead of a body, always or unless the client requested JSON; 303 is for the forms of a
    * browser.
    */
   redirect?: { status: 302 | 303 | 307; always: boolean };
-  /** Other representations than JSON, the first being what a client gets that has no preference. */
+  /** The operation has a page; `preferred`: a client without a preference gets the page, and not JSON. */
   html?: 'preferred' | 'offered';
-  /** A list that has a `limit`: how many items a browser gets whose address has no limit, because a page of all is too long to read. */
+  /** How many items of a list a browser gets when its address has no `limit`, because a page of all items is too long to read. */
   shown?: number;
-  /** Returns numbers, which a scraper can read as text. Those in `counters` never fall while the process runs. */
+  /** The output has numbers, which a scraper can read as text. Those in `counters` never fall while the process runs. */
   metrics?: { counters: readonly string[] };
   /**
-   * A page of a long list: as `application/x-ndjson` the adapter writes page after page, `next` of each being `cursor`
-   * of the following.
+   * The output is a page of a long list. As `application/x-ndjson` the adapter writes page after page, with `next` of each page as
+   * the `cursor` of the following one.
    */
   stream?: 'logs';
   /**
@@ -36,18 +36,18 @@ export interface RestMeta {
    * by the field `format`.
    */
   csv?: readonly string[];
-  /** Where a browser that opens this without any input finds a form for it. */
+  /** The path of the form to which a browser is redirected when it opens this address without input. */
   emptyForm?: string;
-  /** The same answer under POST too, for a browser that was sent here by a 307 after a POST. */
+  /** POST is served like GET, for a client that a 307 redirects here after a POST. */
   alsoPost?: boolean;
-  /** A form that pages of other sites post here: it does nothing for the signed-in person, and so ignores the login. */
+  /** Other sites post a form here. It ignores the login, so it can do nothing in the name of the signed-in person. */
   fromElsewhere?: boolean;
   /**
-   * A GET that changes something and that pages of other sites lead to: the way to a provider and back. Its procedure
-   * guards itself.
+   * A GET that changes something and that other sites link or redirect to: the start and the callback of a sign-in. Its procedure
+   * protects itself.
    */
   fromAnywhere?: boolean;
-  /** One field of the output is a document of this type, which is what a client gets that has no preference. */
+  /** One field of the output is a document of this type, which a client without a preference gets. */
   document?: { field: string; type: string };
   /** Also served without the prefix, where orchestrators look. */
   atRoot?: boolean;

@@ -5,22 +5,20 @@ import { stateOf } from './state.js';
 
 export interface OpenStreams<Context extends RestContext> {
   /**
-   * Counts an event stream, or an answer that waits for something, to the person who opens it, and ends it when their
-   * login has. Throws `too_many_requests` when they have as many as they may. Returns a signal that aborts when an
-   * answer must not wait any longer, also because the client has disconnected.
+   * Counts an event stream, or a response that waits for something, for the person who opens it, and ends it when their login ends.
+   * Throws `too_many_requests` at the limit of one person. Returns a signal that aborts when the response must not wait any longer,
+   * also because the client has disconnected.
    */
   open(context: Context, response: ServerResponse, kind?: 'stream' | 'answer'): AbortSignal;
-  /**
-   * Ends all streams without saying that they are complete, so that clients connect again elsewhere; answers come soon.
-   */
+  /** Cuts off all streams, so that clients connect to another process; responses that wait are not ended (see `endWaits`). */
   close(): void;
-  /** Ends the waits of all open answers, and of those that are opened later, so that they return the present state. */
+  /** Ends the waits of all open responses, and of later ones, so that they return the present state. */
   endWaits(): void;
 }
 
 interface Stream {
   token: string | null;
-  /** Who it was opened for: with other groups, say, a person may see other things. */
+  /** The person it was opened for, with their groups: when these change, the person may see other things. */
   opened: string | null;
   person: string | null;
   response: ServerResponse;
@@ -31,9 +29,9 @@ interface Stream {
 export interface OpenStreamsOptions<Context extends RestContext> {
   /** The person who opens a stream; undefined for a caller who is not a person. */
   personOf(context: Context): { id: string; described: string } | undefined;
-  /** The caller that a token proves, as `personOf` describes them; null when the token is not valid. */
+  /** Returns the caller whom a token proves, as `personOf` describes them; null when the token is not valid. */
   describe(token: string): Promise<string | null>;
-  /** How many one person may have at this process. */
+  /** How many streams and waiting responses one person may have open at this process. */
   limit(): number;
   /** How often logins are checked again, in milliseconds. */
   interval(): number;
@@ -42,16 +40,13 @@ export interface OpenStreamsOptions<Context extends RestContext> {
   failed(error: unknown): void;
 }
 
-/**
- * Returns the event streams of this process: no more for one person than the limit, and none for a login that has
- * ended.
- */
+/** Returns a register of the open event streams of this process, which limits them for each person and ends them with the login. */
 export function createOpenStreams<Context extends RestContext>(
   options: OpenStreamsOptions<Context>,
 ): OpenStreams<Context> {
   const streams = new Set<Stream>();
   let waitsEnded = false;
-  /** Aborted while there is no stream to check. */
+  /** Aborted while there is no stream whose login has to be checked. */
   let idle = new AbortController();
   idle.abort();
 
@@ -64,7 +59,7 @@ export function createOpenStreams<Context extends RestContext>(
   };
   return {
     open(context, response, kind = 'stream') {
-      // A client that has disconnected is not counted, nor an answer that does not wait.
+      // The response to a client that has disconnected is not counted, nor is a response that does not wait.
       const over = new AbortController();
       if (response.closed || (waitsEnded && kind === 'answer')) {
         over.abort();
@@ -119,17 +114,17 @@ async function check(
   { describe, failed }: Pick<OpenStreamsOptions<RestContext>, 'describe' | 'failed'>,
 ): Promise<void> {
   const tokens = [...new Set([...streams].flatMap(({ token }) => token ?? []))];
-  // Requested in one turn, so that they share one query.
+  // All in one turn of the event loop, so that they share one query.
   const verified = await Promise.allSettled(tokens.map(async (token) => describe(token)));
   const logins = new Map(verified.map((login, index) => [tokens[index], login]));
   for (const stream of streams) {
     const login = stream.token === null ? undefined : logins.get(stream.token);
-    // One that could not be checked, or was opened meanwhile, waits for the next check.
+    // A login that could not be checked, or a stream that was opened in the meantime, is checked next time.
     if (login?.status !== 'fulfilled') continue;
     if (stream.opened !== login.value) stream.response.destroy();
   }
   const rejected = verified.find(({ status }) => status === 'rejected');
-  // Without the database no events are sent either.
+  // The streams may stay open: without the database no events are sent either.
   if (rejected?.status === 'rejected') failed(rejected.reason);
 }
 

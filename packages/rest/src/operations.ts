@@ -2,10 +2,7 @@ import type { AnyTRPCRouter } from '@trpc/server';
 import { ZodObject } from 'zod';
 import type { Meta, RestMeta } from './meta.js';
 
-/**
- * One operation of the interface as the routers declare it: what the REST adapter and the OpenAPI document are made
- * from.
- */
+/** One operation of the interface as the routers declare it; the REST adapter and the OpenAPI document are made from these. */
 export interface DeclaredOperation {
   /** Path in the router, such as `executions.cancel`. */
   procedure: string;
@@ -25,7 +22,7 @@ interface Declared {
 
 /** Returns every operation of a router that has a documented path. Subscriptions have none. */
 export function listOperations(router: AnyTRPCRouter): DeclaredOperation[] {
-  // tRPC types this record as it was nested by the caller; at run time it is flat, keyed by path.
+  // By its type this record is nested like the routers; at run time it is flat, keyed by path.
   const procedures = router._def.procedures as unknown as Record<string, Declared>;
   return Object.entries(procedures).flatMap(([procedure, { _def }]) => {
     const openapi = _def.meta?.openapi;

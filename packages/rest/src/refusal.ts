@@ -2,7 +2,7 @@ import { type ErrorBody, publishedCodes } from '@belay/contract/errors';
 import type { PublishedError } from './errors.js';
 import { publishError, withIssues } from './errors.js';
 
-/** A request that the adapter itself rejects, before any procedure saw it. Its message goes to the caller. */
+/** Thrown for a request that the adapter rejects before any procedure is called. Its message goes to the caller. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   constructor(
@@ -16,12 +16,12 @@ export class Refusal extends Error {
 
 const codes: Readonly<Record<number, string>> = publishedCodes;
 
-/** Returns a rejection with the code string that belongs to its status. */
+/** Returns a rejection with the code that belongs to its status. */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Refusal {
   return new Refusal(status, withIssues(status, { message, code: codes[status] ?? 'BAD_REQUEST' }), headers);
 }
 
-/** Returns a 400 that names the field. */
+/** Returns a rejection with status 400 that names the field. */
 export function refuseField(path: string, message: string): Refusal {
   return new Refusal(400, { message: 'The request is not valid', code: 'BAD_REQUEST', issues: [{ path, message }] });
 }

@@ -7,7 +7,7 @@ import type { KeptAnswer } from './kept-answers.js';
 import { renderMetrics } from './metrics-text.js';
 import type { Operation } from './route-table.js';
 
-/** Answers with the output of a procedure, in the media type that was negotiated. */
+/** Sends the output of a procedure in the negotiated media type. */
 export async function reply<Context extends RestContext>(
   exchange: Exchange<Context>,
   done: { operation: Operation; input: RequestInput; output: unknown; type: string },
@@ -18,7 +18,7 @@ export async function reply<Context extends RestContext>(
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (cookies.length > 0) applyCookies(response, options.cookies, cookies);
   if (location !== undefined) {
-    // After a form, 303: a browser repeats a POST on 307, and what it confirmed must not be sent on.
+    // 303 after a confirmation: with 307 the browser would post the form again to the next address.
     return sendRedirect(response, input.confirmed ? 303 : (context.reply.status ?? 302), location);
   }
   if (operation.rest.metrics !== undefined && type !== 'application/json') {
@@ -39,7 +39,7 @@ export async function reply<Context extends RestContext>(
   await replyToBrowser(exchange, { operation, context, input: input.fields }, output);
 }
 
-/** Answers with a text that was made before; what the request itself brought about, such as a login's new end, comes on top. */
+/** Sends a response that was kept, and the cookies of this request, such as the one that prolongs a login. */
 export function replyAgain<Context extends RestContext>(
   { options, response, context }: Exchange<Context>,
   { body, headers }: KeptAnswer,
@@ -67,8 +67,8 @@ async function replyToBrowser<Context extends RestContext>(
 }
 
 /**
- * The policy of one page whose form leads on to `origin`: browsers hold a form's redirects against `form-action` too. An
- * IPv6 address cannot be written in a policy, so for one the scheme stands.
+ * Returns the policy of a page whose form redirects to `origin`, because browsers check the redirects of a form against `form-action`
+ * too. An IPv6 address cannot be written in a policy, so the policy then has the scheme only.
  */
 function allowFormTo(policy: string, origin: string): string {
   const { hostname, protocol } = new URL(origin);

@@ -7,7 +7,7 @@ import { ndjson } from './stream.js';
 
 export interface Operation extends DeclaredOperation {
   kinds: FieldKinds;
-  /** Representations, the one for a client without a preference first. */
+  /** The media types of the output; a client without a preference gets the first. */
   offers: readonly string[];
   /** Names of the path's parameters. */
   parameters: readonly string[];
@@ -22,7 +22,7 @@ export interface Route {
 }
 
 export interface RouteTable {
-  /** Finds by path without the prefix. `malformed` names a parameter that is not percent-encoded UTF-8. */
+  /** Returns the route of a path without its prefix. `malformed` names a parameter that is not percent-encoded UTF-8. */
   find(path: string): { route: Route; parameters: Record<string, string> } | { malformed: string } | undefined;
   /** Paths that are served without the prefix as well. */
   atRoot: ReadonlySet<string>;
@@ -47,14 +47,14 @@ function toRoute(path: string, operations: readonly Operation[]): Route {
     if (operation.rest.alsoPost === true) methods.set('POST', operation);
   }
   const read = methods.get('GET');
-  // HEAD must not act, so that a link checker does not.
+  // HEAD is only served where GET changes nothing, so that a link checker changes nothing.
   if (read !== undefined && read.type === 'query') methods.set('HEAD', read);
   const confirmable = read !== undefined && read.rest.confirm !== undefined ? read : undefined;
-  // POST of a confirmation page is not named: from anything else it is rejected.
+  // The POST of a confirmation page is left out, because it is rejected from any other sender.
   return { path, methods, confirmable, allow: [...methods.keys(), 'OPTIONS'].join(', ') };
 }
 
-/** Returns the table of a router's documented paths: literal paths by name, the others by their segments. Made once. */
+/** Returns the table of a router's documented paths: literal paths are found by name, the others by their segments. */
 export function createRouteTable(router: AnyTRPCRouter): RouteTable {
   const byPath = new Map<string, Operation[]>();
   for (const declared of listOperations(router)) {
@@ -86,7 +86,7 @@ export function createRouteTable(router: AnyTRPCRouter): RouteTable {
   };
 }
 
-/** The parameters of a path; the name of one that cannot be decoded; undefined when it is another path. */
+/** Returns the parameters of a path; the name of the first that cannot be decoded; undefined when the path does not match. */
 function match(segments: readonly string[], given: readonly string[]): Record<string, string> | string | undefined {
   if (segments.length !== given.length) return undefined;
   const parameters: Record<string, string> = {};

@@ -25,7 +25,7 @@ export function cookieNames(baseUrl: URL): CookieNames {
 }
 
 /**
- * Returns one cookie of a request; undefined when it is absent, or present twice (one of the two would not be ours).
+ * Returns one cookie of a request; undefined when it is absent, or sent twice (one of the two would not be ours).
  */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const header = request.headers.cookie;
@@ -51,9 +51,8 @@ export function writeCookie(
 }
 
 /**
- * Returns the credential of a request. A bearer token wins over a cookie: a program that sends one means it. An
- * Authorization header that is not a bearer token is no credential, and the cookie beside it is not looked at (fail
- * closed).
+ * Returns the credential of a request. A bearer token takes precedence over a cookie. With an Authorization header that is not a
+ * bearer token the request has no credential, and its cookie is ignored (fail closed).
  */
 export function readCredential(request: IncomingMessage, cookies: CookieNames): Credential {
   const { authorization } = request.headers;
@@ -66,7 +65,7 @@ export function readCredential(request: IncomingMessage, cookies: CookieNames): 
 }
 
 /**
- * Returns true when the browser states that our own page or the person made this request; false when it states nothing.
+ * Returns true when the browser states that our own page or the person made this request; false when it does not say.
  */
 export function isSameOrigin(request: IncomingMessage, origin: string): boolean {
   const site = request.headers['sec-fetch-site'];
@@ -81,14 +80,14 @@ export function isPrefetch(request: IncomingMessage): boolean {
 }
 
 /**
- * Returns the token of a confirmation page: bound to the login (only it knows the secret) and to the very address it
- * confirms.
+ * Returns the token of a form of our own pages. It is bound to the login, whose secret is the key, and to the exact address that the
+ * form is posted to.
  */
 export function confirmationToken(loginToken: string, address: string): string {
   return createHmac('sha256', loginToken).update(`belay confirmation\n${address}`).digest('base64url');
 }
 
-/** Compares in constant time. */
+/** Returns whether a token is that of this login and this address; compares in constant time. */
 export function isConfirmationToken(given: unknown, loginToken: string, address: string): boolean {
   if (typeof given !== 'string') return false;
   const expected = Buffer.from(confirmationToken(loginToken, address));

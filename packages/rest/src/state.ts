@@ -1,31 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import type { RestContext } from './exchange.js';
 
-/** What we keep beside a request while it is answered, for its answer and its line in the log. */
+/** Data about a request that is kept until the response is sent, for the response and for the log. */
 export interface RequestState {
   id: string;
-  /** Who asked, once known. */
+  /** The caller, once recognised: an e-mail address, or `agent <name>`. */
   user?: string;
   /** The documented path that the request is for, with the names of its parameters; absent when there is none. */
   route?: string;
-  /** The address of the request, where it is a short one for a documented path. */
+  /** The address of the request, when it is a short address that stands for a documented path. */
   address?: string;
-  /** The context of its procedures, once its caller is recognised. */
+  /** The context of its procedures, once the caller is recognised. */
   context?: RestContext;
-  /** How long it may take, in milliseconds, where that is longer than usual. */
+  /** How long the response may take, in milliseconds, where that is longer than usual. */
   mayTake?: number;
-  /** True when it was answered because of the time that it took, and is still worked on. */
+  /** True when an error was sent because the request took too long, while its procedure still runs. */
   overdue?: boolean;
 }
 
 const kept = Symbol('state');
 
-/** On the request itself: a WeakMap costs each request more than the rest of its bookkeeping. */
+/** The state is stored on the request itself, because a WeakMap would cost more than all other bookkeeping of a request. */
 interface Stateful extends IncomingMessage {
   [kept]?: RequestState;
 }
 
-/** Gives the request its id: the client's own when it looks like one, else a new one. */
+/** Gives a request its state, with an id: that of the client when it is well-formed, else a new one. */
 export function beginRequest(request: IncomingMessage, newId: () => string): RequestState {
   const given = request.headers['x-request-id'];
   const id = typeof given === 'string' && /^[A-Za-z0-9._-]{8,128}$/.test(given) ? given : newId();

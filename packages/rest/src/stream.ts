@@ -4,7 +4,7 @@ import { csv, csvLine } from '@belay/contract/csv';
 
 export const ndjson = 'application/x-ndjson';
 
-/** What a streamed procedure answers; the router's output schema has checked it. */
+/** The output of a streamed procedure; the router's output schema has checked it. */
 export interface StreamPage {
   logs: readonly object[];
   next: string | null;
@@ -12,20 +12,19 @@ export interface StreamPage {
 
 export interface StreamOptions {
   response: ServerResponse;
-  /** Already read, so that what is wrong with the request was said before. */
+  /** The first page, read before the response starts, so that errors of the request have a status of their own. */
   first: StreamPage;
-  /** The page after a cursor. */
+  /** Returns the page after a cursor. */
   page(cursor: string): Promise<StreamPage>;
-  /** The columns of a list that is written as CSV; lines of JSON without them. */
+  /** The columns of a list that is written as CSV; without them it is written as lines of JSON. */
   columns?: readonly string[] | undefined;
-  /** Whether the caller's login still stands. */
+  /** Returns whether the caller's login is still valid. */
   stillAllowed(): Promise<boolean>;
 }
 
 /**
- * Writes a long list as lines of JSON or of CSV, one page at a time and no faster than the client reads, so that it needs the
- * same memory however long it is. Cut off, not ended, when it cannot go on: a client must not take a part for the
- * whole.
+ * Writes a long list as lines of JSON or of CSV, one page at a time and no faster than the client reads, so that memory does not grow
+ * with the list. When an error occurs, the response is cut off and not ended, so that the client does not take a part for the whole.
  */
 export async function streamPages({ response, first, page, columns, stillAllowed }: StreamOptions): Promise<void> {
   const type = columns ? { 'Content-Disposition': 'attachment; filename="belay-audit-log.csv"' } : {};

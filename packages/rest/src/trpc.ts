@@ -9,8 +9,8 @@ import { type OpenStreams, openAnswer } from './open-streams.js';
 import { isSameOrigin } from './security.js';
 
 /**
- * Serves tRPC for the SDK, server-sent events included. A stream that is rejected has the status of its rejection; tRPC
- * itself would open it and send the error as the first event.
+ * Serves tRPC for the SDK, including server-sent events. A rejected stream gets the HTTP status of its error; tRPC itself would open
+ * the stream and send the error as its first event.
  */
 export function createTrpcHandler<Context extends RestContext>(
   options: RestOptions<Context> & Pick<Rest, 'fail'>,
@@ -30,12 +30,12 @@ export function createTrpcHandler<Context extends RestContext>(
         const context = opened.get(req) ?? (await createContext(options, req));
         if (streams === undefined) return context;
         context.stayOpen = openAnswer(streams, context, req, res);
-        // The kind of procedure decides, not how its address was written or what the client says that it accepts.
+        // The kind of procedure decides whether this is a stream, not the form of the address or the `Accept` of the client.
         if (info.type === 'subscription' && !opened.has(req)) openStream(streams, context, res);
         return context;
       },
       onError: ({ error, ctx, type, path: procedure }) => {
-        // A procedure has logged its own failure; a stream that breaks and a context that was never made have not.
+        // A procedure has logged its own error. An error in a stream, or before there was a context, is logged here.
         if (ctx === undefined || type === 'subscription') hooks.failed(req, error, { procedure });
       },
     });
@@ -56,7 +56,7 @@ export function createTrpcHandler<Context extends RestContext>(
   };
 }
 
-/** A 401 says how to authenticate, and what may succeed later says when. */
+/** Returns the headers of errors: how to authenticate for a 401, and when to retry for errors that are temporary. */
 function headersOf(errors: readonly TRPCError[], challenge: string): Record<string, string> {
   const waits = errors.map(({ code, cause }) =>
     code === 'SERVICE_UNAVAILABLE' ? 5 : cause instanceof AccessError ? (cause.options.retryAfter ?? 0) : 0,

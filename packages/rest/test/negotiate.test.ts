@@ -26,7 +26,7 @@ describe('the representation', () => {
       ['text/html;q=1.5, application/json;q=0.1', [html, json], json],
       ['application/json;q=1.000, text/html;q=0.9', [html, json], json],
       ['application/json; charset=utf-8', [json, html], json],
-      // Equal quality: what is named exactly, then what is named first.
+      // With equal quality, the exact name comes first, then the order of the header.
       ['application/json, */*', [html, json], json],
       ['application/json, text/html', [html, json], json],
       ['text/html, application/json', [json, html], html],

@@ -30,20 +30,20 @@ export interface ScimOptions {
   context: Context;
   /** The address that directories use, without a path. */
   origin: string;
-  /** Called with every error that was not foreseen. */
+  /** Called with every error whose status is 500 or higher. */
   failed(request: IncomingMessage, error: unknown): void;
 }
 
 export interface Scim {
-  /** Answers a request below /scim/v2. Never throws. */
+  /** Responds to a request below /scim/v2. Never throws. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Answers any request with an error. */
+  /** Responds to any request with an error. */
   fail(request: IncomingMessage, response: ServerResponse, error: unknown): void;
 }
 
 export const scimPath = '/scim/v2';
 
-/** Groups come with all their members. */
+/** The largest body, in bytes: a group is sent with all its members. */
 const bodyBytes = 1024 * 1024;
 const page = { usual: 100, most: 200 };
 
@@ -51,7 +51,7 @@ interface Call {
   request: IncomingMessage;
   provider: string;
   query: URLSearchParams;
-  /** After the name of the collection; empty for the collection itself. */
+  /** The path after the name of the collection; empty for the collection itself. */
   id: string;
 }
 
@@ -61,7 +61,7 @@ interface Answer {
   location?: string;
 }
 
-/** Creates what answers SCIM requests of directories (RFC 7644). */
+/** Creates the handler of SCIM requests from directories (RFC 7644). */
 export function createScim(options: ScimOptions): Scim {
   const { context, origin } = options;
   const base = `${origin}${scimPath}`;
@@ -187,7 +187,7 @@ async function answerGroups(ctx: Context, base: string, call: Call): Promise<Ans
   return { status: 200, body: show(changed) };
 }
 
-/** Lists what a posted query asks for (RFC 7644, 3.4.3): of one collection, or people first and groups after them. */
+/** Lists the resources that a posted query selects (RFC 7644, 3.4.3): of one collection, or people first and groups after them. */
 async function answerSearch(ctx: Context, base: string, call: Call, collection: string): Promise<Answer> {
   requireMethod(call, ['POST']);
   const body = await readJson(call.request);
@@ -221,7 +221,7 @@ async function answerSearch(ctx: Context, base: string, call: Call, collection: 
   return { status: 200, body: listed(found, users.total + groups.total, range.offset + 1) };
 }
 
-/** Raises the alarm when a change of a person is rejected for what it says: it may have been a deactivation. */
+/** Raises an alarm when a change of a person is rejected because of its content: it may have been a deactivation. */
 async function alarming<Result>(ctx: Context, call: Call, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -243,7 +243,7 @@ async function readJson(request: IncomingMessage): Promise<Body> {
   const text = await readBody(request, bodyBytes);
   let parsed: unknown;
   try {
-    // JSON.parse would take the last of two values of one name, and forget a deactivation that came before it.
+    // JSON.parse would use the last of two values with the same name, and could lose a deactivation before it.
     parsed = parse(text, undefined, { parseNumber: Number });
   } catch {
     throw new ScimError(400, 'The body is not JSON, or contains a name twice', 'invalidSyntax');

@@ -19,7 +19,7 @@ export function invalidValue(name: string, rule: string): ScimError {
   return new ScimError(400, `${name}: ${rule}`, 'invalidValue');
 }
 
-/** Returns an error's message (RFC 7644, 3.12). */
+/** Returns the body of an error response (RFC 7644, 3.12). */
 export function describeError({ status, message, scimType }: Pick<ScimError, 'status' | 'message' | 'scimType'>) {
   return {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],

@@ -4,7 +4,7 @@ import { invalidValue, ScimError } from './errors.js';
 /** A JSON object of a request; names of attributes are compared without case (RFC 7643, 2.1). */
 export type Body = Record<string, unknown>;
 
-/** Returns a JSON object. Throws 400. */
+/** Returns a value that is a JSON object. Throws 400 for any other value. */
 export function toBody(value: unknown, name: string): Body {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ScimError(400, `${name}: must be a JSON object`, 'invalidSyntax');
@@ -12,14 +12,14 @@ export function toBody(value: unknown, name: string): Body {
   return value as Body;
 }
 
-/** Returns the value of an attribute; undefined when it is absent. Throws 400 when it is there twice. */
+/** Returns the value of an attribute; undefined when it is absent. Throws 400 when it is present twice. */
 export function fieldOf(body: Body, name: string): unknown {
   const keys = Object.keys(body).filter((key) => key.toLowerCase() === name.toLowerCase());
   if (keys.length > 1) throw invalidValue(name, 'is given more than once, in different cases');
   return keys[0] === undefined ? undefined : body[keys[0]];
 }
 
-/** Returns a text; null when it is absent. Throws 400. */
+/** Returns a value that is a text; null when it is absent. Throws 400 for other values, and for a text that cannot be stored. */
 export function textOf(value: unknown, name: string, longest: number): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw invalidValue(name, 'must be a string');
@@ -28,7 +28,7 @@ export function textOf(value: unknown, name: string, longest: number): string | 
   return value;
 }
 
-/** Returns a list; a single value is a list of one, and null is an empty one. */
+/** Returns a value as a list: a single value becomes a list of one, and null an empty list. */
 export function listOf(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value : [value];
@@ -36,7 +36,7 @@ export function listOf(value: unknown): unknown[] {
 
 /**
  * Returns whether a person is active: a JSON boolean, the text of one in any case (Microsoft Entra ID sends "False"),
- * or one of them in a list of one. Throws 400 for anything else: what cannot be read might have been a deactivation.
+ * or one of them in a list of one. Throws 400 for any other value, which might have been meant as a deactivation.
  */
 export function activeOf(value: unknown): boolean {
   if (typeof value === 'boolean') return value;

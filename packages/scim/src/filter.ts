@@ -9,8 +9,8 @@ export interface Equal {
 const token = /\s*(?:([A-Za-z][\w$.:-]*)|("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?))/y;
 
 /**
- * Returns the comparisons of a filter (RFC 7644, 3.4.2.2), all of which must hold. Directories look for one resource
- * by equality, so that is what is supported, joined with `and`. Throws 400 for any other filter.
+ * Returns the comparisons of a filter (RFC 7644, 3.4.2.2), all of which must be true. Directories look up one resource by equality,
+ * so only equality is supported, joined with `and`. Throws 400 for any other filter.
  */
 export function parseFilter(text: string): Equal[] {
   const rejected = (why: string) => new ScimError(400, `filter: ${why}`, 'invalidFilter');
@@ -42,7 +42,7 @@ function parseValue(text: string, rejected: (why: string) => ScimError): Equal['
     const value: unknown = JSON.parse(/^(true|false|null)$/i.test(text) ? text.toLowerCase() : text);
     if (value === null || ['string', 'boolean', 'number'].includes(typeof value)) return value as Equal['value'];
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw rejected('has a value that is not JSON');
 }

@@ -18,7 +18,7 @@ export function readGroup(body: Body): ProvisionedCrowd {
   });
 }
 
-/** Returns a group as a patch changes it. Throws 400, and then nothing of the patch counts. */
+/** Returns a group as a patch changes it. Throws 400 for a patch of which one operation is not valid. */
 export function patchGroup(body: Body, current: ProvisionedCrowd): ProvisionedCrowd {
   const draft: Draft = { ...current };
   for (const operation of readOperations(body, groupSchema)) apply(draft, operation);
@@ -68,7 +68,7 @@ function applyMembers(draft: Draft, { op, path: { filter, sub }, value }: Operat
   const given = readMembers(value);
   if (op === 'replace') draft.members = given;
   else if (op === 'add') draft.members = [...draft.members, ...given];
-  // Without a value all of them are removed, as RFC 7644 says.
+  // Without a value, all members are removed, as RFC 7644 says.
   else draft.members = value === undefined || value === null ? [] : draft.members.filter((id) => !given.includes(id));
 }
 

@@ -11,8 +11,9 @@ export interface Operation {
 const most = 1_000;
 
 /**
- * Returns the operations of a patch (RFC 7644, 3.5.2) with a path each: one without a path is one for each attribute
- * of its value, as Okta sends it. Names of operations are read without case, as Entra sends them. Throws 400.
+ * Returns the operations of a patch (RFC 7644, 3.5.2), each with a path. An operation without a path, as Okta sends it, becomes one
+ * operation for each attribute of its value. Names of operations are read without regard to case, because Entra sends "Replace".
+ * Throws 400.
  */
 export function readOperations(body: Body, schema: string): Operation[] {
   const given = fieldOf(body, 'Operations');

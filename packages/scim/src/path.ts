@@ -6,7 +6,7 @@ export interface Path {
   attribute: string;
   filter?: Equal[];
   sub?: string;
-  /** An attribute of an extension, of which nothing is kept. */
+  /** Whether the attribute belongs to an extension, which is not stored. */
   foreign: boolean;
 }
 
@@ -18,7 +18,7 @@ export function parsePath(text: string, schema: string): Path {
   const named = text.trim();
   const isOwn = named.toLowerCase().startsWith(own);
   if (/^urn:/i.test(named) && !isOwn) {
-    // Where the name of a schema ends is not said; a deactivation must not be taken for another attribute.
+    // It is not known where the name of another schema ends: a path with `active` may be a deactivation, so it is rejected.
     if (/[:.]active\b/i.test(named)) throw invalidPath(text);
     return { attribute: named.toLowerCase(), foreign: true };
   }

@@ -12,15 +12,15 @@ type Names = NonNullable<ProvisionedPerson['details']['name']>;
 
 const longest = { userName: 320, externalId: 1_000, name: 256, email: 320, emails: 50 };
 const parts = { formatted: 'formatted', familyname: 'familyName', givenname: 'givenName' } as const;
-/** Of RFC 7643, 4.1, and not kept: what we do not hold cannot be wrong. */
+/** Attributes of RFC 7643, 4.1, that are accepted but not stored. */
 const ignored = new Set(
   `schemas id meta groups nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims
   photos addresses entitlements roles x509certificates`.split(/\s+/),
 );
 
 /**
- * Returns the person that a whole resource describes, on POST and PUT. Without `active` they stay as they are: a
- * person is never made active by what is not there. Throws 400.
+ * Returns the person that a whole resource describes, on POST and PUT. Without `active`, an existing person keeps their state: an
+ * absent attribute never activates a person again. Throws 400.
  */
 export function readUser(body: Body, current?: ProvisionedPerson): ProvisionedPerson {
   for (const key of Object.keys(body)) {
@@ -40,7 +40,7 @@ export function readUser(body: Body, current?: ProvisionedPerson): ProvisionedPe
   return finish(draft);
 }
 
-/** Returns a person as a patch changes them. Throws 400, and then nothing of the patch counts. */
+/** Returns a person as a patch changes them. Throws 400 for a patch of which one operation is not valid. */
 export function patchUser(body: Body, current: ProvisionedPerson): ProvisionedPerson {
   const { userName, externalId, active, details } = current;
   const draft: Draft = {
@@ -99,7 +99,7 @@ function apply(draft: Draft, { op, path, value }: Operation): void {
   if (ignored.has(attribute)) return;
   if (sub !== undefined) throw invalidPath(`${attribute}.${sub}`);
   if (attribute === 'active') {
-    // What a person is without the attribute is not said anywhere.
+    // SCIM does not define whether a person without the attribute is active.
     if (op === 'remove') throw invalidValue('active', 'cannot be removed; set it to true or false');
     draft.active = activeOf(value);
   } else if (attribute === 'username') draft.userName = op === 'remove' ? null : value;
@@ -179,7 +179,7 @@ function applyEmails(draft: Draft, { op, path: { filter, sub }, value }: Operati
   if (draft.emails.some(chosen)) {
     draft.emails = draft.emails.map((email) => (chosen(email) ? readEmail({ ...email, ...change }) : email));
   } else {
-    // Entra changes an address by its type before there is one of this type.
+    // Entra sets an address by its type before an address of this type exists.
     const implied = Object.fromEntries((filter ?? []).map((equal) => [equal.path, equal.value]));
     draft.emails = [...draft.emails, readEmail({ ...implied, ...change })];
   }

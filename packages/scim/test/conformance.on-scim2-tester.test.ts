@@ -5,7 +5,7 @@ import { approvalCatalog } from '@belay/testkit/house';
 import { describe, expect, it } from 'vitest';
 import { openDirectory } from './support/directory.js';
 
-/** Runs every check against the server that its environment names, and prints what each came to. */
+/** Runs every check against the server that its environment names, and prints the result of each. */
 const script = `
 import json, os
 from httpx2 import Client
@@ -35,7 +35,7 @@ describe('the checks of scim2-tester', () => {
     });
     const results = JSON.parse(stdout) as Result[];
     const failed = results.filter(({ status }) => !['SUCCESS', 'SKIPPED', 'COMPLIANT', 'ACCEPTABLE'].includes(status));
-    // What a person is without `active` is not said anywhere, so it cannot be taken for either.
+    // SCIM does not define whether a person without `active` is active, so it cannot be removed.
     expect(failed.map(({ title, type, reason }) => [title, type, reason])).toEqual([
       ['check_remove_attribute', 'User', expect.stringMatching(/'active': active: cannot be removed/)],
     ]);

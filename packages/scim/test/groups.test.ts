@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => directory[Symbol.asyncDispose]());
 
-/** Signs a person in, and returns what reads their groups as each request does. */
+/** Signs a person in, and returns a function that reads their groups as each request does. */
 async function signIn(name: string, groups: string[]): Promise<() => Promise<string[] | undefined>> {
   const { house } = directory;
   const { actor } = await house.person(name, groups);
@@ -34,7 +34,7 @@ describe('provisioned groups', () => {
     expect(await groups()).toEqual(['engineers']);
     await call('PATCH', path, patchOf({ op: 'remove', path: `members[value eq "${id}"]` }));
     expect(await groups()).toEqual([]);
-    // Okta: the name without a path, the whole group.
+    // Okta: the whole group; the name without a path.
     await call('PUT', path, { displayName: 'engineers', members: [{ value: id, display: 'ada@example.com' }] });
     await call('PATCH', path, patchOf({ op: 'replace', value: { id: made.body.id, displayName: 'builders' } }));
     expect(await groups()).toEqual(['builders']);

@@ -182,13 +182,13 @@ describe('a person who leaves', () => {
 
   it('is found by subject, then by name, then by address, and neighbours keep all they have', async () => {
     const { add, call, house } = directory;
-    // Another account of the directory with her address: not hers.
+    // Another account of the directory that has Ada's address, but is not Ada's.
     const admin = await add({ userName: 'ada-admin', emails: [{ value: 'ada@example.com' }], active: true });
     await addAda();
     const signedIn = await isSignedIn(ada);
     const neighbour = await isSignedIn(grace);
     await request(grace);
-    // Access that she requested herself, and access that a colleague requested for her.
+    // Access that Ada requested herself, and access that a colleague requested for Ada.
     await request(ada);
     await request(grace, { identities: ['ada@example.com'] });
     await call('PATCH', `/Users/${admin}`, off);
@@ -240,7 +240,7 @@ describe('a person who leaves', () => {
     const admin = await add({ userName: 'ada-admin', emails: [{ value: 'ada@example.com' }], active: true });
     await addAda();
     const signedIn = await isSignedIn(ada);
-    // What she has herself, what waits for approval, and what a colleague requested for her.
+    // Access that Ada holds, a request that waits for approval, and access that a colleague requested for Ada.
     await request(ada);
     const waiting = await request(ada, { workflow: 'approved' });
     await request(grace, { identities: ['ada@example.com'] });

@@ -26,19 +26,19 @@ import type { RetryPolicy } from './transport/retry.js';
 import type { Fetch } from './transport/send.js';
 
 export interface ClientOptions {
-  /** Where Belay is, for example `https://belay.example.com`; a path is kept. */
+  /** The address of Belay, for example `https://belay.example.com`; its path is kept. */
   url: string | URL;
-  /** A bearer token, as `auth.exchange` and `belay token create` give it. */
+  /** A bearer token, as `auth.exchange` returns it and `belay token create` prints it. */
   token?: string | undefined;
   /** Used instead of the global `fetch`, for a proxy or a test. */
   fetch?: Fetch | undefined;
   /** Sent with every request. */
   headers?: Record<string, string> | undefined;
-  /** How calls that are safe to repeat are tried again. */
+  /** How calls that are safe to repeat are retried. */
   retry?: Partial<RetryPolicy> | undefined;
   /**
-   * How long a call may take with all its repetitions, and a watch until it is connected, in milliseconds: 30 000 when left
-   * out. Then it throws `network`. `Infinity` waits for ever; a call's own `signal` can end it earlier.
+   * How long a call may take with all its retries, and a watch until it is connected, in milliseconds. Default: 30 000. Then the call
+   * throws `network`, or the last error if it was waiting to retry. `Infinity` sets no limit; a call's own `signal` can end it earlier.
    */
   timeout?: number | undefined;
 }
@@ -76,7 +76,7 @@ function procedureUrl(url: string | URL): string {
   return `${base.origin}${base.pathname.replace(/\/+$/, '')}/trpc`;
 }
 
-/** Returns a client of the server at `url`. Opens nothing until it is used, and holds nothing open between calls. */
+/** Returns a client of the server at `url`. It connects only when it is used, and keeps nothing open between calls. */
 export function createClient(options: ClientOptions): BelayClient {
   const { token, headers = {} } = options;
   const transport = createTransport({
@@ -108,7 +108,7 @@ export function createClient(options: ClientOptions): BelayClient {
   };
 }
 
-/** Resolves after a time; throws `aborted` as soon as the signal is. Both the timer and the listener are removed. */
+/** Resolves after a time; throws `aborted` as soon as the signal aborts. Removes both the timer and the listener. */
 function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {

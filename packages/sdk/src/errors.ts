@@ -1,28 +1,27 @@
 import type { ErrorCode, ErrorIssue } from '@belay/contract/errors';
 
 /**
- * Every way a call can fail. Most are the server's own codes; `too_many_requests` is a limit on requests in a time, or
- * on what one person may have open. `network` means that no response of Belay arrived; `aborted` means that the
- * caller's signal ended the call.
+ * Every way in which a call can fail. Most are the server's own codes. `too_many_requests` is a limit on the rate of requests, or on what
+ * one person may have open. `network` means that no response of Belay arrived; `aborted` means that the caller's signal ended the call.
  */
 export type BelayErrorCode = ErrorCode | 'network' | 'aborted';
 
-/** One thing that is wrong with the input. */
+/** One fault of the input. */
 export type BelayIssue = ErrorIssue;
 
-/** What is known about a failure beside its code and message. */
+/** The details of a failure besides its code and message. */
 export interface BelayErrorDetails {
-  /** The HTTP status, or 0 when no answer came back. */
+  /** The HTTP status, or 0 when there was no response. */
   status: number;
   issues?: BelayIssue[];
-  /** The `X-Request-Id` of the response, with which the server's log can be searched. */
+  /** The `X-Request-Id` of the response, by which the server's log can be searched. */
   requestId?: string;
-  /** How long the server asked to wait before another try. */
+  /** How long the server requires to wait before a retry. */
   retryAfterMilliseconds?: number;
   cause?: unknown;
 }
 
-/** The one error that a method of the SDK throws. */
+/** The only error that the methods of the SDK throw. */
 export class BelayError extends Error {
   override readonly name = 'BelayError';
   readonly status: number;
@@ -43,7 +42,7 @@ export class BelayError extends Error {
   }
 }
 
-/** Returns whether a caught value is a failure of the SDK, and of this kind when a code is given. */
+/** Returns whether a caught value is an error of the SDK, and has the code when one is given. */
 export function isBelayError<Code extends BelayErrorCode>(
   error: unknown,
   code?: Code,

@@ -1,24 +1,24 @@
-/** What every method takes last. */
+/** The last argument of every method. */
 export interface CallOptions {
   /** Ends the call, which then throws `aborted`. */
   signal?: AbortSignal | undefined;
 }
 
-/** What lists take last that may be long: which part of them. Without `limit`, all there are. */
+/** The last argument of methods with long lists: which part of the list to return. Without `limit`, all items. */
 export interface PageOptions extends CallOptions {
   limit?: number | undefined;
-  /** `next` of the page before. */
+  /** The `next` of the previous page. */
   cursor?: string | undefined;
 }
 
-/** What `executions.watch` takes last. */
+/** The last argument of `executions.watch`. */
 export interface WatchOptions extends CallOptions {
-  /** Yield only what came after this event: the `seq` of the last one seen. */
+  /** Yields only events after this one: the `seq` of the last event that was seen. */
   lastEventId?: string | undefined;
 }
 
-/** What a call that starts something takes beside its input. */
+/** A field for calls that start something, in addition to their input. */
 export interface Idempotent {
-  /** The same key and input give the same execution for 24 hours, so that the call may be tried again. */
+  /** For 24 hours, the same key and input return the same execution, so that the call can be retried. */
   idempotencyKey?: string | undefined;
 }

@@ -6,7 +6,7 @@ import type {
 } from '@trpc/server';
 import type { Procedures } from './types.js';
 
-/** The shape of an error, as a tRPC client has it in `error.shape`. */
+/** The shape of an error in a tRPC client's `error.shape`. */
 interface ErrorShape {
   code: number;
   message: string;
@@ -29,7 +29,7 @@ interface Typed {
 // biome-ignore lint/suspicious/noConfusingVoidType: of an argument only void can be left out.
 type InputOf<P extends Typed> = P['input'] extends undefined ? void : P['input'];
 
-/** An event of a stream comes with the id after which the stream can be resumed. */
+/** An event of a stream, with the id after which the stream can be resumed. */
 interface Tracked<Data> {
   id: string;
   data: Data;
@@ -46,8 +46,8 @@ type ProcedureOf<P extends Typed> = P['kind'] extends 'query'
       }>;
 
 /**
- * The type of Belay's tRPC router, for `createTRPCClient<AppRouter>` and what is built on it, such as TanStack Query. The address is
- * `<Belay>/trpc`; `httpLink` for calls and `httpSubscriptionLink` for `executions.watch` are the links that the server accepts.
+ * The type of Belay's tRPC router, for `createTRPCClient<AppRouter>` and libraries on top of it, such as TanStack Query. The address is
+ * `<Belay>/trpc`. The server accepts `httpLink` for calls and `httpSubscriptionLink` for `executions.watch`.
  */
 export type AppRouter = TRPCBuiltRouter<
   Root,

@@ -1,7 +1,7 @@
 /*
- * What goes into and comes out of the SDK: the shapes of the contract. In the published package they are written out, so that
- * its declarations need nothing but TypeScript's own library. Times are ISO 8601 in UTC with milliseconds; durations are ISO
- * 8601, and `1h30m` is accepted where one goes in.
+ * The input and output types of the SDK, which are the shapes of the contract. In the published package they are written out, so that its
+ * declarations need only TypeScript's own library. Times are ISO 8601 in UTC with milliseconds; durations are ISO 8601, and inputs also
+ * accept `1h30m`.
  */
 
 export type { AccessGrant, AccessList, Cluster, Connections } from '@belay/contract/access';

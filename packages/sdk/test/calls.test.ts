@@ -14,7 +14,7 @@ interface Answer {
 const json = { 'content-type': 'application/json' };
 const quick = { firstDelay: 1, longestDelay: 20 };
 
-/** Returns the given responses one after the other, then the last one again and again, and records the requests. */
+/** Starts a server that sends the given responses one after the other, and then repeats the last one. Records the requests. */
 async function scripted(...answers: Answer[]) {
   const requests: { method: string; url: string; headers: IncomingMessage['headers'] }[] = [];
   const server = await listen((request: IncomingMessage, response: ServerResponse) => {
@@ -66,7 +66,7 @@ describe('a server that never answers', () => {
 
   it('does not keep a caller who repeats: the time is for all tries together, and the last failure is told', async () => {
     await using server = await scripted(busy);
-    // The time limit of the call passes in the pause after the first try.
+    // The time limit of the call ends in the pause after the first attempt.
     const clock = stopClock((milliseconds) => milliseconds > 300 && clock.pass(300));
     const transport = transportBy(clock, server.url);
     expect(await failure(transport.query('system.ready', undefined))).toMatchObject({

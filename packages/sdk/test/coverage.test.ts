@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { agentRouter } from '../../agent/src/routers/roots.js';
 import { type BelayClient, createClient, isBelayError } from '../src/index.js';
 
-/** How each procedure of the router is called through the SDK. */
+/** The SDK call of each procedure of the router. */
 const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncGenerator> = {
   'access.connection': (client) => client.access.connection('id'),
   'access.list': (client) => client.access.list(),
@@ -94,7 +94,7 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
   'workflows.list': (client) => client.workflows.list(),
 };
 
-/** What only a browser or a provider calls, or a second address of what is above. */
+/** Procedures that only a browser or a provider calls, and second addresses of procedures above. */
 const browserOnly = {
   'auth.backchannelLogout': 'where a provider says that a person has signed out there',
   'events.receive': 'where programs with a secret of their own post CloudEvents to',
@@ -113,7 +113,7 @@ const browserOnly = {
   'elevation.suggestForm': 'the form of `elevation.suggest`',
 };
 
-/** What only an agent or a client of this machine answers. */
+/** Procedures that only an agent or a client on this machine has. */
 const local: Record<string, (client: BelayClient) => Promise<unknown>> = {
   'sessions.begin': (client) => client.sessions.begin('demo'),
   'sessions.get': (client) => client.sessions.get('demo'),
@@ -121,7 +121,7 @@ const local: Record<string, (client: BelayClient) => Promise<unknown>> = {
   'sessions.remove': (client) => client.sessions.remove('demo'),
 };
 
-/** A client whose every call is rejected, and the procedures it called. */
+/** Returns a client whose every call is rejected, and the procedures that it called. */
 function recording() {
   const called: string[] = [];
   const client = createClient({

@@ -18,14 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => project[Symbol.asyncDispose]());
 
-/** The guide's program: every TypeScript block of the README, and then of the guide, one after the other. */
+/** Returns the program of the guide: every TypeScript block of the README and then of the guide, in their order. */
 async function readGuide(): Promise<string> {
   const pages = ['../README.md', '../../../docs/guides/sdk.md'].map((page) => new URL(page, import.meta.url));
   const texts = await Promise.all(pages.map((page) => readFile(page, 'utf8')));
   return texts.flatMap((text) => [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code)).join('\n');
 }
 
-/** As much of the API as the guide uses, over the same protocol. */
+/** Serves the part of the API that the guide uses, over the same protocol. */
 function guideServer() {
   const { router, procedure } = initTRPC.create();
   const decided: unknown[] = [];
@@ -82,7 +82,7 @@ describe('the packed SDK in an empty project', () => {
       for (const [, from] of text.matchAll(/(?:from |import\(|types=)["']([^."'][^"']*)["']/g))
         foreign.push(`${file}: ${from}`);
     }
-    // The router's type is for those who have tRPC.
+    // Only users of tRPC need the router's type.
     expect(foreign).toEqual(['dist/trpc.d.ts: @trpc/server']);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { createClient, type Execution, type ExecutionList, type WorkflowStatus } from '../src/index.js';
 
-/** A client of a service with lists of requests, and the input of every call. */
+/** Returns a client of a service with lists of requests, and the input of every call. */
 function serving(answers: Record<string, unknown>[]) {
   const asked: unknown[] = [];
   const client = createClient({

@@ -15,7 +15,7 @@ const event = (seq: number, status = 'running') => ({
 });
 const retry = { firstDelay: 1, longestDelay: 10, streamAttempts: 4 };
 
-/** A real tRPC server whose one subscription is the given generator: the same wire as the service's own. */
+/** A real tRPC server whose only subscription is the given generator: the same protocol as the service's. */
 function serving(source: (next: Next) => AsyncGenerator<ReturnType<typeof event>>) {
   const { router, procedure } = initTRPC.create();
   const seen: { authorization: string | undefined; after: number }[] = [];
@@ -58,7 +58,7 @@ describe('a watch', () => {
   it('ends when it is not connected in time: a server that says nothing, and one that only begins to answer', async () => {
     for (const begin of [false, true]) {
       let connections = 0;
-      // The pause before the second connection passes at once.
+      // The pause before the second connection is over at once.
       const clock = stopClock((milliseconds) => milliseconds > 300 && clock.pass(milliseconds));
       await using server = await listen((_request, response) => {
         connections += 1;
@@ -109,7 +109,7 @@ describe('a watch', () => {
     await using server = await listen((request, response) => {
       handler(request, response);
       const write = response.write.bind(response);
-      // The connection breaks right after event 2 and event 4 are on the wire.
+      // The connection breaks right after events 2 and 4 were sent.
       response.write = ((chunk: Uint8Array, ...rest: []) => {
         const sent = write(chunk, ...rest);
         if (/id: [24]\n/.test(Buffer.from(chunk).toString())) {

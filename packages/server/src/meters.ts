@@ -2,15 +2,15 @@ import { performance } from 'node:perf_hooks';
 import type { Meter } from '@belay/core';
 import { Histogram, Registry } from 'prom-client';
 
-/** What a process measures of itself. GET /metrics returns it. */
+/** The measurements of a process, which GET /metrics returns. */
 export interface Meters extends Meter {
   registry: Registry;
-  /** Is told of each request that is over; `route` is a documented path, absent for anything else. */
+  /** Records a request that has ended; `route` is a documented path, undefined for any other path. */
   requested(what: { route: string | undefined; method: string | undefined; status: number; seconds: number }): void;
   close(): void;
 }
 
-/** How often the event loop is looked at, in milliseconds. */
+/** How often the delay of the event loop is measured, in milliseconds. */
 const interval = 100;
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -20,8 +20,8 @@ const decisionSeconds = [1, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400, 604_800
 const lagSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 /**
- * Makes the histograms of a composition, in a registry of their own. Their labels are bounded, and say nothing that a caller
- * without a login may not know: GET /metrics is public.
+ * Creates the histograms of a composition, in a registry of their own. Their labels are bounded, and contain nothing that requires
+ * a login, because GET /metrics is public.
  */
 export function createMeters(): Meters {
   const registry = new Registry();

@@ -10,9 +10,9 @@ export interface AllowedHost {
 }
 
 export interface OutboundOptions {
-  /** The allow-list in force (`server.http_hosts`). Asked at every request, because catalogs change. */
+  /** Returns the allow-list in force (`server.http_hosts`). Called for every request, because catalogs change. */
   allowed(): readonly AllowedHost[];
-  /** Answers every address of a name, once per request; the system's resolver by default. */
+  /** Returns every address of a name. Called once per request; the system's resolver by default. */
   resolve?(name: string): Promise<string[]>;
   /** The most bytes of a response's body; 1 MiB by default. */
   maximumBytes?: number;
@@ -20,7 +20,7 @@ export interface OutboundOptions {
   timeoutMilliseconds?: number;
 }
 
-/** The error when a request was not sent or its response not accepted; its message is for workflow authors. */
+/** The error when a request was not sent or its response was not accepted. Its message is for workflow authors. */
 class OutboundError extends Error {
   override readonly name = 'OutboundError';
 }
@@ -32,10 +32,10 @@ async function resolveWithSystem(name: string): Promise<string[]> {
 }
 
 /**
- * Makes the outbound client of `call: http` (docs/architecture.md, section 9): hosts on the allow-list only, http and https only, the name
- * resolved once and the connection pinned to the address that was checked, no redirect to another origin, size and time
- * bounded. A private or loopback address is reached only where the entry of its host says `allow_private: true`.
- * The client throws `OutboundError`, or what the network throws.
+ * Creates the outbound client of `call: http` (docs/architecture.md, section 9): only hosts on the allow-list, only http and https, no
+ * redirect to another origin, and bounded size and time. A name is resolved once, and the connection pinned to the address that was
+ * checked. A private or loopback address needs `allow_private: true` in the entry of its host. The client throws `OutboundError`, or
+ * the error of the network.
  */
 export function createOutbound(options: OutboundOptions): (request: Request) => Promise<Response> {
   const maximumBytes = options.maximumBytes ?? 1024 * 1024;

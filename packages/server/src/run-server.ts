@@ -4,12 +4,13 @@ import { createLogger, delay, oneLine, StartError } from '@belay/program';
 import { describeServer } from './banner.js';
 import type { RunningServer, StartOptions } from './modes/server.js';
 
-/** The time limit of a stop, in milliseconds, after the time in which a server goes on serving. */
+/** The time limit of a stop, in milliseconds, in addition to `BELAY_DRAIN_SECONDS`. */
 const longestStop = 10_000;
 
 /**
- * Runs server mode until a signal ends it. A start that fails says why on one line of stderr and exits with 1. The first
- * SIGINT or SIGTERM stops gracefully within ten seconds and `BELAY_DRAIN_SECONDS`, the second at once; SIGHUP reads the configuration again.
+ * Runs server mode until a signal ends it. A failed start writes the cause as one line to stderr and exits with 1. The first
+ * SIGINT or SIGTERM stops gracefully within `BELAY_DRAIN_SECONDS` plus ten seconds, the second at once. SIGHUP reloads the
+ * configuration.
  */
 export async function runServerMode(host: ProcessLike, openDemo: StartOptions['openDemo']): Promise<void> {
   let server: RunningServer | undefined;
@@ -41,7 +42,7 @@ export async function runServerMode(host: ProcessLike, openDemo: StartOptions['o
     });
     // Stack traces in the log name the lines of the sources, not of the bundle.
     process.setSourceMapsEnabled(true);
-    // Loaded here: errors of variables are reported faster before everything is loaded.
+    // Loaded only here, so that errors of variables are reported without loading everything.
     const { startServer } = await import('./start.js');
     server = await startServer({ environment, variables: host.env, directory: host.cwd(), log, openDemo });
     if (stopping) return await finish(server);

@@ -5,8 +5,8 @@ import type { RunningServer, StartOptions } from './modes/server.js';
 import { composeServer } from './modes/server.js';
 
 /**
- * Starts Belay in the mode of the environment. Throws `StartError` with one line that names the cause and the cure;
- * then nothing that it started runs any more.
+ * Starts Belay in server mode. Throws `StartError` with one line that names the cause and the cure, after everything that
+ * was started has been stopped.
  */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const closing = createClosing(options.log);

@@ -27,7 +27,7 @@ it('counts the time of leases while the server listens, the beginning of an outa
   const stops: (() => unknown)[] = [];
   noteUntilStopped({ ...context, delay }, { add: (_, stop) => void stops.push(stop) });
 
-  /** Resolves when the loop has written its note and waits for the next. */
+  /** Resolves when the loop has recorded `count` times and waits again. */
   const turn = (count: number) => vi.waitFor(() => expect(pauses).toHaveLength(count), { timeout: 30_000 });
   await turn(1);
   const first = await read();

@@ -36,7 +36,7 @@ function outbound(allowed: (string | AllowedHost)[], options: Partial<OutboundOp
   return createOutbound({ allowed: () => hosts, ...options });
 }
 
-/** An entry that says `allow_private: true`. */
+/** Returns an entry with `allow_private: true`. */
 const open = (host: string): AllowedHost => ({ host, allowPrivate: true });
 
 async function refusal(answer: Promise<Response>): Promise<string> {

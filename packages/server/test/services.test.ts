@@ -85,7 +85,7 @@ const health = async () => {
 const capabilities = async () =>
   ((await (await fetch(`${url}/.well-known/api-configuration`)).json()) as { capabilities: object }).capabilities;
 
-/** A real identity provider that knows its client by this secret. */
+/** Starts a real identity provider whose client has this secret. */
 async function startIdentityProvider(clientSecret: string) {
   const provider = await startDemoIdentityProvider({
     port: 0,
@@ -107,7 +107,7 @@ providers:
     config: { issuer: "${issuer}", client_id: belay, client_secret: "\${vault:identity#client_secret}", allow_insecure_issuer: true }
 ${more}`;
 
-/** A role whose provider is there, so that a request comes as far as its session. */
+/** Returns a configuration with a role whose provider exists, so that a request gets as far as the check of its session. */
 const withRole = (issuer: string) =>
   withVault(
     issuer,
@@ -162,7 +162,7 @@ describe('the local vault', () => {
     await setInVault(options, 'identity#client_secret', secret);
     await running.reload();
     expect((await signInProgram()).token).not.toBe('');
-    // Without it the configuration is rejected with the name, and the previous one stays active.
+    // Without the secret the configuration is rejected with the name of the secret, and the previous one stays active.
     expect(await removeFromVault(options, 'identity#client_secret')).toBe(true);
     await running.reload();
     expect(JSON.stringify(lines)).toContain('${vault:identity#client_secret} is not in the vault');
@@ -232,7 +232,7 @@ describe('the local keyring', () => {
 
     await start({ BELAY_SECRET: newSecret, BELAY_SECRET_PREVIOUS: oldSecret });
     expect(await ask()).toEqual(before);
-    // The vault is written with the new secret before the old one goes.
+    // The vault is rewritten with the new secret before the old one is removed.
     const rotated = { BELAY_SECRET: newSecret, BELAY_SECRET_PREVIOUS: oldSecret };
     await setInVault({ environment: environmentOf(rotated), directory: folder }, 'identity#client_secret', secret);
     await stop();
@@ -296,7 +296,7 @@ services:
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     await configure('services: { encryption: { provider: local } }');
     await server?.reload();
-    // The watch may have been first, and be at it still.
+    // The watch may have started the reload before, and may not have finished.
     await vi.waitFor(
       () =>
         expect(lines.map(({ message }) => message)).toContainEqual(

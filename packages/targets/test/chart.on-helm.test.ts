@@ -13,7 +13,7 @@ interface Manifest {
   spec: Record<string, unknown>;
 }
 
-/** Returns what the chart makes with these values. Throws with what helm says when it rejects them. */
+/** Returns the manifests that the chart makes with these values. Throws helm's error when it rejects them. */
 function render(...values: string[]): Manifest[] {
   const args = ['template', 'belay', chart, '--kube-version', '1.36.0', ...values.flatMap((each) => ['--set', each])];
   const { error, status, stdout, stderr } = spawnSync(programs.helm, args, { encoding: 'utf8' });
@@ -31,7 +31,7 @@ const everything = [
   'networkPolicy.monitoringNamespace.kubernetes\\.io/metadata\\.name=monitoring',
 ];
 
-/** Values that people set by themselves, each with what it comes to. */
+/** Further sets of values that people use. */
 const variants = [
   [`image.digest=sha256:${'a'.repeat(64)}`, 'imagePullSecrets[0].name=registry'],
   ['existingConfigMap=mine', 'environmentSecrets={login,reporting}', 'redis=false'],
@@ -42,7 +42,7 @@ const variants = [
 
 const plurals: Record<string, string> = { NetworkPolicy: 'networkpolicies', Ingress: 'ingresses' };
 
-/** The path at which the API server takes a manifest. */
+/** Returns the path at which the API server accepts a manifest. */
 function pathOf({ apiVersion, kind }: Manifest): string {
   const group = apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
   return `/${group}/namespaces/default/${plurals[kind] ?? `${kind.toLowerCase()}s`}?dryRun=All&fieldValidation=Strict`;
@@ -90,7 +90,7 @@ it.each([
   'image.tag=latest',
   'baseUrl=http://belay.example.com',
   'misspelt=1',
-  // No selector is every namespace, and a server believes the proxy about addresses.
+  // Without a selector, every namespace may connect, and a server trusts the client addresses that its proxy sends.
   'networkPolicy.ingressNamespace=null',
 ])('is not made with %s', (value) => {
   expect(() => render(value)).toThrow(/values don't meet the specifications|schema/);

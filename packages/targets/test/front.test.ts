@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A target that keeps members of groups, and a front before it. */
+/** Starts a target that stores members of groups, and a front before it. */
 async function open() {
   const members = new Set<string>();
   const target = createServer((request, response) => {

@@ -1,10 +1,10 @@
-/** As much of a browser as a sign-in needs: cookies of one host, and redirects that are followed until they leave it. */
+/** The parts of a browser that a sign-in needs: cookies of one host, and redirects that are followed within one origin. */
 export interface Browser {
   open(url: string | URL, form?: Record<string, string>, headers?: Record<string, string>): Promise<Visit>;
 }
 
 export interface Visit {
-  /** Where the last redirect led, when that was to another origin; otherwise the address of the page. */
+  /** The target of the last redirect, when that is at another origin; otherwise the address of the page. */
   url: URL;
   left: boolean;
   status: number;

@@ -3,14 +3,14 @@ import { type DatabaseClient, openDatabase } from '@belay/db';
 import postgres from 'postgres';
 import { findTemplate, serverUrl, testDatabases, urlOf } from './template.js';
 
-/** A database with the clients that its tests use one after another: new connections cost more than what tests do with them. */
+/** A database with its clients. Tests use them one after another, because opening connections takes longer than most tests. */
 interface Pooled {
   name: string;
   url: string;
   max: number;
   client: DatabaseClient;
   sql: postgres.Sql;
-  /** The connection that empties it. No test sees it. */
+  /** The connection that empties the database. Tests do not use it. */
   keeper: postgres.Sql;
   /** Whether a test may have changed a setting of the connections of `sql`. */
   changed: boolean;
@@ -25,14 +25,14 @@ interface Borrowed {
   giveBack(): Promise<void>;
 }
 
-/** By which PostgreSQL tells the pool's own connections from those that a test opened. */
+/** The application name that tells the pool's own connections from those that a test opened. */
 const ownName = 'belay test';
 const defaultMax = 10;
 /** How many databases a process keeps with their connections; a test rarely has two at once. */
 const kept = 2;
-/** How long the clients of a test may take to leave its database, in milliseconds, before it is dropped. */
+/** How long the clients of a test may take to disconnect, in milliseconds, before its database is dropped. */
 const patience = 1_000;
-/** Matches a statement that may change a setting of its connection: more than those that do, so that none is missed. */
+/** Matches a statement that may change a setting of its connection: too many rather than too few. */
 const maySet = /(^|;|\$\$)\s*(set|reset|discard|do|call)\b|set_config/i;
 
 const idle: Pooled[] = [];
@@ -55,7 +55,7 @@ export async function borrowDatabase(options: { max?: number; fresh?: boolean })
       },
       read: (property) => {
         spoiled ||= property === 'end' || property === 'reserve';
-        // What a transaction sends is not seen here.
+        // The statements of a transaction do not pass through this proxy.
         pooled.changed ||= property === 'begin' || property === 'file';
       },
     }),
@@ -84,14 +84,14 @@ async function make(max: number): Promise<Pooled> {
   const server = findAdmin();
   const template = await findTemplate(server);
   const name = `${testDatabases()}${randomBytes(6).toString('hex')}`;
-  // Files are copied in half the time that it takes to log each of their pages.
+  // Copying the files takes half the time of logging each of their pages.
   await server.unsafe(`create database ${name} template ${template} strategy file_copy`);
   const url = urlOf(name);
   return {
     name,
     url,
     max,
-    // A busy machine is no outage here: tests of silence open clients of their own, with the limits of a server.
+    // A long limit, because a busy machine is no outage. Tests of silence open their own clients, with the limits of a server.
     client: openDatabase(url, { max, statementMilliseconds: 60_000, applicationName: ownName }),
     sql: postgres(url, { max: 2, onnotice: () => {}, connection: { application_name: ownName } }),
     keeper: postgres(url, { max: 1, onnotice: () => {}, connection: { session_replication_role: 'replica' } }),
@@ -99,7 +99,7 @@ async function make(max: number): Promise<Pooled> {
   };
 }
 
-/** Empties the database, once every other client has left it and nothing runs; false when it is not as it was made. */
+/** Empties the database when no other client and no statement uses it. Returns false when it cannot be used again. */
 async function empty(pooled: Pooled): Promise<boolean> {
   const { keeper, sql } = pooled;
   const deadline = performance.now() + patience;
@@ -117,7 +117,7 @@ async function empty(pooled: Pooled): Promise<boolean> {
     if (row?.good === true) break;
     if (performance.now() > deadline) return false;
   }
-  // One for each of its two connections.
+  // One statement for each of the two connections.
   if (pooled.changed) await Promise.all([sql`reset all`, sql`reset all`]);
   pooled.changed = false;
   return true;
@@ -128,7 +128,7 @@ async function drop({ client, sql, keeper, name }: Pooled): Promise<void> {
   await findAdmin().unsafe(`drop database if exists ${name} with (force)`);
 }
 
-/** The one connection of this process that makes and drops databases. */
+/** Returns the one connection of this process that creates and drops databases. */
 function findAdmin(): postgres.Sql {
   const server = serverUrl();
   if (admin?.server !== server) admin = { server, sql: postgres(server, { max: 1, onnotice: () => {} }) };
@@ -136,8 +136,8 @@ function findAdmin(): postgres.Sql {
 }
 
 /**
- * Returns what rejects as a closed client does once the test is over, so that nothing that a test has left running writes into
- * the next one. `uses` is called with the texts of the statements of the test, and with each property that it reads.
+ * Returns a proxy that throws like a closed client once the test is over, so that a statement which a test has left running
+ * cannot write into the next test's database. `uses` is called with the text of each statement and with each property read.
  */
 function until<T extends object>(
   isOver: () => boolean,

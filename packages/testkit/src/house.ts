@@ -28,14 +28,14 @@ export interface House extends AsyncDisposable {
   ctx: Context;
   catalog: LiveCatalog;
   provider: MemoryProvider;
-  /** What its catalogs are compiled with, for a test that is a second process. */
+  /** The connectors of its catalogs, for a test that acts as a second process. */
   connectors: ConnectorRegistry;
-  /** Jobs sent since the last look, for tests of jobs; the house itself needs none. */
+  /** The jobs that were sent, for tests of jobs; the house itself does not need them. */
   jobs: Job[];
-  /** A person who is signed in. */
+  /** Signs a person in. */
   person(name: string, groups?: string[]): Promise<ActorContext & { actor: UserActor }>;
   operator(): ActorContext;
-  /** Does everything that is due, until nothing is: what any number of workers come to. */
+  /** Does everything that is due, as workers would, until nothing is due. */
   work(): Promise<void>;
   /** Moves the clock on, then works. */
   pass(milliseconds: number): Promise<void>;
@@ -62,7 +62,7 @@ export interface HouseOptions {
   /** The stopped clock's first time; null leaves the real one running. */
   time?: string | null;
   log?: Context['log'];
-  /** What references in the catalog stand for; nothing by default. */
+  /** Resolves references in the catalog; by default every reference is undefined. */
   resolve?: ResolveReference;
   /** Whether the database must be one that no test has used before (`createTestDatabase`). */
   fresh?: boolean;
@@ -151,8 +151,8 @@ type Told = Omit<Parameters<typeof upsertUser>[1], 'id'>;
 const loginColumns = 'secret_hash, id, user_id, kind, provider, subject, expires_at';
 
 /**
- * Writes in one statement what `upsertUser` writes of a new person, and their login. Returns undefined for a known person, and for
- * an address that is not its own folded form.
+ * Inserts in one statement a new person, as `upsertUser` does, and their login. Returns undefined for a known person, and for an
+ * address that is not a plain one at example.com, because folding could change it.
  */
 async function signInNew({ sql }: TestDatabase, told: Told, loginId: string): Promise<string | undefined> {
   const { provider, subject, email, name } = told;
@@ -207,7 +207,7 @@ export function workflowOf(name: string, tasks: unknown[], more: object = {}): o
 
 const grantAndHold = [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }];
 
-/** Returns tasks that ask the group approvers, and grant and hold access when they approve. */
+/** Returns tasks that request a decision from the group approvers, and grant and hold access when they approve. */
 export function approvalTasks(stage: object = {}): unknown[] {
   const stages = [{ approvers: { groups: ['approvers'] }, ...stage }];
   return [
@@ -218,7 +218,7 @@ export function approvalTasks(stage: object = {}): unknown[] {
   ];
 }
 
-/** Returns a catalog with one provider and one role, with a workflow that asks for approval and an automatic one. */
+/** Returns a catalog with one provider and one role, with a workflow that requires approval and one without. */
 export function approvalCatalog(changes: { tasks?: unknown[]; role?: object } = {}): object {
   return {
     providers: { memory: { provider: 'memory', description: 'A provider in memory' } },

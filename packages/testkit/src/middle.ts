@@ -4,26 +4,26 @@ import { TRPCError } from '@trpc/server';
 import { getHTTPStatusCodeFromError } from '@trpc/server/http';
 import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc';
 
-/** What stands between an agent and its server: it passes everything on, and answers what it is told to. */
+/** A proxy between an agent and its server: it forwards every call, unless a test changes this. */
 export interface Middle extends AsyncDisposable {
   url: string;
   /** Procedures that were called, in their order. */
   calls: string[];
-  /** The same calls with what they carried. */
+  /** The same calls with their methods, inputs and headers. */
   requests: { procedure: string; method: string; input: unknown; headers: IncomingHttpHeaders }[];
-  /** Changes an answer's data; undefined leaves it as it is. */
+  /** Returns other data for a response; undefined leaves the data as they are. */
   mangle: ((procedure: string, data: Record<string, unknown>) => unknown) | undefined;
-  /** Which error the server has instead of an answer; the call does not reach it. */
+  /** Returns the error that is sent as the response; the call does not reach the server then. */
   refuse: ((procedure: string) => { code: TRPC_ERROR_CODE_KEY; message: string } | undefined) | undefined;
-  /** A procedure whose answer never arrives, though the server has acted. */
+  /** A procedure whose response never arrives, though the server has acted. */
   lose: string | undefined;
-  /** `away` ends every connection, `silent` never answers. */
+  /** `away` ends every connection, `silent` never responds. */
   state: 'there' | 'away' | 'silent';
-  /** Ends what is connected. */
+  /** Ends all connections. */
   hangUp(): void;
 }
 
-/** Returns what a procedure was called with; undefined for what is no JSON. */
+/** Returns the input of a procedure; undefined when it is not JSON. */
 function readInput(sent: Buffer[]): unknown {
   try {
     return JSON.parse(Buffer.concat(sent).toString('utf8'));
@@ -32,7 +32,7 @@ function readInput(sent: Buffer[]): unknown {
   }
 }
 
-/** Answers with an error as the server does. */
+/** Sends an error as the server does. */
 function answerWith(
   outgoing: ServerResponse,
   path: string,
@@ -116,7 +116,7 @@ export async function standBetween(target: string): Promise<Middle> {
   return middle;
 }
 
-/** Returns a foreign server that answers every request with one page. */
+/** Starts a server that is not Belay, which returns the same page for every request. */
 export async function serveText(text: string): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });

@@ -39,7 +39,7 @@ export interface Answer {
   body: string;
 }
 
-/** Returns a request with exactly these headers: fetch would reject some (Sec-Fetch-Site, Origin) and add others. */
+/** Sends a request with exactly these headers: fetch would reject some (Sec-Fetch-Site, Origin) and add others. */
 export function send(
   url: string,
   options: { method?: string; headers?: Record<string, string>; body?: string | Buffer; path?: string } = {},
@@ -84,11 +84,11 @@ export interface AttachOptions {
   sendCommand?: AppOptions['sendCommand'];
   trustProxy?: AppOptions['trustProxy'];
   meters?: Meters;
-  /** For how long the oldest statement has waited for the database; nothing waits when absent. */
+  /** Returns how long the oldest statement has waited for the database; always 0 when absent. */
   databaseWait?: AppOptions['counters']['databaseWait'] | undefined;
 }
 
-/** Puts the real app behind a server that listens already. */
+/** Attaches the real app to a server that is already listening. */
 export function attach(server: Server, options: AttachOptions): Served {
   const {
     context,
@@ -128,7 +128,7 @@ export function attach(server: Server, options: AttachOptions): Served {
   };
 }
 
-/** Returns the real app around any router, on a port of its own. */
+/** Starts the real app with any router, on a port of its own. */
 export async function serve(options: {
   context: Context;
   router: AnyTRPCRouter;

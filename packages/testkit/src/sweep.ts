@@ -5,12 +5,12 @@ const batch = 100;
 const together = 8;
 
 /**
- * Does once what is due now, provider by provider and step by step, and waits for all of it: a worker without bulkheads, for tests
- * and for the processes that they start. Returns how much it found.
+ * Does once all work that is due now, and waits until it is done: a worker without bulkheads, for tests and for the processes that
+ * they start. Returns how much work it found.
  */
 export async function sweep(ctx: Context): Promise<{ steps: number; entitlements: number }> {
   const { steps, entitlements } = await move(ctx);
-  // What closes while others are worked on is revised in the next pass.
+  // Messages about approvals that close meanwhile are revised in the next pass.
   return { steps: steps + (await deliverMessages(ctx)), entitlements };
 }
 
@@ -20,7 +20,7 @@ export async function sweepAll(ctx: Context, passes: number): Promise<void> {
   for (let pass = 0; pass < passes; pass += 1) {
     const { steps, entitlements } = await move(ctx);
     const rests = steps + entitlements === 0;
-    // If the last look found no message and nothing has moved since, there is none now.
+    // If the last pass found no message and nothing was done since, there is no message now.
     if (rests && silent) return;
     silent = (await deliverMessages(ctx)) === 0;
     if (rests && silent) return;
@@ -32,7 +32,7 @@ export async function sweepAll(ctx: Context, passes: number): Promise<void> {
 async function move(ctx: Context): Promise<{ steps: number; entitlements: number }> {
   let entitlements = 0;
   const found = await findDue(ctx);
-  // What takes access away comes first.
+  // Entitlements come before steps, because revocations are among them.
   for (const { provider } of found.entitlements) {
     const claims = await claimDue(ctx, { provider, limit: batch });
     entitlements += claims.length;
@@ -45,7 +45,7 @@ async function move(ctx: Context): Promise<{ steps: number; entitlements: number
   const queue = [...due];
   await Promise.all(
     Array.from({ length: together }, async () => {
-      // One that fails does not keep the others waiting.
+      // A step that fails does not delay the others.
       for (let row = queue.shift(); row !== undefined; row = queue.shift()) {
         await performStep(ctx, row).catch((error) => ctx.log.error({ row, error }, 'a due row could not be handled'));
       }

@@ -11,14 +11,14 @@ export function serverUrl(): string {
   return url;
 }
 
-/** Returns the superuser's URL of a database there. */
+/** Returns the superuser's URL of a database on that server. */
 export function urlOf(database: string): string {
   const url = new URL(serverUrl());
   url.pathname = `/${database}`;
   return url.href;
 }
 
-/** Returns how the names of this run's databases begin. A server that outlives the run has them dropped by this name at its end. */
+/** Returns the prefix of the names of this run's databases. On a server that outlives the run, they are dropped by it afterwards. */
 export function testDatabases(): string {
   return `belay_test_${process.env.BELAY_TEST_RUN ?? 'alone'}_`;
 }
@@ -31,10 +31,10 @@ const clock = `
 
 /**
  * The schema `testkit`, which empties a database for the next test. Rows are deleted, not truncated, because each
- * truncated table makes every connection plan its statements again; only what has grown is truncated. A database whose definitions,
- * rights, settings or statistics were changed is not good for another test, and `empty` returns false. The statements of `empty` are
+ * truncated table makes every connection plan its statements again; only large tables are truncated. A database whose definitions,
+ * privileges, settings or statistics were changed cannot be used again, and `empty` returns false. The statements of `empty` are
  * written into it when the template is made, so that a connection plans them once. The connection must have
- * `session_replication_role = replica`; to set it in `empty` would discard those plans.
+ * `session_replication_role = replica`; setting it in `empty` would discard those plans.
  */
 const emptying = `
   create schema testkit;

@@ -6,7 +6,7 @@ export interface Visit extends Answer {
   json: Record<string, unknown>;
 }
 
-/** Returns a browser at Belay: it keeps cookies, says where a request came from, and follows nothing by itself. */
+/** Returns a browser for Belay: it keeps cookies, sends Sec-Fetch-Site, and follows no redirects. */
 export function openVisitor(url: string) {
   const cookies = new Map<string, string>();
   async function visit(
@@ -41,19 +41,19 @@ export function openVisitor(url: string) {
   return {
     visit,
     cookies,
-    /** From a provider's own address back to ours, as the person that they say they are there. */
+    /** Signs in at a provider's address as `subject`, and returns the address of our callback to which the provider redirects. */
     async prove(address: string, subject: string): Promise<string> {
       const provider = openBrowser();
       const page = await provider.open(address);
       return (await provider.open(page.url, { subject })).url.href;
     },
-    /** Clicks on the page that asks whether a program may sign in; the address of the program, with its code. */
+    /** Approves the sign-in of a program on its page. Returns the address of the program, with the code. */
     async letProgram(asked: string): Promise<URL> {
       const request = new URL(asked).searchParams.get('request') ?? '';
       const { location } = await visit('/auth/program', { body: { request, verdict: 'approve' } });
       return new URL(location);
     },
-    /** The whole way of a sign-in, begun on a page of ours unless told otherwise. */
+    /** Signs a person in, from a page of ours unless `site` states another. */
     async signIn(provider: string, subject: string, site = 'same-origin'): Promise<Visit> {
       const begun = await visit(`/auth/request/${provider}`, { site });
       return visit(await this.prove(begun.location, subject), { site: 'cross-site' });

@@ -55,8 +55,8 @@ do:
 `);
 
 /**
- * A configuration with everything that the interface shows: a provider of each kind, a role for some people and one
- * that no person here can see.
+ * Returns a configuration with everything that the interface shows: a provider of each kind, a role for some people,
+ * and a role that no person here can see.
  */
 function configuration(idp: { issuer: string; client_id: string; client_secret: string }) {
   return {
@@ -110,17 +110,17 @@ function configuration(idp: { issuer: string; client_id: string; client_secret: 
 
 export interface World extends Served {
   context: Context;
-  /** With the clock that every row goes by. */
+  /** The database, with the clock that sets the times of all rows. */
   database: TestDatabase;
   store: MemoryProvider;
   lines: LogLine[];
-  /** What this person is signed in with: a browser's login, which is good as a cookie too, or a program's. */
+  /** Signs a person in and returns the token: of a browser, which also works as a cookie, or of a program. */
   token(person: Person, kind?: 'browser' | 'device'): Promise<string>;
-  /** Does what workers would, until nothing is due. */
+  /** Does everything that is due, as workers would, until nothing is due. */
   drive(): Promise<void>;
 }
 
-/** Returns the whole server but its queue: real core, real PostgreSQL, a real OpenID provider, on ports of its own. */
+/** Returns the whole server without its queue: real core, real PostgreSQL, a real OpenID provider, on ports of its own. */
 export async function createWorld(
   options: {
     limits?: Partial<Limits>;
@@ -130,7 +130,7 @@ export async function createWorld(
     change?: (document: ReturnType<typeof configuration>) => object;
     resolve?: ResolveReference;
     connectors?: Connector[];
-    /** True: what becomes due is done at once, as workers would; otherwise by `drive`. */
+    /** True to do due work at once, as workers would; otherwise only `drive` does it. */
     work?: boolean;
   } = {},
 ): Promise<World> {

@@ -22,7 +22,7 @@ describe('the database of a test', () => {
       await setTime('2020-01-01T00:00:00.000Z');
       await sql`select nextval('ledger_seq_seq')`;
       await sql`delete from reachable`;
-      // In one message: the next one may go to the other connection.
+      // In one message, because a second one may go to the other connection.
       await sql.unsafe(`set session_replication_role = replica;
         insert into starred_roles select gen_random_uuid(), 'role ' || n, now() from generate_series(1, 9000) n`);
       await db.execute('select 1');

@@ -9,13 +9,16 @@ const slack = 1;
 /** The number of sweeps over which the clocks are compared. */
 const mostSamples = 8;
 
-/** The times at which this process will look for work, by the database's clock. */
+/** The times at which this process looks for work, by the database's clock. */
 export interface Agenda {
-  /** Does `work` at a time, once per key, up to `late` milliseconds after it. */
+  /** Calls `work` at the time `at` plus `late` milliseconds. Does nothing while an entry with the same key waits. */
   add(key: string, at: number, work: () => void, late?: number): void;
-  /** Compares the clocks: the database's time between two readings of ours, all in milliseconds since the epoch. */
+  /**
+   * Compares the clocks: `theirs` is the database's time, read between our times `asked` and `answered`. All are in milliseconds since
+   * the epoch.
+   */
   compare(asked: number, theirs: number, answered: number): void;
-  /** Returns the database's time now, never ahead of it as far as is known. */
+  /** Returns the estimated time of the database; as far as is known, it is never ahead of the database's clock. */
   now(): number;
   close(): void;
 }
@@ -44,8 +47,8 @@ export function createAgenda(context: Pick<Context, 'clock'>): Agenda {
       if (timers.size < mostEntries && !timers.has(key)) arm(key, at + slack + late, work);
     },
     compare(asked, theirs, answered) {
-      // The database's clock was read before the response arrived, so the difference is at least this; the fastest
-      // response is the most precise.
+      // The database's clock was read after the request and before the response, so the difference of the clocks is at least
+      // `theirs - answered` and less than `most`. The highest lower bound, of the fastest response, is the most precise.
       const most = theirs + 1 - asked;
       samples = [...samples.filter((sample) => sample <= most), theirs - answered].slice(-mostSamples);
     },

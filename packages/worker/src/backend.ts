@@ -4,7 +4,7 @@ import type { Payload, QueueName } from './queues.js';
 
 /** The sending side of one queue. */
 export interface JobQueue {
-  /** Rejects when the jobs could not be sent; the caller forgets them (docs/architecture.md, section 7). */
+  /** Sends jobs. Rejects when they could not be sent; the caller then drops them (docs/architecture.md, section 7). */
   add(payloads: readonly Payload[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -17,14 +17,14 @@ export interface JobWorker {
   close(force: boolean): Promise<void>;
 }
 
-/** Handles the data of one job of a queue. Must not reject: the truth is in the database, not in the queue. */
+/** Handles the data of one job of a queue. Must not reject, because a job is not repeated by the queue but found in the database. */
 export type Process = (data: unknown) => Promise<void>;
 
 /** The worker of this process, as its waker uses it. */
 export interface LocalWorker {
-  /** Follows a job that is due now; returns false when no place is free. */
+  /** Starts a job that is due now; returns false when no place is free. */
   take(job: Job): boolean;
-  /** Follows a job when it is due. */
+  /** Starts a job when it is due. */
   follow(job: Job, dueAt: Date): void;
   reserve(bulkhead: Bulkhead): Place | null;
   hand(bulkhead: Bulkhead, work: (inTime: boolean) => Promise<void>): void;
@@ -32,7 +32,7 @@ export interface LocalWorker {
   sweepSoon(): void;
 }
 
-/** The transport of jobs. Opaque outside this package, apart from `kind`, `check` and `close`. */
+/** The transport of jobs. `isAway`, `openQueue`, `openWorker` and `local` are only used in this package. */
 export interface QueueBackend {
   kind: 'redis' | 'postgres';
   /** The jobs that failed in this process. */
@@ -42,7 +42,7 @@ export interface QueueBackend {
   close(): Promise<void>;
   /** Sends a command to Redis; rejects when Redis is not reachable. Absent without Redis. */
   send?(command: readonly string[]): Promise<unknown>;
-  /** Whether jobs cannot arrive now, as far as this process knows. */
+  /** Returns whether jobs cannot arrive now, as far as this process knows. */
   isAway(): boolean;
   openQueue(name: QueueName): JobQueue;
   openWorker(name: QueueName, process: Process, concurrency: number): JobWorker;

@@ -27,7 +27,7 @@ export const defaultPlaces: Places = {
 /** How many works may wait for a place; further ones start immediately without one. */
 const mostWaiting = 1_000;
 
-/** The bulkhead of work that calls no system, or that could not wait for a place; the worker waits for it when it stops. */
+/** The bulkhead of work without a place: it has no limit, but the worker waits for this work too when it stops. */
 const unlimited: Bulkhead = { queue: 'calls', systems: [] };
 
 export interface BulkheadOptions {
@@ -49,7 +49,7 @@ export interface Bulkheads {
   occupy(bulkhead: Bulkhead): Place;
   /** Returns the number of free places; when there is none, `onRoom` is called when one becomes free. */
   room(bulkhead: Bulkhead): number;
-  /** Does work as soon as a place is free; resolves to `false` when none became free in time. */
+  /** Starts work as soon as a place is free. When none becomes free in time, starts it without a place, with `inTime` false. */
   hand(bulkhead: Bulkhead, work: (inTime: boolean) => Promise<void>): void;
   /** Assigns no more places. Work that has one continues. */
   close(): void;
@@ -167,7 +167,7 @@ export function createBulkheads(options: BulkheadOptions): Bulkheads {
   };
 }
 
-/** What a place in a bulkhead is counted for. */
+/** Returns the counters that a place in a bulkhead adds to, each with its limit. */
 function limitsOf(bulkhead: Bulkhead, places: Places): [key: string, limit: number][] {
   if (bulkhead.queue === 'executions') return [['executions', places.executions]];
   if (bulkhead.queue === 'calls')

@@ -3,7 +3,7 @@ import type { QueueName } from './queues.js';
 
 /** How long a dead letter counts as recent, in milliseconds. */
 const recentFor = 15 * 60_000;
-/** How many of their times are kept. */
+/** How many times of dead letters are kept. */
 const mostRecent = 1_000;
 
 /** Why a job of the queue failed. Its work is still due in the database, so the job is not kept. */
@@ -17,7 +17,7 @@ export interface DeadLetters {
   dropped(): { total: number; recent: number };
 }
 
-/** Counts dead letters and logs the first of a kind, the tenth, the hundredth and so on. `now` is in milliseconds. */
+/** Counts dead letters and logs the first of each kind, the tenth, the hundredth and so on. `now` is in milliseconds. */
 export function countDeadLetters(log: Logger, now: () => number = () => performance.now()): DeadLetters {
   const counts: Record<Death, number> = { unreadable: 0, failed: 0, stalled: 0 };
   let times: number[] = [];

@@ -14,7 +14,7 @@ export const workerOptions = {
   runRetryDelay: 1_000,
 } as const;
 
-/** BullMQ keeps a stream of events per queue that Belay does not read; this keeps it short. */
+/** Limits the stream of events that BullMQ keeps for each queue, because Belay does not read it. */
 export const queueOptions = { streams: { events: { maxLen: 100 } } } as const;
 
 /**

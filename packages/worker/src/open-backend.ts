@@ -13,14 +13,14 @@ export interface QueueBackendOptions {
    * cluster.
    */
   prefix?: string;
-  /** How many workers will be started on it (one per queue); each listens on a connection of the pool. */
+  /** How many workers will be started (one per queue); each listens on a connection of the PostgreSQL pool. */
   workers?: number;
   log: Logger;
 }
 
 /**
- * Opens the transport of jobs: Redis or Valkey when `url` is set, PostgreSQL otherwise. Redis may be down: connecting
- * is retried without limit, and meanwhile the sweeper does the work (docs/architecture.md, section 7). PostgreSQL must
+ * Opens the transport of jobs: Redis or Valkey when `redisUrl` is set, PostgreSQL otherwise. Redis may be down: connecting
+ * is retried without limit, and meanwhile the sweeper finds the work (docs/architecture.md, section 7). PostgreSQL must
  * be reachable, because Belay needs it anyway: rejects when the schema cannot be created.
  */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {

@@ -2,8 +2,8 @@ import { isOutage } from '@belay/contract/outage';
 import { type Context, type Logger, noteOutage } from '@belay/core';
 
 /**
- * Logs that work failed; the sweeper repeats it. What fails because the database or the pool for expressions is away is one
- * line for the outage, regardless of the number of steps that meet it.
+ * Logs that work failed; the sweeper repeats it. Failures because the database or the pool for expressions is unavailable are
+ * logged once for the whole outage, regardless of the number of failed steps.
  */
 export function logFailure(
   context: Pick<Context, 'log' | 'clock'>,
@@ -16,14 +16,14 @@ export function logFailure(
   else context.log[level]({ error, ...detail }, message);
 }
 
-/** The shortest time between two warnings about one service, in milliseconds: one that comes and goes fails many times a second. */
+/** The shortest time between two warnings about one service, in milliseconds: an unstable service can fail many times a second. */
 const quietFor = 30_000;
 
-/** Logs an outage twice, when it starts and when it ends, regardless of the number of failures in between. */
+/** Logs an outage at most twice, when it starts and when it ends, regardless of the number of failures in between. */
 export interface Outage {
   down(error: unknown): void;
   up(): void;
-  /** Why it is down, or null. Contains codes only, because messages of drivers name hosts and users. */
+  /** Returns why the service is down, or null. Has codes only, because messages of drivers name hosts and users. */
   reason(): string | null;
 }
 
@@ -72,7 +72,7 @@ function codeOf(error: unknown): string {
 
 /**
  * Returns the handler for errors of a BullMQ worker. Errors of BullMQ itself (a negative number as the code) are about
- * a job that was handled twice or is gone already, as happens when a response was lost; these are harmless and not an
+ * a job that was handled twice or no longer exists, as happens when a response was lost; these are harmless and not an
  * outage.
  */
 export function workerTrouble(down: Outage['down'], log: Logger): (error: Error) => void {

@@ -6,11 +6,11 @@ import type { Outage } from './outage.js';
 /** Errors of BullMQ itself, such as a lock that another worker now holds; BullMQ handles them. */
 const refusal = 'BM001';
 
-/** How often a listening connection is checked, in milliseconds: it may hear nothing for hours. */
+/** How often a listening connection is checked, in milliseconds: it may receive nothing for hours. */
 const beat = 5_000;
 
 /**
- * Returns the shared pool as one queue or worker of BullMQ sees it, more patient than BullMQ:
+ * Returns the shared pool for one queue or worker of BullMQ, with repetitions and pauses that BullMQ lacks:
  * - BullMQ remembers permanently when its first read of the schema fails, so that read is repeated until it succeeds.
  * - BullMQ takes a server that stops or starts for an error of the job and retries without a pause, which blocks the
  *   process. It pauses only after a refused connection, so every other error gets that code.
@@ -51,12 +51,12 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
         await client.query('select 1');
       }
     } catch (error) {
-      // Without a listener BullMQ has released it, or is closing.
+      // Without a listener BullMQ has released the connection, or is closing.
       if (!signal.aborted && client.listenerCount('error') > 0) client.emit('error', error);
     }
   }
 
-  /** Stands in for a connection during that first read, which needs none. */
+  /** Used as the connection for BullMQ's first read of the schema, which does not need a connection of its own. */
   const looking: PgPoolClient = {
     query: (text, parameters) => repeat(() => query(text, parameters)),
     release() {},
@@ -78,7 +78,7 @@ export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): Pg
       first = false;
       return Promise.resolve(looking);
     },
-    // The opener of the pool closes it and handles its errors.
+    // The code that opened the pool closes it and handles its errors.
     end: async () => {},
     on: () => patient,
     removeAllListeners: () => patient,

@@ -17,7 +17,7 @@ const few = 4;
 /** How long a worker waits for a notification before it reads by itself, in seconds. */
 const drainDelay = 10;
 
-/** BullMQ's tables are where the search path leads. */
+/** BullMQ finds its tables by the search path. */
 const inOwnSchema = 'set search_path = bullmq';
 
 /** How long one statement of the queue may run, in milliseconds. */

@@ -1,7 +1,7 @@
 import type { Bulkhead, Job } from '@belay/core';
 import { z } from 'zod';
 
-/** When it is due, in milliseconds since the epoch; absent for now. */
+/** When the job is due, in milliseconds since the epoch; absent for a job that is due now. */
 const due = z.int().min(0).max(8_640_000_000_000_000).optional();
 
 /** The data of a job: only ids, because BullMQ stores job data in clear (docs/architecture.md, section 7). */
@@ -28,7 +28,7 @@ export function payloadOf(job: Job): Payload {
   return { entitlementId, provider, ...(task && { task }), ...due };
 }
 
-/** Returns the job that came through a queue; null when Belay did not make it. */
+/** Returns the job that was received from a queue; null when Belay did not make it. */
 export function readJob(queue: QueueName, data: unknown): Job | null {
   const read = payloads[queue].safeParse(data);
   if (!read.success) return null;
@@ -36,7 +36,7 @@ export function readJob(queue: QueueName, data: unknown): Job | null {
   return { queue, ...ids, ...(due === undefined ? {} : { dueAt: new Date(due) }) } as Job;
 }
 
-/** Returns whose places a job is worked on in. */
+/** Returns the bulkhead whose places a job uses. */
 export function bulkheadOf(job: Job): Bulkhead {
   if (job.queue === 'executions') return { queue: 'executions' };
   return { queue: 'entitlements', provider: job.provider, ...(job.task && { task: job.task }) };

@@ -11,10 +11,10 @@ import type { QueueName } from './queues.js';
 
 type Client = Redis | Cluster;
 
-/** How long after a failed look for the queue the next one follows, in milliseconds. */
+/** The pause between two checks of a queue that is not reachable, in milliseconds. */
 const lookAgain = 500;
 
-/** How long BullMQ asks for a job at a time, in seconds. */
+/** How long one command of BullMQ waits for a job, in seconds. */
 const drainDelay = 2;
 
 const common: RedisOptions = {
@@ -60,8 +60,8 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
 
   const isReady = () => producer.status === 'ready' && consumer.status === 'ready';
   /**
-   * Rejects when nothing can be written to the queue. By a key of its slot, because the other nodes of a cluster say nothing
-   * about it; a write, because a server that is full, or a replica, can be read.
+   * Rejects when the queue cannot be written. The key is in the slot of the queue, because other nodes of a cluster do not tell
+   * whether its node is reachable. It is a write, because a full server or a replica can still be read.
    */
   const reach = () => producer.set(`${prefix}:reach`, '', 'PX', 1_000);
   async function look(): Promise<void> {
@@ -73,14 +73,14 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
       if (!closed) outage.down(error);
     }
   }
-  /** In a cluster no event says that one node is back. */
+  /** Checks the queue repeatedly, because no event reports that one node of a cluster is back. */
   async function lookUntilBack(): Promise<void> {
     while (!closed && outage.reason() !== null) {
       await wait(lookAgain, undefined, { ref: false });
       await look();
     }
   }
-  /** A command can fail late, when the node that it was sent to is back already; so the node decides. */
+  /** Handles a failed command. It can fail late, when its node is reachable again, so the node is checked before it counts as an outage. */
   function suspect(error: unknown): void {
     if (outage.reason() !== null || !isReady()) outage.down(error);
     else {
@@ -200,7 +200,7 @@ function openWorker(
     drainDelay,
   });
   worker.on('error', workerTrouble(suspect, log));
-  // Of the connection that waits for jobs as well, which is its own.
+  // Jobs are received on a connection of the worker's own, so its loss has to be noticed as well.
   worker.on('ioredis:close', onLoss);
   worker.on('failed', () => deadLetters.note(name, 'failed'));
   worker.on('stalled', () => deadLetters.note(name, 'stalled'));

@@ -45,8 +45,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const work = createWork(context, { bulkheads, agenda, verbs, stopping: stopping.signal });
 
   /**
-   * Waits for a step, so that the queue gives other workers what this one has no places for; does not wait for a
-   * provider.
+   * Handles a job of the queue. Waits until a step is done, so that the queue gives further jobs to other workers when this one has no
+   * free place. Does not wait for calls of providers.
    */
   async function receive(queue: QueueName, data: unknown): Promise<void> {
     const job = readJob(queue, data);
@@ -85,7 +85,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const finished = await within(Promise.all([swept, bulkheads.empty()]));
     if (finished === 'late')
       context.log.warn({ count: bulkheads.busy() }, 'stopped with work unfinished; another worker continues it');
-    // Closing tells the queue which jobs are done; nothing depends on it when that fails too.
+    // Closing tells the queue which jobs are done; it is harmless when that fails.
     const closed = Promise.allSettled(workers.map((worker) => worker.close(finished === 'late')));
     await (finished === 'late' ? Promise.race([closed, context.delay(1_000)]) : within(closed));
     over.abort();

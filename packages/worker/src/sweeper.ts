@@ -43,7 +43,7 @@ const coreSweepVerbs: SweepVerbs = {
   auditDrift,
 };
 
-/** How often expired logins and settled rows are deleted, in milliseconds; nothing waits for it. */
+/** How often expired logins and settled rows are deleted, in milliseconds. */
 const expiryInterval = 5 * 60_000;
 /** The shortest pause between two passes, in milliseconds, when a pass did not see as far ahead as it should. */
 const shortWait = 250;
@@ -53,7 +53,7 @@ const awayWait = 1_000;
 const quickAnswer = 15;
 
 export interface Sweeper {
-  /** Looks again in a moment, once for all that ask meanwhile. */
+  /** Starts another pass in a moment; several calls in this time start one pass. */
   soon(): void;
   stop(): Promise<void>;
 }
@@ -79,13 +79,13 @@ export function startSweeper(
   const outage = watchOutage(context.log, 'the database of the sweeper');
   let sinceExpiry = expiryInterval;
   /**
-   * How many more passes may follow soon, because a response as slow as the first ones is too imprecise to compare the
-   * clocks.
+   * How many more passes may follow soon after the first ones, when their responses are too slow to compare the clocks
+   * precisely.
    */
   let slowStarts = 4;
 
-  // These three run beside the pass, because each can take long: a message provider or a compared provider can be slow, and
-  // there can be many rows to delete.
+  // These three run in parallel to the passes, because each can take long: providers can be slow, and there can be many rows to
+  // delete.
   const deliver = beside(context, 'messages could not be delivered', () => verbs.deliverMessages?.(context));
   const compare = beside(context, 'a provider could not be compared with what Belay granted', async () => {
     await verbs.compareRestored?.(context, stopping.signal);
@@ -100,7 +100,7 @@ export function startSweeper(
   /** Returns the longest wait before the next pass, in milliseconds. */
   async function pass(): Promise<number> {
     try {
-      // Before anything is planned: what is due may be of an earlier time.
+      // Before anything is planned, because the rows of a restored database can be out of date.
       await verbs.noticeRestore?.(context);
       const asked = context.clock().getTime();
       const due = await verbs.findDue(context);
@@ -137,7 +137,7 @@ export function startSweeper(
       sinceExpiry += wait;
       await context.delay(wait, hurry.signal).catch(() => {});
       if (hurry.signal.aborted && !stopping.signal.aborted) {
-        // More connections may be lost at the same moment, and new ones are wanted for the jobs that follow.
+        // Other connections may be lost at the same moment; after a pause, one pass finds the jobs that were lost with all of them.
         await context.delay(shortWait, stopping.signal).catch(() => {});
         hurry = new AbortController();
       }
@@ -157,7 +157,7 @@ export function startSweeper(
   };
 }
 
-/** Work beside the passes: it begins when the earlier one has ended, and its failures are logged. */
+/** Returns work that runs in parallel to the passes, once at a time. Its failures are logged. */
 function beside(context: Context, failure: string, work: () => Promise<unknown> | undefined) {
   let running: Promise<void> | undefined;
   return {

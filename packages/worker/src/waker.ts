@@ -43,7 +43,7 @@ export function createWaker(
     if (outbox === undefined) return;
     const { dueAt, ...due } = job;
     if (dueAt !== undefined && dueAt.getTime() - now() > lookAhead) return;
-    // The worker compares it with the database's clock.
+    // The worker compares the due time with the database's clock.
     if (dueAt !== undefined && backend.local) backend.local.follow(due, dueAt);
     else if (dueAt === undefined && backend.local?.take(due)) return;
     else if (outbox.pending.length < mostPending) outbox.pending.push(payloadOf(job));

@@ -28,19 +28,19 @@ const apart = 8;
 
 export interface Work {
   /**
-   * Does what is due now, and resolves when it is done. Returns undefined when no place is free; then it is done as
-   * soon as there is one.
+   * Starts a job that is due now. Resolves when its step is done, or when the due work at its provider has been claimed. Returns
+   * undefined when no place is free; the work is then found as soon as a place becomes free.
    */
   take(job: Job): Promise<void> | undefined;
-  /** Does it at its time. */
+  /** Starts a job when it is due. */
   follow(job: Job, dueAt: Date): void;
-  /** Does what a sweep found, now or at its time. */
+  /** Starts the jobs that a sweep found, now or when they are due. */
   plan(due: Due): void;
   /** Looks for due work in a bulkhead that has a free place again. */
   look(bulkhead: Bulkhead): void;
 }
 
-/** Does the work of a worker: steps one by one, and what is due at a provider together. */
+/** Creates the work of a worker: steps are done one by one, due work at one provider is claimed together. */
 export function createWork(
   context: Context,
   parts: { bulkheads: Bulkheads; agenda: Agenda; verbs: WorkVerbs | undefined; stopping: AbortSignal },
@@ -102,7 +102,7 @@ export function createWork(
     }
   }
 
-  /** Claims what is due at a provider, as much as there are free places. */
+  /** Claims due work at a provider, for as many places as are free. */
   function lookThere(provider: string): Promise<void> {
     return once(`provider ${provider}`, async () => {
       const limit = bulkheads.room({ queue: 'entitlements', provider });
@@ -175,7 +175,7 @@ export function createWork(
     look(bulkhead) {
       if (bulkhead.queue === 'calls' || stopping.aborted) return;
       const look = bulkhead.queue === 'executions' ? lookAtSteps : () => lookThere(bulkhead.provider);
-      // More places may become free at the same moment, and are filled together.
+      // More places may become free at the same moment; after a pause they are filled together.
       setTimeout(() => void look(), pause);
     },
   };

@@ -35,7 +35,7 @@ describe('the agenda of a worker', () => {
   });
 
   it('uses the clock of the database, and never runs ahead of it', () => {
-    // Asked and answered within 10 ms, theirs is 995 to 1005 ms behind: 1005 for certain.
+    // The response took 10 ms, so the database's clock is 995 to 1005 ms behind ours; 1005 is never ahead of it.
     agenda.compare(start - 10, start - 1_005, start);
     expect(agenda.now()).toBe(start - 1_005);
     agenda.add('due', start, does('due'));
@@ -49,10 +49,10 @@ describe('the agenda of a worker', () => {
     agenda.compare(start - 2, start - 1, start);
     agenda.compare(start - 500, start - 400, start);
     expect(agenda.now()).toBe(start - 1);
-    // Theirs was set back by a minute.
+    // The database's clock was set back by a minute.
     agenda.compare(start - 2, start - 60_001, start);
     expect(agenda.now()).toBe(start - 60_001);
-    // And forward by two.
+    // The database's clock was set forward by two minutes.
     agenda.compare(start - 2, start + 60_000, start);
     expect(agenda.now()).toBe(start + 60_000);
   });

@@ -6,7 +6,7 @@ import { type Transport, transports } from './support/transports.js';
 
 const second = 1_000;
 
-/** Twenty people get access at the target that is well, and lose it; returns the worst times, in milliseconds. */
+/** Makes 20 people get and lose access at the healthy target; returns the longest delays, in milliseconds. */
 async function visit(town: Town, from: number): Promise<{ granted: number; late: number }> {
   const { granted, gone } = town.well;
   granted.clear();
@@ -26,8 +26,8 @@ async function visit(town: Town, from: number): Promise<{ granted: number; late:
 }
 
 /**
- * What a silent target elsewhere may cost beside what the same takes on this machine now: less than the six seconds of a call there, so
- * that no person has waited for one.
+ * Expects that a silent target has cost less than five seconds, compared with the same visit before. A call to the silent target takes
+ * six seconds, so no person has waited for one.
  */
 function expectUnharmed(found: { granted: number; late: number }, before: { granted: number; late: number }): void {
   expect(found.late).toBeLessThan(before.late + 5 * second);
@@ -77,7 +77,7 @@ describe.each(transports)('a silent target, with jobs over $kind', ({ start }) =
       expectUnharmed(await visit(town, 20), before);
       expect(await count(town.house, 'asking')).toBe(200);
 
-      // When it speaks again, those who waited get what they requested.
+      // When the target responds again, the waiting requests are granted.
       town.silence.operations = new Set();
       await vi.waitFor(() => expect(town.heldThere()).toBeGreaterThan(0), eventually);
     },

@@ -5,10 +5,10 @@ import { eventually, openTown, type Town } from './support/town.js';
 import { type Transport, transports } from './support/transports.js';
 
 const second = 1_000;
-/** What the target does not answer: everything. */
+/** Every call of the target. */
 const everything = ['ensurePresent', 'ensureAbsent', 'holds', 'pin', 'find', 'check'] as const;
 
-/** Twenty people hold a hundred accesses and give them back while the target does, or does not, answer. */
+/** Makes 20 people get 100 accesses and give them back. Unless `answering`, the target stops responding before they give back. */
 async function giveBack(town: Town, from: number, answering: boolean): Promise<void> {
   const holders = town.signedIn.slice(from, from + 20);
   await town.requestAll(20, { role: 'there', duration: 'PT1H' }, from);
@@ -47,14 +47,14 @@ describe.each(transports)('a target that responds again, with jobs over $kind', 
   it.each<Stubborn>(['stops', 'goes on'])(
     'revokes what is owed there, and grants again, within ten seconds, when an aborted call %s',
     async (stubborn) => {
-      // The limits are those of production: calls from before the healing would hang for half a minute.
+      // The limits are those of production, so a call that began before the target responds again hangs for 30 seconds.
       town = await openTown(transport, stubborn, {});
       await giveBack(town, 0, true);
       const usual = await timeUntil(() => expect(town.heldThere()).toBe(0));
 
       await giveBack(town, 20, false);
       const { silence } = town;
-      // Every place hangs, and so do those who ask who a person is there; others wait.
+      // A call hangs in every place, and so does the query for the person's identity; further work waits.
       const asked = { role: 'there', reason: 'a ticket', duration: 'PT1H', workflow: 'automatic' };
       const late = town.signedIn[0];
       if (late) await requestElevation({ ...late, waker: town.waker }, asked);
@@ -64,7 +64,7 @@ describe.each(transports)('a target that responds again, with jobs over $kind', 
       silence.operations = new Set();
       const next = town.signedIn[1];
       if (next) await requestElevation({ ...next, waker: town.waker }, asked);
-      // Theirs are the ten that are left.
+      // The accesses that are left are the five of each of the two new requests.
       const taken = await timeUntil(() =>
         expect(new Set(town.thereNow().map(({ identity }) => identity))).toEqual(
           new Set(['person0@example.com', 'person1@example.com']),

@@ -76,7 +76,7 @@ describe.runIf(hasRedis())('a cluster of Redis', () => {
     await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), { timeout: 60_000 });
     const verbs = recordVerbs();
     const worker = await startWorker({ context: testContext(log), backend, verbs });
-    // Another process, as far as the jobs are concerned.
+    // A backend of its own, as in another process, so that the jobs go through Redis.
     const sender = await openQueueBackend({ redisUrl: `${node},${node}`, databaseUrl: '', log });
     const waker = createWaker(sender, log, { now: Date.now });
     await vi.waitFor(async () => expect(await sender.check()).toBe('healthy'), { timeout: 60_000 });

@@ -108,7 +108,7 @@ describe('the places of a worker', () => {
     const revoke = bulkheads.reserve(at('slow')) as Place;
     expect(bulkheads.room(at('slow', 'grant'))).toBe(0);
     revoke.release();
-    // There is a place again, but not for a grant.
+    // A place is free again, but not for a grant.
     expect(told).toEqual([]);
     grant.release();
     expect(told).toEqual([at('slow', 'grant')]);

@@ -62,7 +62,7 @@ describe.each(targets)('a queue on $kind whose connections go silent', ({ start 
     expect(await backend.check()).toMatch(/not reachable|does not respond/);
     expect(performance.now() - began).toBeLessThan(10_000);
     proxy.swallow(false);
-    // The connections that listen are mute until they are asked.
+    // A connection that only listens is replaced after its next check fails.
     await expect
       .poll(
         () =>
@@ -74,7 +74,7 @@ describe.each(targets)('a queue on $kind whose connections go silent', ({ start 
       )
       .toBe('carried');
     await carried();
-    // A connection that idled while the others went silent is found out by its first use.
+    // The failure of a connection that was idle in the meantime is noticed at its first use.
     await expect.poll(() => backend.check(), { timeout: 30_000 }).toBe('healthy');
     await waker.close();
     await worker.stop();

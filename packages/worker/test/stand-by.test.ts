@@ -20,7 +20,7 @@ it('stands by from the first sweep of a worker that starts while something is he
 
   const queue = await createDatabase();
   const backend = await openQueueBackend({ databaseUrl: queue.url.href, log: recordLog() });
-  // It sweeps once, at its start.
+  // With this interval the worker sweeps once, at its start.
   const worker = await startWorker({ context: house.ctx, backend, sweepMilliseconds: 3_600_000 });
   try {
     await vi.waitFor(() => expect(kept.calls).toEqual(['standBy']), { timeout: 30_000 });

@@ -3,13 +3,13 @@ import { createAgenda } from '../src/agenda.js';
 import { startSweeper } from '../src/sweeper.js';
 import { nothingDue, recordLog, recordVerbs, testContext } from './support/context.js';
 
-/** A delay that ends when the test says so, and remembers how long it was asked to be. */
+/** Returns a delay that ends when the test calls `next`, and that records the requested milliseconds. */
 function steppedDelay() {
   const asked: number[] = [];
   let go: (() => void) | null = null;
   return {
     asked,
-    // It stands still: a pass that a busy machine held up would be followed sooner.
+    // The clock stands still, because the sweeper shortens the wait after a pass that was slow, as on a busy machine.
     clock: () => new Date(1_000),
     delay: (milliseconds: number, signal?: AbortSignal) =>
       new Promise<void>((resolve, reject) => {

@@ -7,7 +7,7 @@ import { recordLog, stepJob } from './support/context.js';
 
 const now = () => Date.UTC(2026, 0, 1);
 
-/** A transport that keeps what is sent in memory, one list per sending. */
+/** Returns a backend that records the jobs that are sent, in a list for each call. */
 function memoryBackend(add: (jobs: readonly Payload[]) => Promise<void> = async () => {}) {
   const sent: { queue: string; jobs: readonly Payload[] }[] = [];
   const backend: QueueBackend = {

@@ -32,7 +32,7 @@ export type Excess = 'depth' | 'length' | 'text';
 /** The limits on the data of an execution. */
 export const BOUNDS = { depth: 1000, length: 16_000_000, storable: true } as const;
 
-/** The messages for data that exceeds them. */
+/** The messages for data that exceeds these limits. */
 export const BEYOND: { [E in Excess]: string } = {
   depth: `data must not be nested deeper than ${BOUNDS.depth} levels`,
   length: `data must not be longer than ${BOUNDS.length} characters`,
@@ -64,8 +64,8 @@ export function exceeds(value: Json, limit: Limit): Excess | null {
 }
 
 /**
- * Returns the same for a value that may be large; calls `breathe` every few milliseconds. The value must not change
- * meanwhile.
+ * Returns the same as `exceeds` for a value that may be large; calls `breathe` every few milliseconds. The value must not
+ * change meanwhile.
  */
 export async function exceedsInParts(value: Json, limit: Limit, breathe: () => unknown): Promise<Excess | null> {
   const walk = measure(value, limit);

@@ -72,7 +72,7 @@ export type Evaluate = (
   caller?: Caller,
 ) => Promise<Json>;
 
-/** Everything impure, as values or as one argument. Times are ISO 8601, UTC. */
+/** Everything that a transition uses besides its arguments: the time, ids and functions of the host. Times are ISO 8601, UTC. */
 export interface Env {
   now: string;
   executionId: string;

@@ -4,7 +4,7 @@ import { anyFunction } from './support/drive.js';
 
 const document = { dsl: '1.0.3', namespace: 'test', name: 'test', version: '1.0.0' };
 
-/** What loading a workflow with these tasks finds wrong: in its text, then in its expressions. */
+/** Returns the issues of a workflow with these tasks: those of its text, otherwise those of its expressions. */
 async function issuesOf(tasks: Json) {
   const result = parseWorkflow({ document, do: tasks }, { functions: anyFunction });
   return result.ok ? await compileExpressions(result.expressions) : result.issues;

@@ -8,11 +8,11 @@ import { type Execution, execute, parsed, sharedPool } from './support/drive.js'
 import { readFeature, type Scenario } from './support/gherkin.js';
 import { performHttp, startHosts } from './support/http.js';
 
-// The specification's conformance kit lies beside the project, not in it; it is run as it is when it is there.
+// The specification's conformance kit is not part of the repository; it is run unchanged where it is present.
 const folder = new URL('../../../../shared/serverless-workflow/ctk/', import.meta.url);
 const features = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.feature')) : [];
 
-/** What the kit uses that is rejected at load, by the issue that rejects it. */
+/** The scenarios that are rejected when their workflow is parsed, each with the code of its issue. */
 const REFUSED: { [scenario: string]: string } = {
   'Call OpenAPI With Content Output': 'ERR_UNSUPPORTED_CALL_OPENAPI',
   'Call OpenAPI With Response Output': 'ERR_UNSUPPORTED_CALL_OPENAPI',
@@ -69,7 +69,7 @@ async function play(scenario: Scenario): Promise<void> {
   expect(checked, 'a scenario that checks nothing').toBeGreaterThan(0);
 }
 
-/** Holds one `Then`; false for another step. A step these tests do not know is an error. */
+/** Checks one `Then` step; returns false for other kinds of steps. Throws for an unknown step. */
 function verify(execution: Execution, text: string, block = ''): boolean {
   const expected = parse(block) as Json;
   const output = (path: string) => atPointer(execution.output, `/${path.replaceAll('.', '/')}`);

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseWorkflow } from '../src/index.js';
 
-// The specification's examples lie beside the project, not in it; they are read when they are there.
+// The specification's examples are not part of the repository; they are read where they are present.
 const folder = new URL('../../../../shared/serverless-workflow/examples/', import.meta.url);
 const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.yaml')) : [];
 
-/** What rejects the examples that need something not built yet; every other example is accepted. */
+/** The examples that use an unsupported part of the DSL, by the code that rejects them; every other example is accepted. */
 const REFUSED: { [code: string]: RegExp } = {
   ERR_UNSUPPORTED_RUN: /^run-/,
   ERR_UNSUPPORTED_SCHEDULE: /^(schedule-|set\b|set-expression)/,

@@ -201,7 +201,7 @@ describe('plain programs', () => {
       const value = evaluatePlain(program, input, args);
       return value === undefined ? 'needs jq' : value;
     });
-    // Behind a pipe, the same program is not plain any more.
+    // With a pipe, the same program is no longer plain, so jq runs it.
     const byJq = await outcome(() => sharedPool().evaluate(`${program} | .`, input, args));
     expect(direct).toEqual(byJq);
     expect(direct).not.toBe('needs jq');

@@ -7,7 +7,7 @@ const credit = 250;
 /** Returns a queue whose items are their own expected costs. */
 const queueOf = () => createFairQueue<number>(credit, (expected) => expected);
 
-/** Serves so many items, each for as much as `cost` says, and returns their owners in order. */
+/** Serves `many` items at the cost that `cost` returns for their owners, and returns the owners in order. */
 function serve(queue: ReturnType<typeof queueOf>, many: number, cost: (owner: string) => number): string[] {
   return Array.from({ length: many }, () => {
     const { owner = '' } = queue.next() ?? {};
@@ -42,7 +42,7 @@ describe('the queue of expressions', () => {
     serve(queue, 1, () => 0);
     fill('busy');
     serve(queue, 50, () => 100);
-    // Neither what it was spared while it was idle, nor that it is unknown, counts for more than the credit.
+    // Neither an idle nor a new owner is ahead of the busy owner by more than the credit.
     for (const owner of ['early', 'newcomer']) fill(owner);
     const served = serve(queue, 30, () => 50);
     for (const owner of ['early', 'newcomer']) {

@@ -9,7 +9,7 @@ const goldens = readdirSync(folder).map(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as { [part: string]: Json },
 );
 
-/** Paths to everything inside a value. */
+/** Returns the paths of a value and of everything inside it. */
 function pathsOf(value: Json, path: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [path];
   const inside = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
@@ -23,7 +23,7 @@ function replaced(value: Json, [key, ...rest]: (string | number)[], by: Json): J
   return copy;
 }
 
-/** A golden part with one or two things in it replaced by something else, by a piece of a definition among others. */
+/** Returns an arbitrary of golden parts in which one or two values are replaced by pieces of other parts or by odd values. */
 function damaged(part: string) {
   const pieces = goldens.flatMap((golden) =>
     pathsOf(golden[part] ?? null).map((path) =>

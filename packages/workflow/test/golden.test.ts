@@ -5,8 +5,8 @@ import { deliver, loadWorkflow, parseState, resolve, restoreState, storeState, t
 import type { CloudEvent, Json, Outcome } from '../src/types.js';
 import { parsed, sharedPool } from './support/drive.js';
 
-// States as earlier versions of the machine stored them. They are never rewritten: an execution that waits has one of
-// these in its row, and must still be able to end. A new version of the state adds files beside them.
+// States as earlier versions of the machine stored them. They are never rewritten: a waiting execution may have such a
+// state in its row, and must still be able to end. A new version of the state adds files beside them.
 const folder = new URL('./golden/', import.meta.url);
 
 interface Golden {
@@ -30,7 +30,7 @@ describe('a state stored before', () => {
 
   it.each(files)('%s has a definition that the specification’s own SDK accepts', (name) => {
     const { workflow } = JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
-    // The SDK knows only the first version of the DSL, in which all of this is the same.
+    // The SDK knows only version 1.0.0 of the DSL, which is the same in all parts that are used here.
     const definition = { ...workflow, document: { ...workflow.document, dsl: '1.0.0' } };
     expect(() => sdk.validate('Workflow', definition)).not.toThrow();
   });

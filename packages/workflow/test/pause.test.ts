@@ -47,7 +47,7 @@ describe('a host that wants a pause', () => {
     const all = await transitions(workflow, [1, 2, 3], () => env({ pause: () => true }));
     expect(all.at(-1)).toMatchObject({ status: 'completed', output: 1 });
     const moves = all.slice(0, -1).filter((each) => started(each) !== 1);
-    // A retry's timer enters the task inside the try, and nothing else.
+    // Even the transition of a retry's timer starts exactly one task: the first one inside the `try`.
     expect(moves).toEqual([]);
     expect(all.length).toBeGreaterThan(10);
   });
@@ -106,7 +106,7 @@ describe('a measured turn', () => {
     const beat = setInterval(() => {
       turns += 1;
     }, 1);
-    // Twenty slices, so that one pause of the machine does not use up the turn.
+    // The limit is twenty slices, so that one delay of the computer does not use up the turn.
     const make = () => measureTurn({ evaluate: sharedPool().evaluate, limit: 200, clock: () => performance.now() });
     const first = await begin(loop, items, env(make()));
     clearInterval(beat);

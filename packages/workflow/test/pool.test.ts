@@ -5,7 +5,7 @@ import { createExpressionPool, ExpressionError, ExpressionOutage, type Json } fr
 const pool = createExpressionPool({ size: 2 });
 afterAll(() => pool.close());
 
-/** Each takes a few milliseconds of a processor, so `npm test` has fewer. */
+/** How many programs are tried. Each takes a few milliseconds of processor time, so `npm test` runs fewer. */
 const many = process.env.CI ? 900 : 200;
 
 const codeOf = async (program: string, input: Json = null, args: { [name: string]: Json } = {}): Promise<string> => {
@@ -105,7 +105,7 @@ describe('the expression pool', () => {
       }
     });
     await vi.waitUntil(() => served >= 1, { timeout: 30_000 });
-    // Each wait is a program of others: 250 ms of each of two processors.
+    // Each wait is the time of a program of another execution on both threads: 250 ms of processor time each.
     for (let n = 1; n <= (process.env.CI ? 5 : 2); n += 1) {
       const before = served;
       expect(await busy.evaluate('. + 1', n, {}, by('bystander'))).toBe(n + 1);
@@ -139,7 +139,7 @@ describe('the expression pool', () => {
     const settled = Promise.allSettled(waiting);
     const more = await Promise.allSettled(Array.from({ length: 200 }, () => full.evaluate('. + 1', 1, {})));
     for (const each of more) expect(each).toMatchObject({ reason: expect.any(ExpressionOutage) });
-    // Those that wait are evaluated all the same. That all of a thousand are is not worth the five seconds that they take.
+    // Waiting programs are still evaluated. Twenty of them are enough: a thousand would take five seconds.
     expect(await Promise.all([first, ...waiting.slice(0, 20)])).toEqual(Array.from({ length: 21 }, () => 2));
     await full.close();
     const reasons = (await settled).flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));

@@ -21,7 +21,7 @@ import { sharedPool, workflowOf } from './support/drive.js';
 
 type TaskJson = { [key: string]: Json };
 
-/** A random task. Nothing in it needs jq, so that thousands of transitions take no time. */
+/** A random task. Nothing in it needs jq, so that thousands of transitions are fast. */
 const { task } = fc.letrec<{ task: TaskJson; list: Json }>((tie) => ({
   task: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },
@@ -85,12 +85,12 @@ const OVER = ['completed', 'faulted', 'cancelled'];
 
 const input: Json = { items: [1, 2] };
 
-/** What becomes of a state in the database, where the input is in a column of its own. */
+/** Returns a state as written to the database and read back; the input has a column of its own. */
 function throughStore(state: State): State {
   return restoreState(JSON.parse(JSON.stringify(storeState(state))), JSON.parse(JSON.stringify(input)));
 }
 
-/** Plays the moves, then lets everything end; the story is what a host would have seen. */
+/** Plays the moves, then lets the execution end. The story is every transition without its state, as a host sees it. */
 async function play(workflow: Workflow, given: Move[], between: (state: Transition['state']) => Transition['state']) {
   const env = (turn: number): Env => ({
     now: new Date(Date.UTC(2026, 0, 1) + turn * 1000).toISOString(),

@@ -6,7 +6,7 @@ const document = { dsl: '1.0.3', namespace: 'test', name: 'test', version: '1.0.
 const withSchema = (schema: Json) =>
   workflowOf({ input: { schema: { document: schema } }, do: [{ a: { set: { n: 1 } } }] });
 
-/** Each level applies the next one twice, to the same value. */
+/** Returns a schema in which each level applies the next one several times to the same value. */
 const levels = (count: number): Json => {
   const $defs: { [name: string]: Json } = { [`l${count}`]: { type: 'string' } };
   for (let level = 0; level < count; level += 1) {
@@ -16,7 +16,7 @@ const levels = (count: number): Json => {
   return { $defs, $ref: '#/$defs/l0' };
 };
 
-/** How often the event loop turned while something was awaited. */
+/** Returns how often the event loop turned while `work` was awaited. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   const beat = setInterval(() => {
@@ -27,7 +27,7 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   return turns;
 }
 
-/** Returns whether work waits for another thread: what is done in place is done before the event loop turns, which no `await` here lets it. */
+/** Returns whether `work` waits for another thread: work on this thread would end before the event loop turns. */
 async function leavesTheThread(work: () => Promise<unknown>): Promise<boolean> {
   let isDone = false;
   const done = work().then(() => {
@@ -67,7 +67,7 @@ describe('a schema that can keep a processor busy', () => {
     });
     expect(issues).toEqual([{ code: 'ERR_INPUT', path: '', message: expect.stringMatching(why) }]);
     expect(turns).toBeGreaterThan(5);
-    // A run takes as long again, by the same path for every schema.
+    // A run takes the same code path for every schema, and as long again, so `npm test` runs only one.
     if (!process.env.CI && what !== runHere) return;
     const run = await execute(workflow, value);
     expect(run).toMatchObject({ status: 'faulted', fault: { status: 400, detail: expect.stringMatching(why) } });

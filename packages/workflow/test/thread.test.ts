@@ -64,7 +64,7 @@ describe('a thread with jq', () => {
 
 describe('a thread that gets little of the processor', () => {
   const endless = 'last(repeat(1))';
-  /** What a millisecond of waiting brings a thread, in milliseconds of processor time, and how long was waited for it. */
+  /** Opens a pool whose thread gets `share` milliseconds of processor time per millisecond waited. `time` counts the wait. */
   function openPool(share: number) {
     const time = { waited: 0, looks: 0 };
     const clock = Object.assign(() => time.waited * share, { exact: true, close() {} });

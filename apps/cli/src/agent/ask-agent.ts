@@ -2,7 +2,7 @@ import { CliError } from '../cli-error.js';
 import { findAgent } from '../find-agent.js';
 import { within } from '../within.js';
 
-/** The status that a running agent reports (`GET /health`, `GET /sessions`); sessions by version and expiry only. */
+/** The status that a running agent reports (`GET /health`, `GET /sessions`). Of sessions, it has only the version and the expiry. */
 export interface AgentAnswer {
   version: string;
   status: string;

@@ -2,7 +2,7 @@ import { usage } from '../cli-error.js';
 import type { Shell } from '../shell.js';
 import { describeService, type Service } from './service.js';
 
-/** Variables that the service takes over from here, because its own environment lacks them. None is a secret. */
+/** Variables that the service file takes over from this process, because the service has an environment of its own. None is a secret. */
 const kept = [
   'BELAY_SERVER',
   'BELAY_AGENT_NAME',

@@ -6,7 +6,7 @@ import type { Environment } from '../host.js';
 export interface ServiceOptions {
   /** The command line, program first. */
   command: readonly string[];
-  /** What is set beside the user's own environment. */
+  /** Variables for the service, in addition to the user's own environment. */
   variables: Readonly<Record<string, string>>;
   /** The agent's data folder: the only place that it can write to. */
   dataDirectory: string;
@@ -17,7 +17,7 @@ export interface ServiceOptions {
 export interface Service {
   file: string;
   text: string;
-  /** The commands to run after the file was written, and before it is removed. */
+  /** The commands that a person runs after the file was written, and before it is removed. */
   start: readonly string[];
   stop: readonly string[];
 }
@@ -56,8 +56,8 @@ function quoteArgument(word: string): string {
 }
 
 /**
- * Returns a systemd user unit that runs the agent with few rights: it may write to its own folder alone, gain no privileges and
- * take a bounded share of the machine. Memory may not be made executable in most units; Node has to, so it is not forbidden.
+ * Returns a systemd user unit that runs the agent with few privileges: it can write to its own folder only, gain no privileges and use a
+ * bounded share of the machine. `MemoryDenyWriteExecute` is left out, because Node.js needs executable memory.
  */
 function systemdUnit({ command, variables, dataDirectory }: ServiceOptions): string {
   const environment = Object.entries(variables).map(([name, value]) => `Environment=${quote(`${name}=${value}`)}`);

@@ -13,7 +13,7 @@ interface Act {
 
 const everyone = 100;
 
-/** Declares the commands of `belay admin`, which read: for administrators and auditors of a server. */
+/** Declares the commands of `belay admin` that only read: for administrators and auditors of a server. */
 export function addAdminReads(parent: Parent): void {
   addCommand<AccessFilter>(parent, {
     name: 'access',
@@ -95,7 +95,7 @@ export function addAdminReads(parent: Parent): void {
       const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
       if (options.csv && output.json) throw usage('--csv cannot be used with --json, --jq or --template');
       const entries = client.admin.exportLogs(filter, { signal });
-      // Nothing is written before the server has responded, so that a file is no export that was rejected.
+      // Print nothing before the server has responded, so that the file of a rejected export stays empty.
       let next = await entries.next();
       if (options.csv) output.event(auditColumns, () => toCsv(auditColumns));
       for (; next.done !== true; next = await entries.next()) {
@@ -185,7 +185,7 @@ function cellsOf(entry: AuditEntry): unknown[] {
   return auditColumns.map((column) => entry[column]);
 }
 
-/** Returns a line of CSV without its end, which the output writes. */
+/** Returns a line of CSV without its line break, which the output adds. */
 function toCsv(cells: readonly unknown[]): string {
   return printable(csvLine(cells).trimEnd());
 }
@@ -229,7 +229,7 @@ interface Revoking extends Act, AccessFilter {
   endRequests?: boolean;
 }
 
-/** Declares the commands of `belay admin` that act: for administrators of a server. Each has a reason. */
+/** Declares the commands of `belay admin` that change something: for administrators of a server. Each requires a reason. */
 export function addAdminActs(parent: Parent): void {
   addCommand<Revoking>(parent, {
     name: 'revoke',
@@ -254,14 +254,14 @@ export function addAdminActs(parent: Parent): void {
       const execution_id = execution && (await findRequest(client, execution, signal));
       const given = { user, provider, role, execution_id, end_requests: endRequests };
       const which = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-      // One call ends a bounded number of requests.
+      // One call revokes the access of a limited number of requests, so repeat it.
       let done = await client.admin.revokeAccess({ ...which, reason }, { signal });
       const revoked = [...done.revoked];
       while (done.more && done.revoked.length + done.ended.length > 0) {
         done = await client.admin.revokeAccess({ ...which, reason }, { signal });
         revoked.push(...done.revoked);
       }
-      // Workflows of what was just revoked end by themselves.
+      // The workflows of requests that were just revoked end on their own, so only the others are listed.
       const others = done.open.filter((id) => !revoked.includes(id));
       const open = others.map((id) => `  belay executions show ${id}`);
       output.result({ ...done, revoked }, () => [done.message, ...open].map(printable).join('\n'));

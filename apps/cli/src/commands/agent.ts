@@ -36,7 +36,7 @@ export function addAgentStatus(parent: Parent): void {
     run: async ({ options, output, shell }) => {
       const { dataDirectory, pid, url, server, name, enrolled } = await shell.agentControl.status();
       const at = options.server ?? url ?? shell.agent;
-      // Loaded when the agent is asked: help starts faster without it.
+      // Loaded only here: help starts faster without it.
       const { askAgent } = await import('../agent/ask-agent.js');
       const answer = at === undefined ? undefined : await askAgent(at, shell.signal);
       const status = {
@@ -85,8 +85,8 @@ interface JoinOptions {
 }
 
 /**
- * Declares the command `belay agent join`, which enrols this machine with the credential that `belay agent enroll` made
- * at the server. It comes from standard input or from a hidden prompt.
+ * Declares the command `belay agent join`, which enrols this machine with the credential that `belay agent enroll` created at the server.
+ * It reads the credential from standard input or from a hidden prompt.
  */
 export function addAgentJoin(parent: Parent): void {
   addCommand<JoinOptions>(parent, {
@@ -123,7 +123,7 @@ interface InstallOptions {
   force?: boolean;
 }
 
-/** Declares the command `belay agent install`, which installs the agent as a service of the user (systemd, launchd). Does not start it. */
+/** Declares the command `belay agent install`, which installs the agent as a service of the user (systemd, launchd) without starting it. */
 export function addAgentInstall(parent: Parent): void {
   addCommand<InstallOptions>(parent, {
     name: 'install',
@@ -150,7 +150,7 @@ export function addAgentInstall(parent: Parent): void {
         );
       }
       const { dataDirectory, enrolled } = await shell.agentControl.status();
-      // The unit can write to this folder only, so it must exist before the start.
+      // The service can write to this folder only, so it must exist before the start.
       await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
       await mkdir(path.dirname(file), { recursive: true });
       await writeFile(file, text, { mode: 0o644 });
@@ -188,9 +188,9 @@ interface EnrollOptions {
 }
 
 /**
- * Declares the command `belay agent enroll`, which prints the credential that an agent registers with, made with access
- * to the server's own database and secret, and recorded in its audit log. It is printed once, alone on standard output;
- * enrolling a name again voids its old one.
+ * Declares the command `belay agent enroll`, which creates the credential that an agent registers with. It needs the server's own database
+ * and secret, and is recorded in the audit log. The credential is printed once, alone on standard output; enrolling a name again makes the
+ * earlier credential invalid.
  */
 export function addAgentEnroll(parent: Parent): void {
   addCommand<EnrollOptions>(parent, {

@@ -11,8 +11,8 @@ interface Options {
 }
 
 /**
- * Declares the command `belay approve [id]`, which shows exactly what will be granted, asks, and sends the digest of what it showed, so that a
- * request that has changed meanwhile is rejected by the server.
+ * Declares the command `belay approve [id]`, which shows exactly what will be granted, prompts for confirmation, and sends the digest of
+ * what it showed. The server rejects the approval when the request has changed since.
  */
 export function addApprove(parent: Parent): void {
   addCommand<Options>(parent, {

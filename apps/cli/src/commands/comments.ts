@@ -1,7 +1,7 @@
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
 
-/** Declares the command `belay ask <id> <text>`, by which an approver asks the requester for information without deciding. */
+/** Declares the command `belay ask <id> <text>`, with which an approver asks the requester for information without deciding. */
 export function addAsk(parent: Parent): void {
   addCommand(parent, {
     name: 'ask <id> <text>',
@@ -18,7 +18,7 @@ export function addAsk(parent: Parent): void {
   });
 }
 
-/** Declares the command `belay comment <id> <text>`, which writes to the other side of a request and decides nothing. */
+/** Declares the command `belay comment <id> <text>`, which comments on a request without deciding. */
 export function addComment(parent: Parent): void {
   addCommand(parent, {
     name: 'comment <id> <text>',

@@ -6,7 +6,7 @@ interface Options {
   comment?: string;
 }
 
-/** Declares the command `belay deny [id]`, which denies a request, without confirmation, because a denial grants nothing. */
+/** Declares the command `belay deny [id]`, which denies a request. It needs no confirmation, because a denial grants nothing. */
 export function addDeny(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'deny [id...]',

@@ -17,7 +17,7 @@ function render({ check, status, message, cure }: Finding, { colours, terminal }
   return cure === undefined ? line : `${line}\n  ${' '.repeat(14)} ${colours.dim('→')} ${printable(cure)}`;
 }
 
-/** Caches each fact, so that several checks share one query. */
+/** Returns a function that computes a value once, so that several checks share it. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {

@@ -1,6 +1,9 @@
 import { addCommand, type Parent } from '../command.js';
 
-/** Declares the command `belay encryption rotate`, which creates a new encryption key, wrapped by the configured service. Recorded in the audit log. */
+/**
+ * Declares the command `belay encryption rotate`, which creates a new encryption key, wrapped by the configured service. It is recorded in
+ * the audit log.
+ */
 export function addEncryptionRotate(parent: Parent): void {
   addCommand(parent, {
     name: 'rotate',

@@ -111,7 +111,7 @@ function render(execution: Shown, output: Output): string {
   return sections.join('\n');
 }
 
-/** Returns one execution with all pages of its history, its comments, and while it waits for approval who can decide. */
+/** Returns one execution with its whole history and its comments; while it waits for approval, also with its approvers. */
 async function getWhole(client: BelayClient, id: string, signal: AbortSignal): Promise<Shown> {
   const execution = await client.executions.get(id, { signal });
   for (let cursor = execution.next; cursor !== null; cursor = execution.next) {
@@ -149,7 +149,10 @@ interface WatchOptions {
   after?: string;
 }
 
-/** Declares the command `belay executions watch <id>`, which prints every event until the request has ended; exits with 8 when it ended without access. */
+/**
+ * Declares the command `belay executions watch <id>`, which prints every event until the request has ended. It exits with 8 when the
+ * request ended without access.
+ */
 export function addExecutionsWatch(parent: Parent): void {
   addCommand<WatchOptions>(parent, {
     name: 'watch <id>',

@@ -11,7 +11,7 @@ interface Options extends Omit<ExecutionFilter, 'decided_by' | 'q'> {
   cursor?: string;
 }
 
-/** Declares the command `belay history`, which lists requests of every state, also those that are over. */
+/** Declares the command `belay history`, which lists requests in every state, including ended ones. */
 export function addHistory(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'history',
@@ -71,7 +71,7 @@ function filterOf(options: Options, now: Date) {
   if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500');
   return {
     ...(decided === true ? { decided_by: 'me' as const } : {}),
-    // Without any filter the operation lists only what runs.
+    // Without any filter, the endpoint lists only open requests.
     status: status ?? 'all',
     ...(person && { person }),
     ...(role && { role }),

@@ -8,7 +8,7 @@ interface Options {
   sort?: InboxSort;
 }
 
-/** The most requests to list; requesters take turns, so that each one's first request is included. */
+/** The most requests to list. The server orders them in turns by requester, so that each requester's first request is included. */
 const shown = 100;
 
 /** Declares the command `belay inbox`, which lists the requests that wait for the caller's decision. */

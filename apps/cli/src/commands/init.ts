@@ -67,7 +67,7 @@ function checkDomain(text: string): string | undefined {
   return text.includes('.') ? undefined : 'A domain is needed, for example example.com.';
 }
 
-/** Returns the three commands that lead to a server that runs. */
+/** Returns the three commands that start a server with the new configuration. */
 function describeNext(folder: string): string[] {
   const quoted = /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
   return [

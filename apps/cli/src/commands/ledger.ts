@@ -5,8 +5,8 @@ import type { Output } from '../output/output.js';
 import type { Archives } from '../shell.js';
 
 /**
- * Declares the commands `belay ledger archive` and `belay ledger verify`. The first one needs the server's own database; the second
- * one reads files and nothing else.
+ * Declares the commands `belay ledger archive` and `belay ledger verify`. The first needs the server's own database; the second reads only
+ * files.
  */
 export function addLedger(parent: Parent): void {
   addCommand(parent, {

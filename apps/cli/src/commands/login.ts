@@ -17,7 +17,7 @@ interface LoginOptions {
 /** How long a person can take to sign in, in milliseconds: as long as the server keeps the sign-in flow. */
 const patience = 10 * 60_000;
 
-/** The name of this program that the person sees before they sign it in. */
+/** Returns the name of this program that the person sees before they sign it in. */
 function programLabel(): string {
   return `belay on ${hostname()}`;
 }
@@ -45,9 +45,9 @@ async function loginByBrowser(
 }
 
 /**
- * Declares the command `belay login`, which signs in with a browser and keeps the token (authorization code with PKCE through a loopback address,
- * RFC 8252). The address is always printed too, for a machine without a browser; `--device` needs no way back to this
- * machine at all (RFC 8628).
+ * Declares the command `belay login`, which signs in with a browser and stores the token (authorization code with PKCE through a loopback
+ * address, RFC 8252). It always prints the address too, for a machine without a browser. With `--device`, the browser can be on another
+ * machine (RFC 8628).
  */
 export function addLogin(parent: Parent): void {
   addCommand<LoginOptions>(parent, {
@@ -112,7 +112,10 @@ async function chooseAuthenticator(
   return shell.prompts.select('Sign in with', choices);
 }
 
-/** Declares the command `belay logout`, which ends the session at the server and deletes its token. Succeeds when the session has already ended. */
+/**
+ * Declares the command `belay logout`, which ends the session at the server and deletes its token. It succeeds even if the session has
+ * already ended.
+ */
 export function addLogout(parent: Parent): void {
   addCommand(parent, {
     name: 'logout',

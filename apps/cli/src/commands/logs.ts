@@ -21,10 +21,10 @@ interface Options {
 
 /** How often a followed log is fetched, in milliseconds. */
 const pause = 2_000;
-/** How far each fetch goes back behind the newest entry, in milliseconds: rows can be committed late. */
+/** How far each fetch reaches back before the newest entry, in milliseconds: entries can be committed late. */
 const overlap = 10_000;
 
-/** Errors that pass, for example during a server restart: a followed log continues after them. */
+/** Temporary errors, for example during a server restart: a followed log continues after them. */
 const passing = new Set<BelayErrorCode>(['network', 'unavailable', 'too_many_requests']);
 
 function readFilter(options: Options, now: Date): LogFilter & { limit: number } {
@@ -110,7 +110,7 @@ async function follow(
   },
 ): Promise<never> {
   let newest = first.at(-1)?.timestamp ?? filter.since ?? shell.clock().toISOString();
-  // Entries have no identifier: entries that were shown are recognised by their whole content.
+  // Entries have no id: entries that were already shown are recognised by their whole content.
   let shown = new Set(first.map((entry) => JSON.stringify(entry)));
   const { isBelayError } = await import('@belay/sdk');
   let isAway = false;

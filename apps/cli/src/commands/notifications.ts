@@ -11,7 +11,7 @@ interface Options {
   clearQuiet?: true;
 }
 
-/** Declares the command `belay notifications`, which shows and changes what the person is told outside of Belay. */
+/** Declares the command `belay notifications`, which shows and changes the messages that the person gets outside of Belay. */
 export function addNotifications(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'notifications',
@@ -52,7 +52,7 @@ export function addNotifications(parent: Parent): void {
   });
 }
 
-/** Returns what the options make of the preferences, or null without an option. The server checks each value. */
+/** Returns the preferences with the changes of the options, or null without an option. The server checks each value. */
 function change(current: NotificationPreferences, options: Options): NotificationPreferences | null {
   if (Object.keys(options).length === 0) return null;
   const { mute = [], unmute = [], channel, allChannels, quiet, timeZone, clearQuiet } = options;

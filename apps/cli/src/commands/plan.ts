@@ -4,7 +4,7 @@ import { exitCodes } from '../exit-codes.js';
 import { momentForms, readMoment } from '../moment.js';
 import type { ConfigurationPlan } from '../shell.js';
 
-/** Declares the command `belay plan`, which says what a change of the configuration does to people. */
+/** Declares the command `belay plan`, which shows the effect of a configuration change on people. */
 export function addPlan(parent: Parent): void {
   addCommand<{ against: string; since?: string }>(parent, {
     name: 'plan <path>',
@@ -32,7 +32,7 @@ function isEmpty({ roles, systems, past }: Changes): boolean {
   return roles.length + systems.length + (past?.rejected ?? 0) + (past?.otherwise ?? 0) + (past?.unknown ?? 0) === 0;
 }
 
-/** Returns Markdown that reads well in a terminal too: it is what a pull request's comment shows. */
+/** Returns the plan as Markdown, for the comment of a pull request; it can also be read in a terminal. */
 export function describePlan(plan: ConfigurationPlan): string {
   if (!plan.ok) return plan.messages.map(printable).join('\n');
   const lines = [
@@ -45,7 +45,7 @@ export function describePlan(plan: ConfigurationPlan): string {
 
 type Role = Changes['roles'][number];
 
-/** Returns the roles in groups that change alike: one edit of a workflow changes every role that names it. */
+/** Groups the roles with the same changes: one edit of a workflow changes every role that names it. */
 function groupAlike(roles: readonly Role[]): [first: Role, ...others: Role[]][] {
   const groups = new Map<string, [Role, ...Role[]]>();
   for (const role of roles) {
@@ -57,7 +57,7 @@ function groupAlike(roles: readonly Role[]): [first: Role, ...others: Role[]][] 
   return [...groups.values()];
 }
 
-/** How many roles that change alike are named. */
+/** How many of the roles with the same changes are named. */
 const mostNamed = 10;
 
 function describeRoles(roles: readonly [Role, ...Role[]]): string[] {

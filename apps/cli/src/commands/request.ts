@@ -64,7 +64,7 @@ async function compose(invocation: Invocation<Options & CommonOptions>): Promise
   return undefined;
 }
 
-/** Returns the roles that the words name, when each of them is one: `<role>`, or `<provider>:<role>`. */
+/** Returns the roles that the words name; empty unless each word is `<role>` or `<provider>:<role>`. */
 async function readCart(client: BelayClient, words: readonly string[], signal: AbortSignal): Promise<string[]> {
   if (words.length === 0 || words.some((word) => !/^[\w.:-]+$/.test(word))) return [];
   const { roles } = await client.roles.list({}, { signal });
@@ -76,7 +76,7 @@ async function readCart(client: BelayClient, words: readonly string[], signal: A
   return words.every(isRole) ? [...words] : [];
 }
 
-/** Requests several roles, each as a request of its own, and waits for those that were accepted. */
+/** Requests several roles, each as its own request, and waits for those that the server accepted. */
 async function requestCart(
   client: BelayClient,
   roles: string[],
@@ -111,8 +111,8 @@ async function requestCart(
 }
 
 /**
- * Declares the command `belay request`, which asks for a role, with flags, in words or step by step, and waits until the access is active. Ends
- * with 8 when it ended without access.
+ * Declares the command `belay request`, which requests roles with options, with a sentence or step by step, and waits until the access is
+ * active. It exits with 8 when the request ended without access.
  */
 export function addRequest(parent: Parent): void {
   addCommand<Options>(parent, {

@@ -15,7 +15,7 @@ interface Closing {
   note: string;
 }
 
-/** How many reviews are shown, and among how many the beginning of an id is looked for. */
+/** How many reviews are listed, and searched for the beginning of an id. */
 const shown = 100;
 
 /** Declares `belay reviews`, which lists the reviews of emergency access, and `belay reviews close`. */
@@ -88,7 +88,7 @@ export function addReviews(parent: Parent): void {
   });
 }
 
-/** Returns the id of the open review that begins with a text; a whole id as it is, for the server to reject. */
+/** Returns the id of the open review that begins with a text. Returns a whole id unchanged, for the server to check. */
 async function findReview(client: BelayClient, text: string, signal: AbortSignal): Promise<string> {
   if (text.length >= 36) return text;
   const { reviews } = await client.reviews.list({}, { limit: shown, signal });

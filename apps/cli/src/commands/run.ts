@@ -2,8 +2,8 @@ import { addCommand, type Parent } from '../command.js';
 import type { RunOptions } from '../run/run-with-access.js';
 
 /**
- * Declares the command `belay run`, which runs a command while a role's access is active and gives the access back when
- * the command ends, however it ends (docs/interface.md, section 18). Ends with the command's exit code.
+ * Declares the command `belay run`, which runs a command while a role's access is active. It gives the access back in every case when the
+ * command ends (docs/interface.md, section 18), and exits with the command's exit code.
  */
 export function addRun(parent: Parent): void {
   addCommand<RunOptions>(parent, {
@@ -16,7 +16,7 @@ export function addRun(parent: Parent): void {
     values: { role: 'roles', provider: 'providers' },
     options: (command) =>
       command
-        // The error of a forgotten `--` says what is missing, which a count of arguments does not.
+        // Without `--`, the command's words are excess arguments; the error of `run` explains that better than Commander's.
         .allowExcessArguments()
         .option('--duration, --for <duration>', 'the longest time, for example 30m or PT1H (default: the role’s)')
         .option('--reason <text>', 'the reason, which most roles require')
@@ -24,7 +24,7 @@ export function addRun(parent: Parent): void {
         .option('--workflow <workflow>', 'one of the role’s workflows (default: its first)')
         .option('--lease <duration>', 'how long the heartbeat may be missing, 30s to 15m (default: 1m)')
         .option('--quiet', 'print no progress and no notice of the end of the access; errors are still printed'),
-    // Loaded when the command runs: help starts faster without it.
+    // Loaded only here: help starts faster without it.
     run: async (invocation) => (await import('../run/run-with-access.js')).runWithAccess(invocation),
   });
 }

@@ -8,9 +8,9 @@ interface CreateOptions {
 }
 
 /**
- * Declares the command `belay scim create-token`, which prints the bearer token with which the directory of a provider
- * provisions people, made with access to the server's own database, and recorded in its audit log. The token is printed
- * once, alone on standard output, and kept nowhere.
+ * Declares the command `belay scim create-token`, which creates the bearer token with which a provider's directory provisions people. It
+ * needs the server's own database, and is recorded in the audit log. The token is printed once, alone on standard output, and is not
+ * stored.
  */
 export function addScimCreateToken(parent: Parent): void {
   addCommand<CreateOptions>(parent, {
@@ -59,7 +59,10 @@ export function addScimListTokens(parent: Parent): void {
   });
 }
 
-/** Declares the command `belay scim revoke-token <id>`, which revokes the SCIM token of a directory at once. Needs the server's own database, and is recorded in its audit log. */
+/**
+ * Declares the command `belay scim revoke-token <id>`, which revokes the SCIM token of a directory at once. It needs the server's own
+ * database, and is recorded in the audit log.
+ */
 export function addScimRevokeToken(parent: Parent): void {
   addCommand(parent, {
     name: 'revoke-token <id>',

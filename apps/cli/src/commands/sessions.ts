@@ -1,7 +1,10 @@
 import { addCommand, type Parent } from '../command.js';
 import { describeTimeLeft } from '../duration.js';
 
-/** Declares the command `belay sessions`, which lists the sessions with providers by version and expiry; never the tokens that an agent hands out. */
+/**
+ * Declares the command `belay sessions`, which lists the sessions with providers by version and expiry. It never prints the tokens that an
+ * agent returns.
+ */
 export function addSessions(parent: Parent): void {
   addCommand(parent, {
     name: 'sessions',

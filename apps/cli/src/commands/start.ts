@@ -1,8 +1,8 @@
 import { addCommand, type Parent } from '../command.js';
 
 /**
- * Declares the command `belay start`, which runs the server in this process; its environment configures it
- * (docs/architecture.md, section 11).
+ * Declares the command `belay start`, which runs the server in this process, configured by environment variables (docs/architecture.md,
+ * section 11).
  */
 export function addStart(parent: Parent): void {
   addCommand(parent, {

@@ -3,7 +3,7 @@ import { addCommand, type Parent } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import type { PolicyTest } from '../shell.js';
 
-/** Declares the command `belay test`, which plays policy cases against a configuration, without a server. */
+/** Declares the command `belay test`, which runs policy cases against a configuration, without a server. */
 export function addTest(parent: Parent): void {
   addCommand<{ cases?: string }>(parent, {
     name: 'test [path]',

@@ -10,9 +10,8 @@ interface CreateOptions {
 }
 
 /**
- * Declares the command `belay token create`, which prints a bearer token for automation, made with access to the
- * server's own database and secret, and recorded in its audit log. The token is printed once, alone on standard output,
- * and kept nowhere.
+ * Declares the command `belay token create`, which creates a bearer token for automation. It needs the server's own database and secret,
+ * and is recorded in the audit log. The token is printed once, alone on standard output, and is not stored.
  */
 export function addTokenCreate(parent: Parent): void {
   addCommand<CreateOptions>(parent, {
@@ -70,7 +69,10 @@ export function addTokenList(parent: Parent): void {
   });
 }
 
-/** Declares the command `belay token revoke <id>`, which revokes a bearer token at once. Needs the server's own database, and is recorded in its audit log. */
+/**
+ * Declares the command `belay token revoke <id>`, which revokes a bearer token at once. It needs the server's own database, and is recorded
+ * in the audit log.
+ */
 export function addTokenRevoke(parent: Parent): void {
   addCommand(parent, {
     name: 'revoke <id>',

@@ -2,7 +2,7 @@ import { printable } from '@belay/contract/printable';
 import { addCommand, type Parent } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 
-/** Declares the command `belay validate`, which checks a configuration as a start or a reload does, without a server. */
+/** Declares the command `belay validate`, which checks a configuration as a server's start or reload does, without a server. */
 export function addValidate(parent: Parent): void {
   addCommand(parent, {
     name: 'validate [path]',

@@ -2,8 +2,8 @@ import { CliError } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 
 /**
- * Declares the command `belay vault set <name>`, which stores a secret that the configuration can refer to. Reads the value from standard input or from
- * a hidden prompt: other programs of the machine can read arguments, and the shell history keeps them.
+ * Declares the command `belay vault set <name>`, which stores a secret that the configuration can refer to. It reads the value from
+ * standard input or a hidden prompt: other programs of the machine can read arguments, and the shell history keeps them.
  */
 export function addVaultSet(parent: Parent): void {
   addCommand(parent, {
@@ -21,7 +21,7 @@ export function addVaultSet(parent: Parent): void {
   });
 }
 
-/** Declares the command `belay vault list`, which lists the names of the stored secrets, never a value. */
+/** Declares the command `belay vault list`, which lists the names of the stored secrets, without their values. */
 export function addVaultList(parent: Parent): void {
   addCommand(parent, {
     name: 'list',

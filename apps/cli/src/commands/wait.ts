@@ -13,7 +13,7 @@ interface Options {
 }
 
 const over: readonly ExecutionState[] = ['ending', 'ended', 'denied', 'cancelled', 'terminated', 'failed'];
-/** The states before each target state is reached. */
+/** The states in which a wait for each target continues. */
 const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   approval: ['running'],
   decision: ['running', 'waiting_for_approval'],
@@ -21,7 +21,10 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   ended: ['running', 'waiting_for_approval', 'granting', 'active', 'ending'],
 };
 
-/** Declares the command `belay wait <id>`, which waits for a state; exits with 0 when the request reached it, 7 at the timeout, 8 when it ended without access. */
+/**
+ * Declares the command `belay wait <id>`, which waits for a state of a request. It exits with 0 when the request reached it, 7 at the
+ * timeout, and 8 when it waited for `active` but the access has ended or was never granted.
+ */
 export function addWait(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'wait <id>',

@@ -69,8 +69,7 @@ async function valuesOf(
 }
 
 /**
- * Returns what can come next on a command line, read from the program itself, so that it knows every command and option
- * there is.
+ * Returns what can come next on a command line. The candidates come from the program itself, so they are always complete.
  *
  * @param words everything after `belay`; the last one is being written, and may be empty.
  * @param ask Returns values that only a server knows.

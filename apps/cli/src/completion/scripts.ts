@@ -3,8 +3,8 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 export type ShellName = (typeof shells)[number];
 
 /*
- * Each asks the program what can come next, so that a script that was sourced long ago knows the commands of today. The
- * answer has a line for each candidate: the value, a tab, what it is; or `:files` alone.
+ * Each script asks the program for the candidates, so that a script that was sourced long ago knows the current commands. The program
+ * prints one line for each candidate: the value, a tab and its description. It prints `:files` alone to complete file names.
  */
 const bash = `# belay completion for bash. In ~/.bashrc: source <(belay completion bash)
 _belay() {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Values that only a server or an agent knows; `files` are the shell's own to complete. */
+/** Sources of values that only a server or an agent knows; `files` leaves the completion to the shell. */
 export type ValueSource = 'roles' | 'providers' | 'authenticators' | 'executions' | 'approvals' | 'access' | 'files';
 
 /** Sources by the name of an argument, or by commander's attribute name of an option. */

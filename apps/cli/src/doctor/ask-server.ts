@@ -6,10 +6,10 @@ import type { Shell } from '../shell.js';
 import { within } from '../within.js';
 import type { ServerAnswer } from './check.js';
 
-/** How long the server may take to say how it is, in milliseconds. */
+/** How long the server may take to report its health, in milliseconds. */
 const patience = 10_000;
 
-/** Asks the server that is meant how it is, once and without trying again. */
+/** Requests the health of the server that commands would use, once and without retries. */
 export async function askServer(shell: Shell, option: string | undefined): Promise<ServerAnswer> {
   let connection: Connection;
   try {
@@ -32,7 +32,7 @@ export async function askServer(shell: Shell, option: string | undefined): Promi
         ready: ready.status === 'ready',
         status: health.status,
         health: health.services,
-        // The server said its time somewhere between asking and answer.
+        // The server read its clock at some time between the request and the response; the middle is the best estimate.
         skew: (asked + answered) / 2 - Date.parse(ready.timestamp),
       },
     };

@@ -2,43 +2,43 @@ import type { Connection } from '../connect.js';
 import type { Environment } from '../host.js';
 import type { Diagnosis, LocalServer, Shell } from '../shell.js';
 
-/** `skipped` says why there was nothing to look at; a warning is worth knowing and fails nothing. */
+/** `skipped` explains why there was nothing to check. A `warning` does not make `belay doctor` fail. */
 export type Status = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Outcome {
   status: Status;
   message: string;
-  /** What to do about it; every failure has one. */
+  /** How to fix it; every failure has a fix. */
   cure?: string;
 }
 
-/** What the server or agent said when it was asked, once for all checks. */
+/** The server's or agent's response, which all checks share. */
 export type ServerAnswer =
   | {
       connection: Connection;
       answer: { version: string; ready: boolean; skew: number; health: Record<string, string>; status: string };
     }
   | {
-      /** Undefined when it could not even be said which server is meant. */
+      /** Undefined when the address of the server could not be determined. */
       connection: Connection | undefined;
       answer: undefined;
-      /** Why no answer came. */
+      /** Why there was no response. */
       fault: string;
     };
 
-/** What the checks look at. Everything that takes long is read once, when the first check needs it. */
+/** The inputs of the checks. Slow ones are read once, when the first check needs them. */
 export interface Setup {
   shell: Shell;
   host: Environment;
   diagnosis: Diagnosis;
-  /** The server that would start here, as the variables say; undefined when nothing here says that one would. */
+  /** The server that the variables would start on this machine; undefined when none is set up here. */
   local(): Promise<LocalServer | undefined>;
   server(): Promise<ServerAnswer>;
 }
 
 export interface Check {
   name: string;
-  /** One outcome, or one for each thing that was looked at. Must not throw for what can be wrong with a setup. */
+  /** Returns one outcome, or one for each thing that was checked. Must not throw because of a fault in the setup. */
   run(setup: Setup): Promise<Outcome | Outcome[]>;
 }
 

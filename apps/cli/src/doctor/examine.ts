@@ -11,7 +11,7 @@ import { redis } from './checks/redis.js';
 import { secret } from './checks/secret.js';
 import { clock, health, server } from './checks/server.js';
 
-/** In the order in which one fault explains the next. */
+/** The checks in the order in which one fault can cause the next. */
 export const checks: readonly Check[] = [
   node,
   environment,
@@ -36,7 +36,7 @@ export interface Finding extends Outcome {
   check: string;
 }
 
-/** Runs one check; one that throws has failed, and the others go on. */
+/** Runs one check. A check that throws has failed, and the other checks still run. */
 export async function examine(check: Check, setup: Setup): Promise<Finding[]> {
   const outcomes = await check.run(setup).catch((error: unknown): Outcome => {
     setup.shell.signal.throwIfAborted();
@@ -46,7 +46,7 @@ export async function examine(check: Check, setup: Setup): Promise<Finding[]> {
   return [outcomes].flat().map((outcome) => ({ check: check.name, ...outcome }));
 }
 
-/** Returns how many of each there are. */
+/** Returns how many findings have each status. */
 export function countFindings(findings: Finding[]): Record<Status, number> {
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for (const { status } of findings) counts[status] += 1;

@@ -7,7 +7,7 @@ import { within } from '../within.js';
 export interface CodeListener extends AsyncDisposable {
   /** The address that the login must return to. */
   callback: string;
-  /** The code of the first return; rejects when the login came back without one, or when the wait ends. */
+  /** Resolves to the code of the first return. Rejects when the login came back without a code, or when the wait ends. */
   code: Promise<string>;
 }
 
@@ -23,9 +23,9 @@ function answer(response: ServerResponse, status: number, text: string): void {
 }
 
 /**
- * Waits on a loopback port of the system's choice for a browser to come back from a login (RFC 8252 §7.3). The path is
- * secret, so that another page or program cannot end the wait; the code alone is worthless without the verifier. The wait ends
- * after `patience` milliseconds, or when `given` aborts.
+ * Waits on a free loopback port for a browser to come back from a login (RFC 8252 §7.3). The path is secret, so that another page or
+ * program cannot end the wait; the code alone is worthless without the verifier. The wait ends after `patience` milliseconds, or when
+ * `given` aborts.
  */
 export async function listenForCode(
   secret: string,
@@ -41,8 +41,7 @@ export async function listenForCode(
   // The promise can reject before it is awaited.
   code.catch(() => {});
   const server = createServer((request, response) => {
-    // Any program can request any path here, `//` as well, which is not a valid URL and would end the program if it
-    // were parsed.
+    // The path is not parsed as a URL: a local program can request `//`, which is not a valid URL, and the error would end the program.
     const [asked, query = ''] = (request.url ?? '').split('?', 2);
     if (request.method !== 'GET' || asked !== path) return answer(response, 404, 'Not found.');
     const received = new URLSearchParams(query).get('code');
@@ -65,7 +64,7 @@ export async function listenForCode(
     code,
     async [Symbol.asyncDispose]() {
       signal.removeEventListener('abort', onAbort);
-      // The page that was answered last still reaches the browser; connections that carry nothing are not waited for.
+      // Wait until the last response has reached the browser, but not for idle connections.
       const closed = new Promise((resolveClosed) => server.close(resolveClosed));
       server.closeIdleConnections();
       await closed;
@@ -73,7 +72,7 @@ export async function listenForCode(
   };
 }
 
-/** The two halves of PKCE (RFC 7636, S256): the challenge goes with the browser, the verifier stays here. */
+/** The two halves of PKCE (RFC 7636, S256): the browser carries the challenge, and the verifier stays in this process. */
 interface Proof {
   verifier: string;
   challenge: string;

@@ -6,12 +6,12 @@ import type { Shell } from '../shell.js';
 
 export type CompletedDeviceLogin = Extract<PolledDeviceLogin, { status: 'complete' }>;
 
-/** Added to the polling interval when the server asks to slow down (RFC 8628, section 3.5), in milliseconds. */
+/** Added to the polling interval when the server responds with `slow_down` (RFC 8628, section 3.5), in milliseconds. */
 const slower = 5_000;
 
 /**
- * Signs in without a browser here (RFC 8628): shows a short code, and waits until a person has confirmed it in a
- * browser on any machine. Throws `forbidden` when they reject it, and `aborted` when the time is over.
+ * Signs in without a browser on this machine (RFC 8628): shows a short code, and waits until the person has confirmed it in a browser on
+ * any machine. Throws `forbidden` when the person rejects it, and `aborted` when it has expired.
  */
 export async function loginByCode(
   client: BelayClient,
@@ -26,7 +26,7 @@ export async function loginByCode(
   let interval = started.interval * 1000;
   while (shell.clock().getTime() < until) {
     await shell.delay(interval, signal);
-    // The server rejects a code whose time is over, which its clock may say a moment before ours does.
+    // The server rejects an expired code, and its clock may reach that time a moment before the clock of this machine.
     const isLast = shell.clock().getTime() + interval >= until;
     const polled = await poll(client, started.device_code, signal).catch((error: unknown) => {
       if (isLast && isBelayError(error, 'invalid')) return undefined;

@@ -14,8 +14,8 @@ const patience = 10 * 60_000;
 const pause = 1_000;
 
 /**
- * Has the agent of this machine signed in: its own page leads to the server and back, and the session stays with it.
- * Ends when the agent has a new session. Throws `unavailable` when no agent runs, `aborted` when the time is over.
+ * Signs in through the agent of this machine: the agent's page leads to the server and back, and the agent keeps the session. Resolves when
+ * the agent has a new session. Throws `unavailable` when no agent runs, `aborted` when the time is over.
  */
 export async function loginThroughAgent({
   options,

@@ -34,7 +34,7 @@ async function readFailure(error: unknown): Promise<Failure> {
   return { code: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Prints on one line of standard error why a command failed, or as JSON, and returns the exit code. */
+/** Prints why a command failed to standard error, as one line of text or as JSON, and returns the exit code. */
 export async function reportFailure(error: unknown, stderr: Sink, json: boolean): Promise<ExitCode> {
   const failure = await readFailure(error);
   if (json) {
@@ -48,7 +48,7 @@ export async function reportFailure(error: unknown, stderr: Sink, json: boolean)
     .filter((issue) => issue !== failure.message)
     .join('; ');
   const hint = hints[failure.code];
-  // A single issue often equals the whole message.
+  // A single issue often has the same text as the message.
   const isSaid = failure.issues?.length === 1 && failure.issues[0]?.message === failure.message;
   const text = [(isSaid && issues) || failure.message, !isSaid && issues && `: ${issues}`, hint && ` (${hint})`]
     .filter(Boolean)

@@ -7,23 +7,23 @@ export interface Jq {
   raw(input: string, program: string, flags: string[]): string | undefined;
 }
 
-/** The options that choose what a program reads; see `readFormat`. */
+/** The options that choose the format of the output; see `readFormat`. */
 export interface FormatOptions {
-  /** The text after `--json`: names of fields with commas between, empty for the whole document. */
+  /** The value of `--json`: field names separated by commas; empty for the whole document. */
   json?: string;
   jq?: string;
   template?: string;
 }
 
-/** Returns what of a document `--json a,b` selects from: its items, or undefined for the document itself. */
+/** Returns the part of a document whose fields `--json a,b` selects: its items, or undefined for the document itself. */
 export type Items = (document: Record<string, unknown>) => unknown;
 
-/** Returns the text of a document for programs. */
+/** Formats a document for programs. */
 export type Format = (document: unknown) => string;
 
 interface Surroundings {
   items: Items | undefined;
-  /** Text goes to a terminal, which control characters of other people must not reach. */
+  /** Whether the text goes to a terminal, which must not receive control characters that other people wrote. */
   terminal: boolean;
   colour: boolean;
   clock(): Date;
@@ -31,8 +31,8 @@ interface Surroundings {
 }
 
 /**
- * Returns the format that the options ask for, undefined for text for people. Throws `usage` for a program or template
- * that cannot be read, so that nothing was sent by then.
+ * Returns the format that the options select; undefined for the text for people. Throws `usage` for a program or template that cannot be
+ * parsed, before the command sends anything.
  */
 export async function readFormat(options: FormatOptions, around: Surroundings): Promise<Format | undefined> {
   const { json, jq, template } = options;
@@ -67,7 +67,7 @@ function pick(document: unknown, fields: readonly string[], items: Items | undef
   const found = items !== undefined && isRecord(document) ? items(document) : undefined;
   const all = Array.isArray(found) ? found.filter(isRecord) : [isRecord(document) ? document : {}];
   const known = new Set(all.flatMap((item) => Object.keys(item)));
-  // What a command did cannot be taken back for a word that its result does not have.
+  // Only reading commands reject an unknown field: the effect of another command cannot be undone because of a wrong field name.
   const wrong = items === undefined || known.size === 0 ? undefined : fields.find((field) => !known.has(field));
   if (wrong !== undefined) {
     throw usage(`--json: ${JSON.stringify(wrong)} is not a field; available: ${[...known].sort().join(', ')}`);
@@ -91,7 +91,7 @@ async function openJq(program: string, { loadJq, terminal }: Surroundings): Prom
       throw new CliError(compiled ? 'failed' : 'usage', `--jq: ${why.trim() || 'jq stopped'}`, { cause: error });
     }
   };
-  // The branch is compiled and never taken.
+  // Compiles the program without running it, to report its errors early.
   run('null', `if false then (${program}\n) else empty end`);
   return (document) => {
     const text = run(JSON.stringify(document), program);

@@ -10,11 +10,14 @@ export interface Sink {
   columns?: number;
 }
 
-/** The output of a command: for programs what `--json`, `--jq` or `--template` say, tables on a terminal, plain lines in a pipe. */
+/**
+ * The output of a command: for programs the format of `--json`, `--jq` or `--template`; otherwise tables on a terminal, and plain lines in
+ * a pipe.
+ */
 export interface Output {
-  /** The output is for a program. */
+  /** Whether the output is for a program. */
   readonly json: boolean;
-  /** Standard output is a terminal. */
+  /** Whether standard output is a terminal. */
   readonly terminal: boolean;
   readonly colours: Colours;
   /** Prints the command's result, once. */
@@ -28,11 +31,11 @@ export interface Output {
   table(head: string[], rows: Cell[][], whenEmpty: string): string;
   /** Formats names and values, one pair per line. */
   fields(fields: Record<string, Cell>): string;
-  /** Returns the ids as the shortest beginnings that tell them apart, in the order given. */
+  /** Returns the ids in the given order; for a terminal, each as its shortest unique beginning. */
   ids(ids: readonly string[]): Short[];
-  /** Returns an ISO 8601 instant, at a terminal as the time from now. */
+  /** Returns an ISO 8601 instant; for a terminal, as the time from now. */
   time(instant: string | null | undefined): Short | undefined;
-  /** Returns an ISO 8601 duration, at a terminal as people say it. */
+  /** Returns an ISO 8601 duration; for a terminal, in the form `1d 3h`. */
   duration(duration: string): Short;
 }
 
@@ -45,10 +48,10 @@ export interface OutputOptions {
   colour: boolean;
 }
 
-/** How much of an id is shown at least: the millisecond in which it was made. */
+/** The fewest characters of an id that are shown: they hold the millisecond in which it was made. */
 const shortest = 13;
 
-/** Returns the beginning of an id that none of the others has. */
+/** Returns the shortest unique beginning of an id. */
 function shorten(id: string, others: readonly string[]): string {
   for (let length = shortest; length < id.length; length += 1) {
     const beginning = id.slice(0, length);

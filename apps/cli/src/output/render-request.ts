@@ -35,14 +35,14 @@ export function renderRequest(entry: InboxEntry, output: Output): string {
   ].join('\n');
 }
 
-/** Returns the name of a role, marked when it is one for emergencies, whose use is told. */
+/** Returns the name of a role, with a mark when it is a role for emergencies. */
 export function nameRole(role: string, emergency: boolean | undefined): string {
   return emergency === true ? `${role} (emergency)` : role;
 }
 
 /**
- * Returns a provider's access in words: the text itself, or `name value` pairs of what it is made of. Complete on purpose: an
- * approver must see everything that will be granted.
+ * Returns a provider's access in words: the text itself, or its fields as `name value` pairs. Nothing is left out, because an approver must
+ * see everything that will be granted.
  */
 export function describeAccess(access: unknown): string {
   if (typeof access === 'string') return access;

@@ -4,14 +4,14 @@ import { wrapAnsi } from 'fast-wrap-ansi';
 import type picocolors from 'picocolors';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
-/** Text that is short for a person at a terminal, and whole for a program. */
+/** A text with a short form for people at a terminal, and the whole text for programs. */
 export interface Short {
   terminal: string;
   whole: string;
 }
 export type Cell = string | number | boolean | null | undefined | Short;
 
-/** Returns the text of a cell: a short form is for terminals. */
+/** Returns the text of a cell; the short form only for a terminal. */
 export function toText(cell: Cell, terminal: boolean): string {
   const text = typeof cell === 'object' ? (terminal ? cell?.terminal : cell?.whole) : cell;
   return text === null || text === undefined || text === '' ? '-' : printable(String(text));
@@ -20,7 +20,7 @@ export function toText(cell: Cell, terminal: boolean): string {
 /** The narrowest column for prose, in characters. */
 const narrowest = 12;
 
-/** The narrowest that a column can be without cutting a word, and the widest that it can use. */
+/** Returns the smallest width of a column that cuts no word, and the largest width that it can use. */
 function boundsOf(texts: readonly string[]): { least: number; most: number } {
   const most = Math.max(...texts.map((text) => stringWidth(text)));
   const longestWord = Math.max(...texts.flatMap((text) => text.split(' ')).map((word) => stringWidth(word)));
@@ -28,8 +28,8 @@ function boundsOf(texts: readonly string[]): { least: number; most: number } {
 }
 
 /**
- * Returns the widths that fit: what is too much is taken from the widest columns, which hold the prose, and never from a
- * word, because identifiers are copied. Undefined when that is not possible.
+ * Returns column widths that fit into the space. The widest columns, which hold the prose, shrink first; no column becomes narrower than
+ * its longest word, because people copy identifiers. Undefined when the columns cannot fit.
  */
 function fit(columns: readonly { least: number; most: number }[], spare: number): number[] | undefined {
   for (let limit = Math.max(...columns.map(({ most }) => most)); limit >= 1; limit -= 1) {
@@ -39,12 +39,10 @@ function fit(columns: readonly { least: number; most: number }[], spare: number)
   return undefined;
 }
 
-/** What stands between two columns. */
+/** The space between two columns. */
 const gap = '  ';
 
-/**
- * Returns a table without rules that is wrapped at words; on a terminal too narrow for that, one name and value a line.
- */
+/** Returns a table without lines, wrapped between words. On a terminal that is too narrow, returns one `name value` pair per line. */
 export function renderTable(head: string[], rows: Cell[][], width: number, colours: Colours): string {
   const texts = rows.map((row) => row.map((cell) => toText(cell, true)));
   const titles = head.map((title) => title.toUpperCase());
@@ -67,7 +65,7 @@ export function renderTable(head: string[], rows: Cell[][], width: number, colou
   ].join('\n');
 }
 
-/** Returns the lines of one row: each cell is wrapped in its column. A line is coloured as a whole, after that. */
+/** Returns the lines of one row. Each cell is wrapped in its column; colours are added later, to whole lines. */
 function layOut(row: readonly string[], widths: readonly number[]): string[] {
   const cells = row.map((text, column) => wrapWords(text, widths[column] ?? narrowest));
   const height = Math.max(1, ...cells.map((lines) => lines.length));
@@ -83,7 +81,7 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 }
 
-/** Returns names and values, one pair a line; a value that is too long goes on below itself. */
+/** Returns one name and value per line; a value that is too long continues on the next line, below its beginning. */
 export function renderPairs(
   pairs: readonly (readonly [name: string, value: string])[],
   width: number,
@@ -99,12 +97,12 @@ export function renderPairs(
     .join('\n');
 }
 
-/** Returns one line a row, tabs between cells, no head: for `cut`, `awk` and `while read`. */
+/** Returns one line per row, with tabs between cells and no header: for `cut`, `awk` and `while read`. */
 export function renderLines(rows: Cell[][]): string {
   return rows.map((row) => row.map((cell) => toText(cell, false)).join('\t')).join('\n');
 }
 
-/** Returns the lines of a text that is wrapped between words; a word that is longer than the width stays whole. */
+/** Wraps a text between words and returns its lines. A word that is longer than the width stays whole. */
 function wrapWords(text: string, width: number): string[] {
   return wrapAnsi(text, width, { hard: false, trim: true }).split('\n');
 }

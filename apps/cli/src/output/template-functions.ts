@@ -3,14 +3,14 @@ import { CliError } from '../cli-error.js';
 import { describeAgo } from '../duration.js';
 import type { Colours } from './table.js';
 
-/** Text of this program, which may hold colours; what it was made of is printable already. */
+/** Text that this program made. It may contain colour codes; the parts that came from the document are already printable. */
 export class Styled {
   constructor(readonly text: string) {}
 }
 
 export type TemplateFunction = (...given: unknown[]) => unknown;
 
-/** Returns whether a value is anything but nothing, false, zero, and an empty text or list. */
+/** Returns whether a value is true in a template: false, zero, null, and an empty text, list or object are not. */
 export function isTrue(value: unknown): boolean {
   if (typeof value === 'object' && value !== null && !(value instanceof Styled)) return Object.keys(value).length > 0;
   return Boolean(value);
@@ -30,7 +30,7 @@ function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Returns the text cut to a width on the screen, with `…` for what is missing. */
+/** Returns a text cut to a width on the screen, with `…` at the end when something was cut. */
 function truncate(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = '';
@@ -59,7 +59,7 @@ const styles = [
 interface Surroundings {
   colours: Colours;
   clock(): Date;
-  /** Returns text of other people as it may be shown. */
+  /** Returns a text of the document in a form that is safe to print. */
   shown(text: string): string;
 }
 

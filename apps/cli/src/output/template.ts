@@ -3,7 +3,7 @@ import picocolors from 'picocolors';
 import { CliError, usage } from '../cli-error.js';
 import { createFunctions, isTrue, Styled, type TemplateFunction } from './template-functions.js';
 
-/** Returns the text of a document. Throws `failed` when the template does not fit it. */
+/** Returns the text of a document. Throws `failed` when the template does not match the document. */
 export type Template = (document: unknown) => string;
 
 type Term =
@@ -19,13 +19,13 @@ type Node =
   | { is: 'if' | 'with'; pipe: Pipe; then: Node[]; otherwise: Node[] }
   | { is: 'range'; names: string[]; pipe: Pipe; then: Node[]; otherwise: Node[] };
 
-/** What is between two actions, and an action with the marks that trim the text beside it. */
+/** Matches an action, with the marks that trim the white space beside it. */
 const action = /\{\{(- )?((?:"(?:[^"\\]|\\.)*"|`[^`]*`|[^"`}]|\}(?!\}))*?)( -)?\}\}/g;
 const word = /\s*(?:("(?:[^"\\]|\\.)*")|`([^`]*)`|(-?\d+(?:\.\d+)?)|(\$\w*)?((?:\.\w+)+|\.)?)/y;
 const name = /\s*([A-Za-z]\w*)/y;
 const sign = /\s*(:=|[|(),])/y;
 
-/** Reads the words of one action. Throws `usage` for what is no part of a template. */
+/** Reads the words of one action. Throws `usage` for text that is not part of the template language. */
 class Action {
   private at = 0;
   constructor(
@@ -41,7 +41,7 @@ class Action {
     return found;
   }
 
-  /** Takes a word or a sign if it is next. */
+  /** Reads a word or a sign if it comes next; returns whether it did. */
   takes(wanted: string): boolean {
     const before = this.at;
     if ((this.match(/^[A-Za-z]/.test(wanted) ? name : sign)?.[1] ?? '') === wanted) return true;
@@ -49,7 +49,7 @@ class Action {
     return false;
   }
 
-  /** Takes `$name :=` or `$one, $other :=` if it is next. */
+  /** Reads `$name :=` or `$one, $other :=` if it comes next; returns the names. */
   variables(): string[] {
     const found = this.match(/\s*\$(\w+)(?:\s*,\s*\$(\w+))?\s*:=/y);
     return found === undefined ? [] : [found[1], found[2]].filter((each) => each !== undefined);
@@ -112,7 +112,7 @@ function unquote(text: string): string {
 
 type Piece = { text: string } | { action: string };
 
-/** Returns a template in pieces; `{{-` and `-}}` take the white space beside them. */
+/** Splits a template into texts and actions; `{{-` and `-}}` trim the white space beside them. */
 function split(text: string): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
@@ -200,8 +200,8 @@ function follow(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Reads a template as Go and `gh` have them: fields, variables, pipes, `if`, `with`, `range` and functions. Throws `usage`
- * for one that cannot be read. Control characters of the document do not reach a terminal.
+ * Parses a template in the language of Go and `gh`: fields, variables, pipes, `if`, `with`, `range` and functions. Throws `usage` for a
+ * template that cannot be parsed. Control characters of the document do not reach a terminal.
  */
 export function parseTemplate(
   text: string,

@@ -4,19 +4,19 @@ import type { Shell } from '../shell.js';
 import { within } from '../within.js';
 
 interface Beating {
-  /** The client of the moment: a person can sign in again while the command runs. */
+  /** Returns the current client: the person can sign in again while the command runs. */
   client(): Promise<BelayClient>;
   run: { run_id: string; beat: string; lease: string };
   say(text: string): void;
   signal: AbortSignal;
 }
 
-/** How long one beat may take, in milliseconds; the next one is tried after that. */
+/** How long one heartbeat may take, in milliseconds; the next one is sent after that. */
 const patience = 10_000;
 
 /**
- * Sends the heartbeat of a run until the signal aborts. What fails is tried again with the next beat; the person is told
- * once until it works again. Ends when the server says that the run has ended.
+ * Sends the heartbeat of a run until the signal aborts. After a failure, the next heartbeat tries again; the person is told once, until the
+ * server responds again. Returns early when the server has ended the run.
  */
 export async function keepBeating(shell: Shell, { client, run, say, signal }: Beating): Promise<void> {
   const pause = readDuration(run.beat) ?? patience;

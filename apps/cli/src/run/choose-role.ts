@@ -3,7 +3,7 @@ import { CliError, usage } from '../cli-error.js';
 import { readDuration } from '../duration.js';
 import type { Shell } from '../shell.js';
 
-/** The types of connectors that a program's name stands for. */
+/** The connector types that each program works with. */
 const systems: Readonly<Record<string, readonly string[]>> = {
   psql: ['postgres'],
   pg_dump: ['postgres'],
@@ -22,11 +22,11 @@ const systems: Readonly<Record<string, readonly string[]>> = {
   vault: ['hashicorp'],
 };
 
-/** The options that name the system, or the part of it, that a program works on. */
+/** The options that name the system that a program works on, or a part of it. */
 const places =
   /^(?:-h|--host|-d|--dbname|-D|--database|--context|--cluster|-n|--namespace|--profile|--project|--subscription)$/;
 
-/** Returns the words of a command that name its system: the values of `places`, and for databases an address or a name. */
+/** Returns the words of a command that name its system: the values of the options in `places`, and for databases an address or a name. */
 export function readPlaces([program = '', ...args]: readonly string[]): string[] {
   const found: string[] = [];
   for (let at = 0; at < args.length; at += 1) {
@@ -47,7 +47,7 @@ export function readPlaces([program = '', ...args]: readonly string[]): string[]
   return found.filter((text) => text.length > 1 && text !== 'localhost');
 }
 
-/** Returns which of the places a role speaks of: in its name, description, systems, or in what it grants. */
+/** Returns which of the places a role mentions in its name, description, providers or grants. */
 function spokenOf(role: Role, wanted: readonly string[]): string[] {
   const said = JSON.stringify([role.name, role.description, role.providers, role.grants]).toLowerCase();
   const words = new Set(said.split(/[^a-z0-9]+/));
@@ -62,7 +62,7 @@ interface Fitting {
   places: readonly string[];
 }
 
-/** Orders roles: those that speak of more of the places first, then those that grant less, then for a shorter time. */
+/** Orders roles: first those that mention more of the places, then those with fewer grants, then those with a shorter duration. */
 function compare(one: Fitting, other: Fitting): number {
   const longest = ({ role }: Fitting) => readDuration(role.max_duration) ?? Number.POSITIVE_INFINITY;
   return (
@@ -74,8 +74,8 @@ function compare(one: Fitting, other: Fitting): number {
 }
 
 /**
- * Returns the roles of the systems that a command is for, the least for its target first, and why that one is it. A role for
- * emergencies is never among them: its use is told to others, so a person has to choose it by name.
+ * Returns the roles for the systems that a command works on, the least powerful for its target first, and why that one is first. A role for
+ * emergencies is never included: its use notifies other people, so a person has to choose it by name.
  */
 export function proposeRoles(
   command: readonly string[],
@@ -97,7 +97,7 @@ export function proposeRoles(
   };
 }
 
-/** Returns the names of the first roles, and how many there are beside them, for an error of one line. */
+/** Returns the names of the first roles and the number of the others, for an error of one line. */
 export function nameSome(roles: readonly Pick<Role, 'name'>[], most = 5): string {
   const names = roles.slice(0, most).map(({ name }) => name);
   const more = roles.length - names.length;
@@ -109,9 +109,8 @@ function nameOf([program = '']: readonly string[]): string {
 }
 
 /**
- * Returns the role that the person agrees to or chooses among those of the systems that a command is for. The least that
- * fits its target is proposed, with the reason. Throws `usage` with the proposal without a terminal to ask at, or when no role
- * is known: a role is never chosen for a person.
+ * Proposes the least powerful role for a command's target, with the reason. Returns the role that the person confirms or selects. Throws
+ * `usage` with the proposal when there is no terminal, or when no role is known: Belay never chooses a role for a person.
  */
 export async function chooseRole(
   client: BelayClient,

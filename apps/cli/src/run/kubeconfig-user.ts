@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** The entries of a list of a kubeconfig, by name. */
+/** Returns the entries of a list in a kubeconfig, by name. */
 function byName(list: unknown, field: string): Map<string, Record<string, unknown>> {
   const entries: unknown[] = Array.isArray(list) ? list : [];
   return new Map(
@@ -20,8 +20,8 @@ function isSameAddress(one: unknown, other: string): boolean {
 }
 
 /**
- * Returns the user of the person's kubeconfig at the cluster with this address: that of the current context, else that of all
- * contexts of the cluster when it is one. Undefined when there are several, none, or no file that can be read.
+ * Returns the user for the cluster with this address from the person's kubeconfig: the user of the current context, or else the only user
+ * in all contexts of the cluster. Undefined when there are several or none, or when the file cannot be read.
  */
 export async function findUser(file: string, server: string): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);

@@ -20,13 +20,13 @@ export interface RunOptions {
   quiet?: boolean;
 }
 
-/** Throws `usage` for a duration that the server would reject: nothing was requested by then. */
+/** Throws `usage` for a duration that the server would reject, before anything is requested. */
 function checkDuration(name: string, given: string | undefined): void {
   if (given === undefined || (readDuration(given) ?? 0) > 0) return;
   throw usage(`--${name} is not a valid duration, for example 30m or PT30M`);
 }
 
-/** Starts the run; asks for the reason when it is missing and the server wants one. */
+/** Starts the run. Prompts for the reason when it is missing and the server requires one. */
 async function start(
   client: BelayClient,
   role: string,
@@ -55,12 +55,12 @@ const outcomes: Record<RunEnd['outcome'], string> = {
   left: 'the access stays until its time is over: it was requested before this run',
 };
 
-/** How long it is waited before the server is told again that the command has ended, in milliseconds. */
+/** The pause before the server is told again that the command has ended, in milliseconds. */
 const pause = 1_000;
 
 /**
- * Ends the run; tries for a while where the server does not respond, until the signal aborts. When the server cannot be told,
- * the lease of the run ends it.
+ * Ends the run. While the server does not respond, tries again until the time limit or until the signal aborts. When that fails, the access
+ * ends with the lease of the run.
  */
 async function end(
   run: Run,
@@ -87,7 +87,7 @@ async function end(
   );
 }
 
-/** Returns what tells the command where the systems are; nothing when the server cannot say it. */
+/** Returns what tells the command where the systems are. Empty when the server cannot provide it. */
 async function readEnvironment(
   client: BelayClient,
   run: Run,
@@ -104,7 +104,7 @@ async function readEnvironment(
   return surround(connections, { host: shell.host, say: (text) => output.notice(`belay: ${text}`) });
 }
 
-/** Waits for the access, runs the command, and returns its exit code; the signals of this process are the command's. */
+/** Waits for the access, runs the command, and returns its exit code. The command receives the signals that this process receives. */
 async function use(
   run: Run,
   [command = '', ...args]: readonly string[],
@@ -135,7 +135,7 @@ async function use(
     await waitUntilActive(client, run.execution_id, waiting).catch(stopped);
     progress.clear();
     await using environment = await readEnvironment(client, run, invocation, signal);
-    // A signal that came meanwhile was for a command that is not there yet.
+    // A signal that arrived before the command started stops the run.
     stopped();
     const program = shell.programs.start(command, args, environment.variables);
     signals.listener = (received) => program.signal(received);
@@ -156,14 +156,14 @@ async function use(
   }
 }
 
-/** What the signals of this process are for at the moment. */
+/** Handles the signals of this process; the handler changes as the run proceeds. */
 interface Signals {
   listener(signal: NodeJS.Signals): void;
 }
 
 /**
- * Runs the command of a run that has started, and ends the run. Every signal is heard until then: a terminal that closes
- * sends SIGHUP twice, and the second one would end this process before it has given the access back.
+ * Runs the command of a run that has started, and ends the run. Handles every signal until the end: a terminal that closes sends SIGHUP
+ * twice, and the second one would end this process before it has given the access back.
  */
 async function useAndEnd(
   run: Run,

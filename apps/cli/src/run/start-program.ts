@@ -1,12 +1,12 @@
 import { constants } from 'node:os';
 import type { Program, Programs } from '../shell.js';
 
-/** Signals that a shell or a supervisor sends; SIGKILL cannot be caught, and the lease of the run is there for it. */
+/** Signals that a shell or a supervisor sends. SIGKILL cannot be caught; after it, the lease of the run ends the access. */
 const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 /**
- * Returns what starts programs with this process's input and output. On a terminal, the kernel sends Ctrl-C and Ctrl-\ to
- * the program as well, so that these are not forwarded a second time.
+ * Creates the starter of programs, which share this process's input and output. On a terminal, the kernel sends Ctrl-C and Ctrl-\ to the
+ * program as well, so these are not forwarded a second time.
  */
 export function createPrograms(
   process: NodeJS.Process,
@@ -24,7 +24,7 @@ export function createPrograms(
     start(command, args, environment): Program {
       // Loaded on demand: help and completion start faster without child processes.
       const { spawn } = process.getBuiltinModule('node:child_process');
-      // The command has the access, and not the person's right to request and approve more.
+      // The command gets the access, but not the person's token, with which it could request and approve more.
       const { BELAY_TOKEN: _kept, ...handed } = variables;
       const child = spawn(command, [...args], { stdio: 'inherit', env: { ...environment, ...handed } });
       const ended = new Promise<number>((resolve) => {

@@ -8,7 +8,7 @@ import { findUser } from './kubeconfig-user.js';
 
 type Shared = Connections['connections'];
 
-/** What tells a command where the systems are. Its files are removed when it is disposed of. */
+/** Tells a command where the systems are. Disposing of it removes its files. */
 export interface Surroundings extends AsyncDisposable {
   variables: Record<string, string>;
 }
@@ -19,9 +19,9 @@ interface Around {
 }
 
 /**
- * Returns what tells a command where the systems of its access are: their variables, without those that differ between two
- * systems; a kubeconfig in a temporary file, in front of the person's own; and the person's profile of AWS for the account and
- * permission set. Nothing replaces what the person has set. There is no secret in it: the command has the person's credentials.
+ * Returns what tells a command where the systems of its access are: environment variables, except those with different values for two
+ * systems; a temporary kubeconfig, in front of the person's own; and the person's AWS profile for the account and permission set. It
+ * replaces no setting of the person and contains no secret: the command uses the person's own credentials.
  */
 export async function surround(connections: Shared, around: Around): Promise<Surroundings> {
   const variables = unite(connections.map((one) => one.variables));
@@ -47,8 +47,8 @@ export async function surround(connections: Shared, around: Around): Promise<Sur
 }
 
 /**
- * The variables that a command gets from a server (docs/cli.md, Run). With others, such as NODE_OPTIONS or LD_PRELOAD, a server in
- * wrong hands would run programs of its own on this machine.
+ * The variables that a command gets from a server (docs/cli.md, Run). With others, such as NODE_OPTIONS or LD_PRELOAD, a malicious server
+ * could run its own programs on this machine.
  */
 const accepted = new Set([
   ...['PGHOST', 'PGPORT', 'PGDATABASE', 'PGUSER'],
@@ -60,7 +60,7 @@ const accepted = new Set([
   'LDAPURI',
 ]);
 
-/** Returns the accepted variables of all, without those that have two values. */
+/** Returns the accepted variables of all systems, without those with two different values. */
 function unite(all: readonly Record<string, string>[]): Record<string, string> {
   const pairs = all
     .flatMap((variables) => Object.entries(variables ?? {}))
@@ -68,7 +68,7 @@ function unite(all: readonly Record<string, string>[]): Record<string, string> {
   return Object.fromEntries(pairs.filter(([name, value]) => pairs.every(([n, v]) => n !== name || v === value)));
 }
 
-/** Returns each provider's cluster, with the namespace where all access to it is in one. */
+/** Returns each provider's cluster, with a namespace only when all access to that cluster is in the same one. */
 function uniteClusters(connections: Shared): Map<string, Cluster> {
   const clusters = new Map<string, Cluster>();
   for (const { provider, cluster } of connections) {
@@ -81,15 +81,15 @@ function uniteClusters(connections: Shared): Map<string, Cluster> {
 }
 
 /**
- * Returns a kubeconfig with a context for each cluster, and the person's user of that cluster in it. A context is the current one
- * when it is the only one. JSON is YAML, which a kubeconfig is.
+ * Returns a kubeconfig with a context for each cluster, and with the person's user of that cluster. A single context is the current one.
+ * The text is JSON, which is valid YAML.
  */
 async function writeKubeconfig(
   clusters: ReadonlyMap<string, Cluster>,
   own: string,
   say: (text: string) => void,
 ): Promise<string> {
-  // Names of the person's own file count less than the same names here, and must not be the same.
+  // The names get a prefix: for equal names, this file would take precedence over the person's own.
   const names = [...clusters].map(([provider, cluster]) => ({ name: `belay-${provider}`, cluster }));
   const users = await Promise.all(names.map(({ cluster }) => findUser(own, cluster.server)));
   names.forEach(({ cluster }, index) => {
@@ -119,7 +119,7 @@ async function writeKubeconfig(
   });
 }
 
-/** Returns the person's only profile of AWS for the account and permission set; undefined where they have set what it is for. */
+/** Returns the person's only AWS profile for the account and permission set; undefined when the person has already set a profile or key. */
 async function findProfile(
   { AWS_SSO_ACCOUNT_ID: account, AWS_SSO_ROLE_NAME: role }: Readonly<Record<string, string>>,
   { variables, home }: Around['host'],

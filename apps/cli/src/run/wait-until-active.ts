@@ -8,10 +8,10 @@ interface Waiting extends Pick<Shell, 'clock' | 'delay'> {
   signal: AbortSignal;
 }
 
-/** How long it is waited before a server that does not respond is asked again, in milliseconds. */
+/** The pause before a server that does not respond is tried again, in milliseconds. */
 const pause = 2_000;
 
-/** After this long without a response it is given up, in milliseconds. */
+/** How long the server may be unavailable before the wait fails, in milliseconds. */
 const longestOutage = 15 * 60_000;
 
 /** Returns whether a server may respond again after this error. */
@@ -20,8 +20,8 @@ export function isAway(error: unknown): boolean {
 }
 
 /**
- * Resolves when all access of a request is active. Throws when it ended without that. An outage of the server is waited
- * out: the request lives on, and an approval may be hours old. `say` gets what it waits for.
+ * Resolves when all access of a request is active. Throws when the request ended without it. Continues through an outage of the server: the
+ * request still exists, and people may have waited hours for the approval. `say` receives what it waits for.
  */
 export async function waitUntilActive(
   client: BelayClient,

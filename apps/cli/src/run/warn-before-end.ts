@@ -4,15 +4,15 @@ import type { Shell } from '../shell.js';
 
 const minute = 60_000;
 
-/** How long before the end of the access it is told, as messages do (docs/guides/notifications.md). */
+/** How long before the end of the access to warn, at the same times as messages do (docs/guides/notifications.md). */
 const thresholds = [15 * minute, 5 * minute];
 
-/** The longest time between two looks at the access, in milliseconds: a timer cannot be longer than 24 days. */
+/** The longest time between two reads of the access, in milliseconds: a timer cannot be longer than 24 days. */
 const longestPause = 60 * minute;
 
 interface Warning {
   client(): Promise<BelayClient>;
-  /** The execution whose access it is. */
+  /** The execution that the access belongs to. */
   execution: string;
   say(text: string): void;
   signal: AbortSignal;
@@ -21,8 +21,8 @@ interface Warning {
 const keyOf = ({ provider, identity, access }: AccessGrant) => JSON.stringify([provider, identity, access]);
 
 /**
- * Returns when the first of an execution's access ends, in milliseconds since 1970; undefined when none is active. `own` gets what the
- * access is: an extension is another grant of the same, and goes on when the execution's own is over.
+ * Returns when the first of an execution's access ends, in milliseconds since 1970; undefined when none is active. Adds the keys of the
+ * access to `own`: an extension is another grant with the same key, and outlasts the execution's own grant.
  */
 async function readEnd({ client, execution, signal }: Warning, own: Set<string>): Promise<number | undefined> {
   const { access } = await (await client()).access.list({ signal });
@@ -37,8 +37,8 @@ async function readEnd({ client, execution, signal }: Warning, own: Set<string>)
 }
 
 /**
- * Says 15 and 5 minutes before the access ends when that is, and how to extend it, until the signal aborts. Short access has no
- * early warning. An end that has moved is told anew.
+ * Warns 15 and 5 minutes before the access ends, and says how to extend it, until the signal aborts. Short access gets no early warning.
+ * When the end moves, the warnings start again.
  */
 export async function warnBeforeEnd({ clock, delay }: Pick<Shell, 'clock' | 'delay'>, warning: Warning): Promise<void> {
   const { execution, say, signal } = warning;
@@ -46,7 +46,7 @@ export async function warnBeforeEnd({ clock, delay }: Pick<Shell, 'clock' | 'del
   let end: number | undefined;
   let ahead: number[] = [];
   while (!signal.aborted) {
-    // While the server is away, what it said last counts.
+    // While the server does not respond, the last known end counts.
     const read = await readEnd(warning, own).catch(() => end ?? 'unknown');
     if (signal.aborted || read === undefined) return;
     if (read === 'unknown') {
@@ -54,7 +54,7 @@ export async function warnBeforeEnd({ clock, delay }: Pick<Shell, 'clock' | 'del
       continue;
     }
     const left = read - clock().getTime();
-    // A minute has room for the time since the access became active.
+    // The minute allows for the time since the access became active.
     if (read !== end) ahead = thresholds.filter((threshold) => left > 2 * threshold - minute);
     end = read;
     const due = ahead.filter((threshold) => left <= threshold);

@@ -2,18 +2,18 @@ import { type Middle, standBetween } from '@belay/testkit/middle';
 import { createWorld, type Person, type World } from '@belay/testkit/world';
 import { openTerminal, type Terminal } from './run.js';
 
-/** The real server, through what records the calls of the command line and changes an answer where a test needs that. */
+/** The real server, behind a proxy that records the calls of the command line and can change a response for a test. */
 export interface Belay extends AsyncDisposable {
   world: World;
   between: Middle;
   url: string;
-  /** Rita's, who may request `reader`. */
+  /** The token of Rita, who can request `reader`. */
   token: string;
-  /** Where Rita runs commands. */
+  /** The terminal in which Rita runs commands. */
   terminal: Terminal;
-  /** Where another person does. */
+  /** Returns the settings with which another person runs commands. */
   as(person: Person): Promise<{ server: string; token: string }>;
-  /** Requests a role as Rita; the id of the request, once it waits for an approver. */
+  /** Requests a role as Rita; resolves to the id of the request once it waits for an approver. */
   request(...args: string[]): Promise<string>;
   /** The calls that changed something, oldest first. */
   changes(): { path: string; input: unknown; idempotencyKey: unknown }[];
@@ -30,7 +30,7 @@ const denied = {
   detail: 'no approver approved',
 };
 
-/** Beside the workflow that asks an approver: one that grants at once, and one that rejects at once. */
+/** Workflows in addition to the one with an approval: one that grants at once, and one that rejects at once. */
 const workflows = {
   automatic: workflow('automatic', [{ grant: { call: 'access.grant' } }, { hold: { call: 'access.hold' } }]),
   rejecting: workflow('rejecting', [{ reject: { raise: { error: denied } } }]),
@@ -39,7 +39,7 @@ const workflows = {
 type Change = NonNullable<NonNullable<Parameters<typeof createWorld>[0]>['change']>;
 type Configured = ReturnType<Change> & Parameters<Change>[0];
 
-/** Starts it; what is due is done at once, as by workers. */
+/** Starts the server. Due work is done at once, as workers would do it. */
 export async function openBelay(change: (document: Configured) => object = (same) => same): Promise<Belay> {
   const world = await createWorld({
     work: true,

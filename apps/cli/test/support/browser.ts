@@ -1,6 +1,6 @@
 /**
- * Signs in as a person of the demo the way a browser does: keeps cookies, follows redirects, submits the person's form.
- * Resolves to a way to open a page with a form as that person, and to send it.
+ * Signs in as a person of the demo as a browser does: keeps cookies, follows redirects, submits the person's form. Resolves to a function
+ * that opens a page with a form as that person, and submits it.
  */
 export async function signInThroughDemo(
   address: string,
@@ -50,7 +50,7 @@ export async function signInThroughDemo(
   if (end.status !== 200) throw new Error(`the sign-in ended at ${end.url} with ${end.status}: ${end.body}`);
   return async (form, fields) => {
     const { body: html, url } = await visit(form);
-    // Each form has a token of its own: that of the form that posts to this page.
+    // Each form has its own token: use the one of the form that posts to this page.
     const own = html.split('<form').find((part) => part.includes(`action="${url.pathname}"`));
     const token = /name="csrf_token" value="([^"]*)"/.exec(own ?? '')?.[1] ?? '';
     return visit(new URL(url.pathname, url), {

@@ -20,16 +20,16 @@ export interface Ended {
   stderr: string;
 }
 
-/** A person with a home folder of their own at the same server, whose commands run in this process. */
+/** A person with their own home folder at the same server, whose commands run in this process. */
 export interface Person {
   belay(...args: string[]): Promise<Ran>;
-  /** The same with a world of its own, as a test wants it. */
+  /** Runs a command as this person, with parts of the shell that the test replaces. */
   run(args: string[], shell: Partial<Shell>): Promise<Ran>;
   login(email: string): Promise<Ran>;
 }
 
 export interface Installation extends AsyncDisposable {
-  /** Where the server listens, which changes with each start of it. */
+  /** The address of the server, which changes with each start. */
   url: string;
   folder: string;
   person(): Promise<Person>;
@@ -37,15 +37,15 @@ export interface Installation extends AsyncDisposable {
   operate(...args: string[]): Promise<Ran>;
   /** Runs the built program as an operator would, in the installation's folder and environment. */
   program(args: string[], env?: Record<string, string>, input?: string): Promise<Ended>;
-  /** The same for a program that stays. */
+  /** Starts the built program in the same way, for a program that keeps running. */
   start(args: string[], env?: Record<string, string>): Running;
 }
 
-/** An installation whose server has a process of its own. */
+/** An installation whose server is a separate process. */
 export interface KillableInstallation extends Installation {
-  /** Ends the server as kill -9 does, and resolves when it is gone. */
+  /** Ends the server as `kill -9` does, and resolves when it has ended. */
   kill(): Promise<void>;
-  /** Starts the server again where it was. */
+  /** Starts the server again with the same data. */
   restart(): Promise<void>;
 }
 
@@ -85,16 +85,16 @@ function run(program: string, args: string[], cwd: string, env: Record<string, s
   return { child, ended, says };
 }
 
-/** A folder to install in, and the variables of an operator there. */
+/** Makes a folder to install in, and returns it with the variables of an operator. */
 async function makePlace() {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-story-'));
-  // The account that root starts the database as passes through, as it does in ordinary folders.
+  // PostgreSQL runs as another account when root starts it; that account must be able to pass through the folder.
   await chmod(folder, 0o711);
   const variables = { BELAY_DATA: path.join(folder, 'data'), LOG_LEVEL: 'warn', HOME: folder, BELAY_AGENT: 'off' };
   return { folder, variables, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Starts the demo in the process of the test, in a folder of its own on a free port. */
+/** Starts the demo in the process of the test, in a new folder and on a free port. */
 export async function startInstallation(): Promise<Installation> {
   const place = await makePlace();
   const server = startHere(place.folder, place.variables);
@@ -111,7 +111,7 @@ export async function startInstallation(): Promise<Installation> {
   return openInstallation(place, /ready at (http:\/\/\S+)/.exec(server.stdout())?.[1] ?? '', stop);
 }
 
-/** Starts the built demo in a process of its own, which a test can kill. */
+/** Starts the built demo in a separate process, which a test can kill. */
 export async function startKillableInstallation(): Promise<KillableInstallation> {
   const place = await makePlace();
   const start = () => run(demo, [], place.folder, { ...place.variables, PORT: '0' });

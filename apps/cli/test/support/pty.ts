@@ -4,19 +4,19 @@ import { vi } from 'vitest';
 
 export interface Typist extends AsyncDisposable {
   type(keys: string): void;
-  /** Resolves when the screen has had this text, after what was seen before. */
+  /** Resolves when the screen shows this text, after the text that was seen before. */
   sees(text: string | RegExp): Promise<void>;
-  /** Everything that was written, controls and all. */
+  /** Returns everything that was written, including control characters. */
   screen(): string;
-  /** Closes the terminal, as a window is closed. */
+  /** Closes the terminal, like closing its window. */
   close(): void;
   /** Resolves to the exit code of the command line. */
   ended(): Promise<number | null>;
 }
 
 /**
- * A command line at a real terminal of 100 columns and 40 lines, by Python's pty module: it passes what is written to
- * its standard input on as keys, and ends with the exit code of the command.
+ * Runs a command line at a real terminal of 100 columns and 40 lines with Python's pty module. It passes its standard input on as keys, and
+ * exits with the exit code of the command.
  */
 const python = `
 import fcntl, os, pty, select, signal, struct, sys, termios
@@ -41,7 +41,7 @@ _, status = os.waitpid(pid, 0)
 sys.exit(os.waitstatus_to_exitcode(status) & 255)
 `;
 
-/** Runs a command line at a terminal, to be typed into. */
+/** Runs a command line at a terminal into which a test can type. */
 export function typeInto(command: string, env: Record<string, string>): Typist {
   const child = spawn('python3', ['-c', python, command], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   let screen = '';
@@ -49,7 +49,7 @@ export function typeInto(command: string, env: Record<string, string>): Typist {
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen += text;
   });
-  // Input after the end is ignored; the test sees that on the screen.
+  // Input after the end is ignored; the test finds that on the screen.
   child.stdin.on('error', () => {});
   const closed = once(child, 'close').then(([code]) => code as number | null);
   return {

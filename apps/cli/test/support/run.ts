@@ -21,15 +21,15 @@ function unasked(question: string): never {
   throw new Error(`an unexpected prompt: ${question}`);
 }
 
-/** Answers no question: a test that expects one hands in its own. */
+/** Rejects every prompt: a test that expects one provides its own. */
 export const silent: Prompts = { confirm: unasked, secret: unasked, select: unasked, text: unasked };
 
-/** Loads jq as Node.js does, without the test runner between. */
+/** Loads jq with Node.js, not through the test runner. */
 export const loadJq: Shell['loadJq'] = () => createRequire(import.meta.url)('jq-web');
 
 const unavailable = () => Promise.reject(new Error('not in this test'));
 
-/** Does nothing: a test that expects something to be done hands in its own. */
+/** Rejects every operation: a test that expects one provides its own. */
 export const idle: Operator = {
   start: unavailable,
   validate: unavailable,
@@ -60,7 +60,7 @@ export const idle: Operator = {
   removeSecret: unavailable,
 };
 
-/** Returns a place to run commands from: a folder of its own for credentials, and what was written kept. */
+/** Opens a terminal to run commands in: with its own folder for credentials, and with the output kept. */
 export async function openTerminal(settings: Partial<Shell> = {}): Promise<Terminal> {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-cli-'));
   const credentialsFile = path.join(folder, 'config', 'belay', 'credentials.json');
@@ -128,7 +128,7 @@ export async function openTerminal(settings: Partial<Shell> = {}): Promise<Termi
   };
 }
 
-/** Returns a sink that claims to be a terminal, and what it received. */
+/** Returns a sink that claims to be a terminal and keeps what it received. */
 export function screen(columns = 120): { write(text: string): void; isTTY: true; columns: number; text: string } {
   return {
     isTTY: true,

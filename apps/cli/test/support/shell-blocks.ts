@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** A shell block of the documentation: its file, what it says, and its first command, which is its name. */
+/** A shell block of the documentation: its file, its text, and its first command, which is its name. */
 export interface ShellBlock {
   file: string;
   name: string;
   text: string;
 }
 
-/** Documents whose shell blocks a reader runs. Decisions are records, and the example of a terminal is not for readers. */
+/** Documents with shell blocks that a reader runs. Decisions are only records. */
 const documents = ['*.md', 'docs/*.md', 'docs/guides/*.md', 'docs/connectors/*.md', 'packages/*/README.md'];
 
 /** Returns every `sh` block of the documents, in their order. */
@@ -42,14 +42,14 @@ export async function readShellBlocks(): Promise<ShellBlock[]> {
   return blocks;
 }
 
-/** Returns the words of each `belay` command in a text of a shell, without what the shell itself reads. */
+/** Returns the words of each `belay` command in a shell script, without syntax of the shell. */
 export function findBelayCommands(text: string): string[][] {
   const joined = text.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, '');
   const commands = joined.matchAll(/(?:^ *|\$\()(?:npm run --silent belay --|belay) (.*)$/gm);
   return [...commands].map(([, rest = '']) => readWords(rest));
 }
 
-/** Reads words up to the end of a command: quotes hold words together, and `|`, `;`, `)` and redirections end it. */
+/** Reads words up to the end of a command. Quotes keep words together; `|`, `;`, `)` and redirections end the command. */
 function readWords(line: string): string[] {
   const words = line.match(/"[^"]*"|'[^']*'|<[\w-]+>|[|;<>)]|&&|[^\s"'|;<>)]+/g) ?? [];
   const end = words.findIndex((word) => /^([|;<>)]|&&)$/.test(word));

@@ -1,6 +1,6 @@
 /**
- * Shell blocks of the documentation that no test runs as they are printed, by file and first command, and why. Their `belay` commands
- * are checked against the command line all the same.
+ * Shell blocks of the documentation that no test runs as they are printed, by file and first command, with the reason. Their `belay`
+ * commands are still checked against the command line.
  */
 export const untried: Record<string, Record<string, string>> = {
   'AGENTS.md': { 'npm install': 'a list of commands of minutes each; CI runs them' },

@@ -3,7 +3,7 @@ import { internalMessage, isForeseen } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 import { type LocalRequestContext, localBase } from './trpc.js';
 
-/** For every program of this machine's user. */
+/** A procedure that every program of this machine's user can call. */
 export const open = localBase.use(async ({ next, ctx, path }) => settle(await next(), ctx, path));
 
 /** Requires that a person is signed in on this machine. Throws `unauthenticated` (401). */

@@ -17,7 +17,7 @@ const everyMode = {
   system: localSystemRouter,
 };
 
-/** What the interface gives agent mode, and nothing more. */
+/** The operations of agent mode, and no others. */
 export const agentRouter = localRouter({
   ...everyMode,
   auth: localAuthRouter,
@@ -26,5 +26,5 @@ export const agentRouter = localRouter({
   workflows: localWorkflowsRouter,
 });
 
-/** What the interface gives client mode, and nothing more. */
+/** The operations of client mode, and no others. */
 export const clientRouter = localRouter(everyMode);

@@ -44,7 +44,7 @@ export const localAuthRouter = localRouter({
     .meta(metadata.auth.page)
     .input(localAuthOperations.page.input)
     .output(localAuthOperations.page.output)
-    // Changes nothing that a caller could rely on, as the server's own page does not.
+    // A GET although it starts a sign-in: it changes nothing that a caller could rely on, like the server's own page.
     .query(({ ctx, input }) => {
       const { url, code, expiresIn } = ctx.local.logins.begin(input);
       if (ctx.request.accepts === 'html') ctx.reply.location = url;
@@ -64,9 +64,7 @@ export const localSessionsRouter = localRouter({
     .meta({ ...metadata.sessions.list, rest: { public: true } })
     .output(localSessionOperations.list.output)
     .query(({ ctx }) => listLocalSessions(ctx.local)),
-  /**
-   * For programs: client mode has no /auth (docs/interface.md, section 2), and yet something has to begin a sign-in.
-   */
+  /** For programs: client mode has no /auth (docs/interface.md, section 2), but it needs a way to start a sign-in. */
   begin: open
     .input(localSessionOperations.begin.input)
     .output(localSessionOperations.begin.output)

@@ -5,12 +5,12 @@ import type { LocalContext, LocalPerson } from '../verbs/ports.js';
 /** The context of every procedure of agent and client mode: made by the host once per request. */
 export interface LocalRequestContext extends RestContext {
   local: LocalContext;
-  /** Who is signed in on this machine; null when no person is. */
+  /** The person who is signed in on this machine; null when no person is. */
   person: LocalPerson | null;
   host: { requests(): number; uptimeMilliseconds(): number };
 }
 
-/** What tRPC says of a path that a router does not have. */
+/** Matches tRPC's message for a path that the router does not have. */
 const missing = /^No procedure found on path/;
 
 const t = initTRPC
@@ -19,7 +19,7 @@ const t = initTRPC
   .create({
     isDev: false,
     errorFormatter: ({ shape, error, ctx }) => {
-      // "Not found" would be about a thing; what a mode lacks is another matter, and programs go on to the server then.
+      // "Not found" would mean a missing resource. This error means a missing operation, for which programs call the server instead.
       if (error.code === 'NOT_FOUND' && missing.test(error.message)) {
         const mode = ctx?.local.mode ?? 'agent';
         return {

@@ -5,7 +5,7 @@ import { pageOf } from '@belay/contract/paging';
 import type { LocalConfiguration } from './configuration.js';
 import type { LocalContext, LocalPerson } from './ports.js';
 
-/** Returns the providers of the configuration here that this person may see (GET /providers). */
+/** Returns the providers of the local configuration that this person may see (GET /providers). */
 export function listLocalProviders(
   ctx: LocalContext,
   person: LocalPerson,
@@ -48,8 +48,8 @@ export function listLocalRoles(
 }
 
 /**
- * Returns the workflows of the roles that this person can request (GET /workflows). Without a person: of the roles that
- * are open to all.
+ * Returns the workflows of the roles that this person can request (GET /workflows); without a person, of the roles that are open to all
+ * people.
  */
 export function listLocalWorkflows(ctx: LocalContext, person: LocalPerson | undefined) {
   const configuration = inForce(ctx);

@@ -6,21 +6,21 @@ import { followKey, type PinnedKey, readStatement } from './statement.js';
 
 const versionSchema = z.string().regex(/^\d+\.\d+\.\d+$/);
 
-/** What has to be there; a newer server may say more, which is kept and not looked at. */
+/** The fields that this program needs. A newer server may send more fields, which are kept and ignored. */
 const schema = registration.extend({ success: z.literal(true), catalog_version: versionSchema });
 
-/** One version of the server's configuration, checked whole. */
+/** One version of the server's configuration, verified as a whole. */
 export type LocalConfiguration = z.infer<typeof schema>;
 
 export interface AcceptedConfiguration {
   configuration: LocalConfiguration;
-  /** Of everything but its signature. */
+  /** The digest of everything except the signature. */
   digest: string;
   /** The key to trust from now on. */
   key: PinnedKey;
 }
 
-/** Compares `a.b.c` by its numbers: negative when the first is older. */
+/** Compares versions `a.b.c` by their numbers; negative when the first is older. */
 export function compareVersions(first: string, second: string): number {
   const [a, b] = [first, second].map((version) => version.split('.').map(Number));
   for (const index of [0, 1, 2]) {
@@ -31,9 +31,9 @@ export function compareVersions(first: string, second: string): number {
 }
 
 /**
- * Takes a registration's answer when it is whole, signed by the key that is trusted (or by one that this key announced)
- * and not older than what is there. Throws `invalid` for a server that does not say what this program needs, and
- * `forbidden` for an answer that is unsigned, tampered with, or a step back; the caller then keeps what it has.
+ * Accepts the response to a registration when it is complete, signed by the trusted key (or by a key that it announced) and not older than
+ * the stored one. Throws `invalid` when a field that this program needs is missing, and `forbidden` when the response is unsigned, modified
+ * or older; the caller then keeps what it has.
  */
 export async function acceptConfiguration(
   answer: unknown,
@@ -67,13 +67,13 @@ const syncSchema = sync.pick({ timestamp: true, signature: true }).extend({ cata
 
 export interface AcceptedSync {
   version: string;
-  /** Of that version's configuration; undefined from a server that does not say. */
+  /** The digest of that version's configuration; undefined when the server does not send it. */
   digest: string | undefined;
   timestamp: Date;
   key: PinnedKey;
 }
 
-/** Returns which version the server says is in force, and when it said so. Throws like `acceptConfiguration`. */
+/** Returns the version that the server says is in force, and the time of that statement. Throws like `acceptConfiguration`. */
 export async function acceptSync(answer: unknown, pinned: PinnedKey): Promise<AcceptedSync> {
   const parsed = syncSchema.safeParse(answer);
   if (!parsed.success) throw refused('the version is not signed');
@@ -88,14 +88,14 @@ export async function acceptSync(answer: unknown, pinned: PinnedKey): Promise<Ac
 }
 
 async function trust(pinned: PinnedKey | undefined, given: ConfigurationSignature): Promise<PinnedKey> {
-  // Nothing is pinned before the enrolment: what the credential was handed to over TLS is believed once.
+  // Before the enrolment, no key is pinned: the first key is trusted, because it comes over the TLS connection that got the credential.
   if (pinned === undefined) return given.key;
   const key = await followKey(pinned, given);
   if (key === undefined) throw refused('it is signed by a key that the key from the enrolment has not announced');
   return key;
 }
 
-/** The key with when it was last seen to sign; never an earlier time than is known. */
+/** Returns the key with the time of its latest signature; the time never goes back. */
 function seen(key: PinnedKey, at: string): PinnedKey {
   return at > (key.since ?? '') ? { ...key, since: at } : key;
 }

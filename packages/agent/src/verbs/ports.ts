@@ -2,7 +2,7 @@ import type { Logger } from '@belay/program';
 import type { LocalConfiguration } from './configuration.js';
 import type { PublicKey } from './statement.js';
 
-/** Who a session belongs to, as the server said when it was stored. */
+/** The owner of a session, as the server reported when it was stored. */
 export interface LocalPerson {
   email: string;
   name: string;
@@ -10,37 +10,35 @@ export interface LocalPerson {
   provider: string;
 }
 
-/** A session as an agent or a client keeps it. */
+/** A session as an agent or a client stores it. */
 export interface KeptSession {
   provider: string;
   version: number;
   /** ISO 8601, by the server's clock. */
   expiry: string;
-  /** Encrypted for the server; nothing here can read it. */
+  /** Encrypted for the server; this machine cannot read it. */
   session: string;
   person: LocalPerson;
-  /**
-   * The login that it belongs to, when the sign-in was made here; the next version of the session is requested with it.
-   */
+  /** The token of the login that the session belongs to, when the sign-in happened here; it requests the next version of the session. */
   token?: string | undefined;
   storedAt: string;
 }
 
 /**
- * Port of docs/architecture.md, section 3. What `put`, `remove` and `replace` resolve for has reached the disk. All
- * throw `unavailable`, and then nothing changed.
+ * Port of docs/architecture.md, section 3. When `put`, `remove` and `replace` resolve, the change is on the disk. All of them throw
+ * `unavailable`, and then nothing changed.
  */
 export interface SessionStore {
   all(): KeptSession[];
   put(session: KeptSession): Promise<void>;
-  /** False when there was none. */
+  /** Resolves to false when there was no session. */
   remove(provider: string): Promise<boolean>;
   /**
-   * Puts `next` in the place of this very session, one of `all()`, or removes it; false, and nothing changed, when it
-   * was removed or replaced since.
+   * Replaces this session, one of `all()`, with `next`, or removes it. Resolves to false, without a change, when the session was removed or
+   * replaced in the meantime.
    */
   replace(kept: KeptSession, next: KeptSession | undefined): Promise<boolean>;
-  /** How it is, in a word or a sentence; begins with `healthy` when it is. */
+  /** Returns the state in a word or a sentence; begins with `healthy` when the store is healthy. */
   health(): string;
 }
 
@@ -50,7 +48,7 @@ export interface LocalLogEntry {
   message: string;
   provider: string;
   user: string;
-  /** The same: on a person's own machine nothing is done for another. */
+  /** The same person as `user`: on a person's own machine, no action is for another person. */
   owner: string;
   workflow_id: string;
   type: string;
@@ -69,14 +67,14 @@ export interface LocalLedger {
   entries(): LocalLogEntry[];
 }
 
-/** Port of docs/architecture.md, section 3: the configuration in force here. */
+/** Port of docs/architecture.md, section 3: the configuration in force on this machine. */
 export interface ConfigurationSource {
   current(): LocalConfiguration | undefined;
-  /** When the server last said that this is the one in force; undefined for never since the start. */
+  /** When the server last confirmed that this configuration is in force; undefined when it has not since the start. */
   confirmedAt(): Date | undefined;
-  /** When the server gave it. */
+  /** When the server sent it. */
   receivedAt(): Date | undefined;
-  /** Whether the server answers, in a sentence; begins with `reachable` when it does. */
+  /** Returns whether the server responds, in a sentence; begins with `reachable` when it does. */
   server(): string;
   key(): PublicKey | undefined;
 }
@@ -88,34 +86,31 @@ export interface ExchangedSession {
 }
 
 /**
- * Port of docs/architecture.md, section 3: the calls of the server. Every method throws `unavailable` when it cannot be
- * reached.
+ * Port of docs/architecture.md, section 3: the calls to the server. Every method throws `unavailable` when the server cannot be reached.
  */
 export interface Upstream {
   exchange(input: { code: string; codeVerifier: string }): Promise<ExchangedSession>;
-  /** What a session token is worth. Throws `invalid` or `unauthenticated`. */
+  /** Returns the contents of a session token. Throws `invalid` or `unauthenticated`. */
   verify(session: string): Promise<{ provider: string; version: number; expiry: string; person: LocalPerson }>;
 }
 
-/** A sign-in that was begun here and has not come back. */
+/** The sign-ins that were started here and are not complete. */
 export interface LocalLogins {
-  /** Where to send the browser, and what proves to `POST /sessions` that it was begun here. */
+  /** Starts a sign-in; returns the address for the browser, and the code that proves to `POST /sessions` that it started here. */
   begin(input: { provider?: string | undefined; callback?: string | undefined }): {
     url: string;
     code: string;
     expiresIn: number;
   };
-  /**
-   * Uses a verification code up; `restore` makes it good again. Throws `forbidden` for one that is not good for this.
-   */
+  /** Uses up a verification code; `restore` makes it valid again. Throws `forbidden` for a code that is not valid for this provider. */
   take(code: string, provider: string): { restore(): void };
-  /** Uses the secret of a return address up; undefined for one that is not known. */
+  /** Uses up the secret of a return address; returns undefined for an unknown one. */
   takeReturn(
     secret: string,
   ): { codeVerifier: string; provider: string | undefined; callback: string | undefined } | undefined;
 }
 
-/** Everything that the verbs of agent and client mode work with. */
+/** The context of the verbs of agent and client mode. */
 export interface LocalContext {
   mode: 'agent' | 'client';
   configuration: ConfigurationSource;
@@ -126,7 +121,7 @@ export interface LocalContext {
   log: Logger;
   /** This machine's clock. */
   clock(): Date;
-  /** How far it is ahead of the server's, in milliseconds; 0 while that is not known. */
+  /** How far this clock is ahead of the server's, in milliseconds; 0 while that is not known. */
   skew(): number;
   program: { version: string; revision: string; baseUrl: string; server: string };
 }

@@ -1,7 +1,7 @@
 import { AccessError, notFound } from '@belay/contract/errors';
 import type { KeptSession, LocalContext, LocalPerson } from './ports.js';
 
-/** Returns the sessions kept here, each with its encrypted token (GET /sessions). */
+/** Returns the sessions stored here, each with its encrypted token (GET /sessions). */
 export function listLocalSessions(ctx: LocalContext) {
   const sessions = activeSessions(ctx).map(({ provider, ...kept }) => [provider, toSession(kept)] as const);
   return {
@@ -11,7 +11,7 @@ export function listLocalSessions(ctx: LocalContext) {
   };
 }
 
-/** Returns one session (GET /session/{provider}). Throws `not_found` when there is none that is not over. */
+/** Returns one session (GET /session/{provider}). Throws `not_found` when there is none, or when it has expired. */
 export function getLocalSession(ctx: LocalContext, input: { provider: string }) {
   const kept = activeSessions(ctx).find(({ provider }) => provider === input.provider);
   if (!kept) throw notFound(`A session with ${input.provider}`);
@@ -19,10 +19,9 @@ export function getLocalSession(ctx: LocalContext, input: { provider: string }) 
 }
 
 /**
- * Keeps a session that belongs to a sign-in begun here (POST /sessions): the code is good once, for this provider, for
- * five minutes, and the server says what the session is worth. Answers when it has reached the disk. Throws `forbidden`
- * for the code, `invalid` or `unauthenticated` for the session, and `unavailable` when nothing was kept and the same
- * request may be sent again.
+ * Stores a session of a sign-in that was started here (POST /sessions). The code is valid once, for this provider and for five minutes; the
+ * server verifies the session. Resolves when it is on the disk. Throws `forbidden` for the code, `invalid` or `unauthenticated` for the
+ * session, and `unavailable` when nothing was stored and the same request can be sent again.
  */
 export async function keepLocalSession(
   ctx: LocalContext,
@@ -36,15 +35,15 @@ export async function keepLocalSession(
     await storeSession(ctx, { provider, version, expiry, session: input.session, person });
     return { message: `The session with "${provider}" is stored`, expiry };
   } catch (error) {
-    // What was not the caller's fault does not cost them their code.
+    // An outage is not the caller's fault, so the code stays valid.
     if (error instanceof AccessError && error.code === 'unavailable') taken.restore();
     throw error;
   }
 }
 
 /**
- * Ends a sign-in that came back from the server: exchanges its code, which only this process can, and keeps the
- * session.
+ * Completes a sign-in that came back from the server: exchanges its code, which only this process can do, and stores the session. Resolves
+ * to undefined when the secret is unknown.
  */
 export async function completeLocalLogin(
   ctx: LocalContext,
@@ -64,7 +63,7 @@ export async function completeLocalLogin(
   return { provider: person.provider, email: person.email, expiry: session.expiry, callback: begun.callback };
 }
 
-/** Removes a session from memory and disk for good (DELETE /session/{provider}). */
+/** Removes a session from memory and disk permanently (DELETE /session/{provider}). */
 export async function removeLocalSession(ctx: LocalContext, input: { provider: string }): Promise<{ message: string }> {
   const kept = ctx.sessions.all().find(({ provider }) => provider === input.provider);
   if (!kept || !(await ctx.sessions.remove(input.provider))) throw notFound(`A session with ${input.provider}`);
@@ -103,12 +102,12 @@ function toSession({ version, expiry, session }: Pick<KeptSession, 'version' | '
   return { version, expiry, session };
 }
 
-/** The time at the server, as far as this machine knows it: a clock that is wrong by an hour ends no session early. */
+/** Returns the time at the server, as far as this machine knows it, so that a wrong clock does not end a session early. */
 function serverNow(ctx: LocalContext): number {
   return ctx.clock().getTime() - ctx.skew();
 }
 
-/** Returns the sessions that are not over, by provider. */
+/** Returns the sessions that have not expired, by provider. */
 function activeSessions(ctx: LocalContext): KeptSession[] {
   const now = serverNow(ctx);
   return ctx.sessions
@@ -117,7 +116,7 @@ function activeSessions(ctx: LocalContext): KeptSession[] {
     .sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
-/** Returns who is signed in here: the person of the session that was stored last. Undefined without a session. */
+/** Returns the person who is signed in here: of the session that was stored last. Undefined without a session. */
 export function localPerson(ctx: LocalContext): LocalPerson | undefined {
   return activeSessions(ctx).reduce<KeptSession | undefined>(
     (latest, each) => (latest === undefined || each.storedAt > latest.storedAt ? each : latest),

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import type { ConfigurationSignature } from '@belay/contract/configuration';
 import { compactVerify } from 'jose';
 
-/** A public key as it is announced: an Ed25519 point, base64url (RFC 8037), and the hash of it as its name. */
+/** A public key as the server announces it: an Ed25519 point in base64url (RFC 8037), with its hash as its id. */
 export interface PublicKey {
   kid: string;
   x: string;
@@ -10,11 +10,11 @@ export interface PublicKey {
 
 /** The key that an agent trusts. */
 export interface PinnedKey extends PublicKey {
-  /** When it was last seen to sign (ISO 8601, the server's clock): what it announced before is over. */
+  /** The time of its latest known signature (ISO 8601, the server's clock); announcements that it signed earlier do not count. */
   since?: string;
 }
 
-/** Returns the payload of a statement that this key signed; undefined for any other. Never throws. */
+/** Returns the payload of a statement that this key signed; undefined for any other statement. Never throws. */
 export async function readStatement(statement: string, key: PublicKey): Promise<Record<string, unknown> | undefined> {
   try {
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key.x }, format: 'jwk' });
@@ -28,9 +28,9 @@ export async function readStatement(statement: string, key: PublicKey): Promise<
 }
 
 /**
- * Returns the key to trust from now on: the pinned one when it signed, or the one that it has announced since.
- * Undefined when the pinned key did not announce the signing key: the signature is foreign. While a secret is exchanged
- * the new key announces the old one, too; an attacker with the old secret must not lead agents back to it afterwards.
+ * Returns the key to trust from now on: the pinned key when it signed, or a key that it announced after its latest known signature.
+ * Undefined for any other key. During a change of secrets, the new key announces the old one too; an attacker with the old secret must not
+ * make agents return to it afterwards.
  */
 export async function followKey(pinned: PinnedKey, signature: ConfigurationSignature): Promise<PinnedKey | undefined> {
   const { key, announced } = signature;

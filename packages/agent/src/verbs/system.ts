@@ -2,10 +2,10 @@ import { limits } from '@belay/contract/limits';
 import { programVersion } from '@belay/contract/system';
 import type { LocalContext, LocalLogEntry } from './ports.js';
 
-/** How far a clock may be off before it is said. */
+/** From which difference, in milliseconds, a clock is reported as wrong. */
 const tolerated = 60_000;
 
-/** Returns what this process is and where its parts are (GET /.well-known/api-configuration). */
+/** Returns what this program is and the addresses of its parts (GET /.well-known/api-configuration). */
 export function describeLocal(ctx: LocalContext) {
   const { version, baseUrl, server } = ctx.program;
   return {
@@ -14,7 +14,7 @@ export function describeLocal(ctx: LocalContext) {
     version,
     baseUrl,
     apiBasePath: '/api/v1',
-    // Signing in is the server's business in both modes.
+    // In both modes, people sign in at the server.
     authEndpoint: `${server}/api/v1/auth`,
     authMethods: ['session', 'bearer'],
     docsUrl: `${server}/api/v1/reference`,
@@ -24,7 +24,7 @@ export function describeLocal(ctx: LocalContext) {
   };
 }
 
-/** Which configuration is here, and how old it is; null in client mode, which has none, and before the first. */
+/** Returns the version and age of the stored configuration; null before the first one, and in client mode, which has none. */
 function describeConfiguration(ctx: LocalContext) {
   const current = ctx.configuration.current();
   if (ctx.mode === 'client' || !current) return null;
@@ -39,7 +39,10 @@ function describeConfiguration(ctx: LocalContext) {
   };
 }
 
-/** Returns how this process is (GET /health): degraded while the server is away or the store had to be begun afresh. */
+/**
+ * Returns the health of this process (GET /health): degraded while the server is unavailable, after the store was reset, while the clock is
+ * wrong, and in agent mode without a configuration.
+ */
 export function localHealth(ctx: LocalContext, input: { path: string }) {
   const here = describeConfiguration(ctx);
   const storage = ctx.sessions.health();
@@ -74,7 +77,7 @@ export function localHealth(ctx: LocalContext, input: { path: string }) {
   };
 }
 
-/** Returns whether requests can be served: in agent mode there has to be a configuration, however old (GET /ready). */
+/** Returns whether requests can be served (GET /ready): agent mode needs a configuration, of any age. */
 export function localReadiness(ctx: LocalContext) {
   const here = describeConfiguration(ctx);
   const ready = ctx.mode === 'client' || here !== null;
@@ -137,7 +140,7 @@ export function listLocalLogs(
   return { logs: logs.slice(0, Math.min(limit, limits.page)) };
 }
 
-/** ISO 8601, to the second. */
+/** Formats a duration in ISO 8601, in whole seconds. */
 function durationText(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];

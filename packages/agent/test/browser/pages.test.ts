@@ -14,7 +14,7 @@ describe.runIf(hasChromium())('in a browser, an agent', () => {
   beforeAll(async () => {
     world = await createWorld();
     local = await startLocal(world, { mode: 'agent', credential: await makeCredential(world, 'browser') });
-    // All of these names lead to this machine, as a rebinding name server would say.
+    // All of these names resolve to this machine, as with DNS rebinding.
     browser = await launchChromium(['--host-resolver-rules=MAP *.evil.test 127.0.0.1']);
   });
   afterAll(async () => {
@@ -40,7 +40,7 @@ describe.runIf(hasChromium())('in a browser, an agent', () => {
   describe('against hostile pages', () => {
     let site: Server;
     let pages: { name: string; page: Page }[];
-    /** The session that every attack is after: still there, and the same. */
+    /** Returns the session that the attacks try to get or change. */
     const session = async () => JSON.stringify((await local.call('GET', '/session/demo')).json);
     const secret = async () => (JSON.parse(await session()) as { session: { session: string } }).session.session;
     beforeAll(async () => {
@@ -69,7 +69,7 @@ describe.runIf(hasChromium())('in a browser, an agent', () => {
       for (const { name, page } of pages) expect([name, await attack(page)]).toEqual([name, outcome]);
       expect(await session()).toBe(before);
     };
-    /** What a page's script gets for a request: what it can read, or that it cannot. */
+    /** Returns what a page's script can read of a response, or that it cannot. */
     const fetches = (path: string, init: RequestInit) => (page: Page) =>
       page.evaluate(
         async ([address, options]) => {

@@ -14,9 +14,9 @@ export interface Local extends AsyncDisposable {
   folder: string;
   agent: RunningAgent;
   lines: LogLine[];
-  /** A request of a local program: JSON, no browser. */
+  /** Sends a request of a local program: JSON, no browser. */
   call(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Called>;
-  /** The whole way of a sign-in, by a browser that follows every redirect. */
+  /** Signs in completely, with a browser that follows every redirect. */
   signIn(person: Person): Promise<Answer>;
 }
 
@@ -24,13 +24,13 @@ export interface Called extends Answer {
   json: Record<string, unknown>;
 }
 
-/** Returns a one-time credential, as `belay agent enroll` makes it. */
+/** Returns a one-time credential, as `belay agent enroll` creates it. */
 export async function makeCredential(world: World, name: string): Promise<string> {
   const operator = withActor(world.context, { kind: 'operator', name: 'test' });
   return (await enrollAgent(operator, { name, ttl: 'P1D' })).credential;
 }
 
-/** Starts agent or client mode in this process, against a world's server, in a folder of its own. */
+/** Starts agent or client mode in this process, against a world's server, in its own folder. */
 export async function startLocal(
   world: { url: string },
   environment: Partial<LocalEnvironment> & Pick<LocalEnvironment, 'mode'>,
@@ -48,7 +48,7 @@ export async function startLocal(
       credential: undefined,
       name: 'test-machine',
       dataDirectory: folder,
-      // Tests say when to ask.
+      // Tests call `sync` when they need it.
       syncInterval: 3_600_000,
       keyring: 'off',
       logLevel: 'info',
@@ -92,9 +92,7 @@ export async function callLocal(
   return { ...answer, json: isJson ? (JSON.parse(answer.body) as Called['json']) : {} };
 }
 
-/**
- * Goes from the agent's own /auth through server and identity provider and back to the agent. Returns its last page.
- */
+/** Signs in from the agent's /auth through the server and the identity provider back to the agent. Returns the last page. */
 export async function signInAt(server: string, agent: string, person: Person): Promise<Answer> {
   const begun = await send(`${agent}/auth?provider=demo`, {
     headers: { accept: 'text/html', 'sec-fetch-site': 'none' },
@@ -102,10 +100,7 @@ export async function signInAt(server: string, agent: string, person: Person): P
   return followSignIn(server, String(begun.headers.location), person);
 }
 
-/**
- * Returns the way of a browser that was sent to this address of the server to sign in, until it is back on this
- * machine.
- */
+/** Follows the sign-in of a browser from this address of the server until it is back on this machine. Returns the last page. */
 export async function followSignIn(server: string, address: string, person: Person): Promise<Answer> {
   const visitor = openVisitor(server);
   const request = await visitor.visit(address, { site: 'none' });

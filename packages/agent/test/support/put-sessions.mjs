@@ -1,4 +1,4 @@
-// Keeps sessions one after another and says each that is kept, until it is killed: `node put-sessions.mjs <folder>`.
+// Stores sessions one after another and prints each that is stored, until it is killed: `node put-sessions.mjs <folder>`.
 import { randomBytes } from 'node:crypto';
 import { createFiles, prepareFolder } from '../../dist/files.js';
 import { openSessionStore } from '../../dist/session-store.js';

@@ -3,7 +3,7 @@ import { limits } from '@belay/contract/limits';
 import { descriptionOf } from '@belay/contract/schemas';
 import { cloudEvents, type Described, json, type Operation } from './operations.js';
 
-/** Completes what the document says of an operation's parameters and body, with an example of a request. */
+/** Completes the parameters and the body of an operation in the document, and adds an example of a request. */
 export function describeRequest(described: Described): void {
   const { operation, method, path, input, rest } = described;
   const example = input === undefined ? {} : (exampleOf(input, 'input') as Record<string, unknown>);
@@ -67,7 +67,7 @@ function rawBody({ operation, rest }: Described, example: unknown): void {
     example: types.includes(cloudEvents) ? (JSON.parse(String(example)) as unknown) : undefined,
   };
   const media = types.includes(cloudEvents) ? cloudEvent : signed;
-  // As JSON the signed text is an object of the provider's.
+  // As JSON the signed text is an object whose fields the provider defines.
   const own = { schema: { description: 'Exactly what was signed' }, example: { type: 'block_actions' } };
   operation.requestBody = {
     required: true,

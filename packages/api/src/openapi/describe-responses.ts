@@ -18,7 +18,7 @@ const descriptions: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable; Retry-After gives the seconds to wait',
 };
 
-/** Completes what the document says of an operation's responses: representations, redirects, errors and examples. */
+/** Completes the responses of an operation in the document: representations, redirects, errors and examples. */
 export function describeResponses(described: Described): void {
   const { operation, method, rest, returns } = described;
   const kept = Object.entries((operation.responses ?? {}) as Responses).filter(([status]) => status.startsWith('2'));
@@ -90,7 +90,7 @@ function redirects(operation: Operation, method: string, rest: RestMeta): void {
   if (rest.redirect.always) delete responses['200'];
 }
 
-/** Pages for browsers are not listed: they are for people, and no client can be generated for them. */
+/** Adds the representations besides JSON. Pages for browsers are left out, because no client can be generated for them. */
 function representations({ operation, path, rest, procedure }: Described): void {
   const success = operation.responses?.['200'];
   if (success === undefined || !('content' in success) || success.content === undefined) return;

@@ -3,8 +3,8 @@ import { executionOperations } from '@belay/contract/executions';
 import type { OpenApiDocument, Paths } from './operations.js';
 
 /**
- * Returns the one stream of the interface, which trpc-to-openapi leaves out: server-sent events, at the address of tRPC and
- * not under the prefix of the other paths.
+ * Returns the path of the one event stream of the interface, which trpc-to-openapi leaves out. It is at the address of tRPC, not
+ * under the prefix of the other paths.
  */
 export function describeStream(baseUrl: string): Paths {
   const { watch } = executionOperations;

@@ -5,8 +5,8 @@ type Schemas = Record<string, unknown>;
 const names = new Map([...namedSchemas].map(([name, schema]) => [schema, name]));
 
 /**
- * Gives the body and the output of every operation a name in the document, so that generated clients have types to import:
- * the contract's own name, or the operation's.
+ * Gives the body and the output of every operation a name in the document, so that generated clients have types to import: the name
+ * in the contract, or one that is made from the name of the operation.
  */
 export function nameShapes(described: readonly Described[], schemas: Schemas): void {
   for (const { operation, procedure, input } of described) {
@@ -46,8 +46,8 @@ function hoist(
 }
 
 /**
- * Lets what is only sent by the server have further fields: clients ignore what they do not know (docs/interface.md), so
- * a later version can add some. What clients send stays closed.
+ * Allows further fields in shapes that only the server sends, so that a later version can add some: clients ignore unknown fields
+ * (docs/interface.md). Shapes that clients send allow no further fields.
  */
 export function openResponses(document: OpenApiDocument): void {
   const schemas = (document.components?.schemas ?? {}) as Schemas;

@@ -35,7 +35,7 @@ export const authRouter = router({
     })
     // Providers add parameters of their own (`iss`, `session_state`); core reads them from the address.
     .input(authOperations.callback.input)
-    // No result when the flow opens a session: the browser is redirected to the session's redirect URI.
+    // The output is null when the flow opens a session: the browser is redirected to the session's redirect URI.
     .output(authOperations.callback.output)
     .mutation(({ ctx, input }) => completeSignIn(ctx, input)),
   receive: publicProcedure

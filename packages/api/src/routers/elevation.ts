@@ -19,7 +19,7 @@ import { router } from '../trpc.js';
 const tags = ['elevation'];
 
 export const elevationRouter = router({
-  /** The documented GET: one provider, all parameters in the query. */
+  /** A request by a link: one provider, all parameters in the query. */
   requestLink: authenticated
     .meta({
       openapi: { method: 'GET', path: '/elevate', tags, summary: 'Request a role (static request)' },
@@ -92,7 +92,7 @@ export const elevationRouter = router({
     })
     .output(elevationOperations.suggestForm.output)
     .query(() => ({ method: 'POST', fields: [{ name: 'reason', max_length: limits.reason }] })),
-  /** Changes nothing; it is a mutation so that the words travel in a body and never in an address. */
+  /** Changes nothing. It is a mutation so that the text is sent in the body and never in an address. */
   suggest: authenticated
     .meta({
       openapi: {

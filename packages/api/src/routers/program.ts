@@ -6,7 +6,7 @@ import { router } from '../trpc.js';
 
 const tags = ['authentication'];
 
-/** Operations for the click between a program's sign-in and its code (RFC 8252, section 8.6). */
+/** Operations for the confirmation that a program's sign-in requires before it gets its code (RFC 8252, section 8.6). */
 export const programRouter = router({
   page: authenticated
     .meta({

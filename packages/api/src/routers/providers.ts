@@ -77,8 +77,8 @@ export const providersRouter = router({
     .input(providerOperations.authorizeSession.input)
     .output(providerOperations.authorizeSession.output)
     .mutation(async ({ ctx, input }) => {
-      // A browser must finish in the browser that started. A program cannot keep a cookie; the identity that returns
-      // must be its own.
+      // A session that a browser started must be completed in the same browser. A program cannot keep a cookie; for a program,
+      // the identity that the provider returns must be the caller's own.
       const secret = ctx.request.viaCookie ? browserSecret(ctx) : undefined;
       const begun = await authorizeSession(ctx.caller, { ...input, browserSecret: secret });
       if (secret !== undefined) ctx.reply.cookies.push({ kind: 'flow', value: secret });

@@ -65,8 +65,8 @@ export function Request({ item, view }: { item: InboxItem; view: View }): VNode 
 }
 
 /**
- * Renders the form to approve or deny, with a comment; it sends the digest of what was shown. `next`: the approval that the
- * inbox shows afterwards, empty for the first.
+ * Renders the form to approve or deny, with a comment. It sends the digest of what was shown. `next`: the approval that the inbox shows
+ * afterwards; empty for the first one.
  */
 export function DecideForm({ item, view, next }: { item: InboxItem; view: View; next?: string }): VNode {
   const remark = `remark-${item.id}`;

@@ -11,17 +11,17 @@ import type { RoleDetails } from './roles.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { durationInWords } from './words.js';
 
-/** Durations that are offered for all roles; one that is too long for a role is the result of that role. */
+/** The durations that are offered for all roles. If one is too long for a role, the result of that role says so. */
 const durations = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H'];
 
 interface Picked {
-  /** `<provider>:<role>`, as the request names it. */
+  /** `<provider>:<role>`, as in the request. */
   item: string;
   provider: string;
   role: RoleDetails;
 }
 
-/** Returns the picked roles that exist: `<role>`, or `<provider>:<role>` for one of its systems. */
+/** Returns the selected roles that exist: each item is `<role>`, or `<provider>:<role>` for one of the role's systems. */
 export function readPicked(view: View, roles: Outputs['roles']['list']['roles']): Picked[] {
   const { roles: given = [] } = view.input;
   const items = (Array.isArray(given) ? given : [given]).map(String);
@@ -116,7 +116,7 @@ function Pick({ item, provider, role }: Picked): VNode {
   );
 }
 
-/** Renders what became of each request. */
+/** Renders the result of each request. */
 export function requestedPage({ results, requested }: Outputs['elevation']['requestMany']): Page {
   return {
     title: texts.cart.done(requested, results.length),

@@ -19,7 +19,7 @@ const names: Readonly<Record<string, string>> = {
   identities: texts.confirm.recipients,
 };
 
-/** What a confirmation does, where the title does not say it. */
+/** The effects of confirmed actions whose title does not explain them. */
 const meanings: Readonly<Record<string, string>> = {
   'executions.cancel': texts.confirm.cancelMeans,
   'executions.terminate': texts.confirm.terminateMeans,
@@ -30,11 +30,11 @@ export function confirmPage(
   options: {
     title: string;
     procedure: string;
-    /** The execution that it is about, when the viewer can see it. */
+    /** The execution that the action is about, if the viewer can see it. */
     execution: Execution | undefined;
     /** Path and query of the request. */
     address: string;
-    /** The fields of the HTTP request, to show them. */
+    /** The fields of the HTTP request, which the page shows. */
     fields: Readonly<Record<string, unknown>>;
   },
   view: View,

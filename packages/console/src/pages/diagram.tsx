@@ -3,7 +3,7 @@ import { texts } from '../texts.js';
 import { approvalInWords, blocksOf, branchesOf, isRecord } from './approvers.js';
 import { durationInWords } from './words.js';
 
-/** Renders a workflow as boxes with arrows, as an ordered list, which screen readers can read. */
+/** Renders a workflow as boxes with arrows, from an ordered list that screen readers can read. */
 export function Diagram({ tasks }: { tasks: readonly unknown[] }): VNode {
   return (
     <ol class="flow">

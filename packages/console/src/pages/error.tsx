@@ -17,9 +17,9 @@ const titles: Readonly<Record<number, string>> = {
 
 /** Renders an error with its message and the request id. */
 export function errorPage(status: number, body: ErrorBody, requestId: string, view: Frame): Page {
-  // Nothing of a form was accepted from a person without a valid login, or with another login than the form's.
+  // The server rejected the whole form, because its sender's login is not valid, or is not the login that the form was made for.
   const formPage = status === 401 || status === 403 ? view.sentFrom : undefined;
-  // An issue of the whole request that repeats the message is left out.
+  // Leave out an issue of the whole request that repeats the message.
   const issues = (body.issues ?? []).filter(({ path, message }) => path !== '' || message !== body.message);
   return {
     title: titles[status] ?? (status >= 500 ? texts.error.serverError : texts.error.failed),
@@ -79,8 +79,8 @@ export function errorPage(status: number, body: ErrorBody, requestId: string, vi
 }
 
 /**
- * Renders the way back to a form that was not sent: to sign in beside this page, and then to open the form from here. The form is
- * sealed, so that this page shows nothing of it. A script that keeps the form in the tab hides this (static/drafts.js).
+ * Renders how to continue with a form that was not sent: sign in on another tab, and then open the form from here. The form is sealed, so
+ * that this page shows nothing of it. A script that keeps the form in the tab hides this section (static/drafts.js).
  */
 function Sealed({ form, view }: { form: string; view: Frame }): VNode {
   return (

@@ -27,7 +27,7 @@ const reasons: Readonly<Record<string, string>> = {
   deprovisioned: texts.executionState.deprovisioned,
 };
 
-/** Describes the state of a request. Access comes before the status of the workflow. */
+/** Describes the state of a request. The state of its access takes precedence over the status of its workflow. */
 export function stateOf(execution: Execution): State {
   const { grants, approvals } = execution;
   const owed = grants.some(({ state }) => state !== 'gone' && state !== 'failed');
@@ -98,7 +98,7 @@ export function endReasonInWords(reason: string): string {
   return reasons[reason] ?? reason;
 }
 
-/** Describes why the access ended, with who revoked it and for what; an expiry has no recorded reason. */
+/** Describes why the access ended, and for a revocation who revoked it and for which reason; an expiry has no recorded reason. */
 function why({ grants, history }: Execution): string {
   const revoked = history.findLast(({ event_type }) => event_type === 'access.revoked');
   if (revoked !== undefined) return readable(revoked.message);

@@ -21,21 +21,21 @@ import { Timeline } from './timeline.js';
 import { type Outputs, type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
-/** What the page of a request shows beside it, where the viewer may see it. */
+/** What the page of a request shows in addition to the request, if the viewer may see it. */
 export interface Beside {
   /** The approval that waits for the viewer's decision. */
   item?: InboxItem | undefined;
   comments?: Outputs['comments']['list'] | undefined;
-  /** Who can decide on the open approval. */
+  /** The people who can decide on the open approval. */
   approvers?: Outputs['approvals']['approvers'] | undefined;
   /** The review of this use of a role for emergencies. */
   review?: Review | undefined;
-  /** The role of the viewer's own request as it is now, and its enabled workflows. */
+  /** The current role of the viewer's own request, and its enabled workflows. */
   role?: RoleDetails | undefined;
   workflows?: Workflows;
 }
 
-/** Renders one request: its state, what happened, what was requested, and its grants. */
+/** Renders one request: its state, its history, its terms, and its grants. */
 export function executionPage(execution: Execution, beside: Beside, view: View): Page {
   const { item, role } = beside;
   const state = stateOf(execution);
@@ -219,7 +219,7 @@ function Actions({ execution, role, over, view }: ActionsProps): VNode {
 
 const offered = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H', 'PT12H', 'P1D'];
 
-/** Returns the durations that would end later than the access does, within what the role allows. */
+/** Returns the durations that would end later than the current access, and that the role allows. */
 function longerThan(execution: Execution, role: RoleDetails | undefined, view: View): string[] {
   const left = Math.max(
     0,
@@ -264,12 +264,12 @@ function ExtendForm({ execution, role, view }: Omit<ActionsProps, 'over'>): VNod
   );
 }
 
-/** Returns the terms of a request, for a form that requests the same again. What a field is filled with is as visible as any text. */
+/** Returns the terms of a request, for a form that requests the same again. The reason has its control characters made visible. */
 function presetOf({ reason, duration, providers, workflow_type }: Execution) {
   return { reason: printable(reason), duration, providers, workflow: workflow_type.name };
 }
 
-/** Returns whether it is a custom request, whose role has no page. */
+/** Returns whether the request is a custom request, which has no page of a role. */
 export function isDynamic({ input }: Execution): boolean {
   return typeof input === 'object' && input !== null && 'dynamic' in input;
 }

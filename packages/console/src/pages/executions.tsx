@@ -26,12 +26,12 @@ function filterOf(view: View): Filter {
   );
 }
 
-/** Returns the address of requests; without a filter it is the list of those in progress. */
+/** Returns the address of the list of requests; without a filter, it lists the open ones. */
 function listAt(filter: Filter, cursor?: string): string {
   return addressWith(at('requests'), { ...filter, cursor });
 }
 
-/** Renders requests: the tab and the filters are in the address. `oversees`: the viewer sees those of everyone. */
+/** Renders requests. The tab and the filters are in the address. `oversees`: the viewer can see the requests of all people. */
 export function executionsPage(
   { executions, next }: Outputs['executions']['list'],
   { oversees }: { oversees: boolean },
@@ -81,7 +81,7 @@ const labels = {
   to: texts.executions.to,
 };
 
-/** Renders the search and the filters; a submitted form goes to an address with all of them. */
+/** Renders the search and the filters; submitting them leads to an address with all of them. */
 function Filters({ filter, view }: { filter: Filter; view: View }): VNode {
   const { status, decided_by, q, role, provider, person, from, to } = filter;
   const set = [role, provider, person === 'anyone' ? undefined : person, from, to].filter(Boolean).length;

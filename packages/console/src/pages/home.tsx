@@ -16,7 +16,7 @@ interface Found {
   executions: Outputs['executions']['list'];
 }
 
-/** How many requests of each list the start page shows; the rest is a page away. */
+/** How many requests of each list the start page shows; the other pages show all of them. */
 const most = 5;
 
 /** Renders the start page: a search for roles, decisions to make, active access and open requests. */
@@ -108,7 +108,7 @@ function HeldRow({ held, view }: { held: Found['access']['access'][number]; view
 }
 
 function Open({ executions, view }: { executions: Found['executions']['executions']; view: View }): VNode {
-  // What is active is listed above.
+  // Active access is listed above.
   const open = executions.filter(({ state }) => state !== 'active');
   if (open.length === 0) return <Empty icon="clock" title={texts.executions.empty} />;
   return (

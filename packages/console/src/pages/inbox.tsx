@@ -19,14 +19,14 @@ type Inbox = Outputs['approvals']['inbox'];
 /** How many requests one page of the queue lists. */
 export const inboxPageSize = 50;
 
-/** What the page shows beside the list: all of it about the one request that is open. */
+/** What the page shows beside the list: the details of the open request. */
 export interface Opened {
   item: InboxItem | undefined;
   comments: Outputs['comments']['list'] | undefined;
   approvers: Outputs['approvals']['approvers'] | undefined;
 }
 
-/** Returns the fields of the list that every link of the page keeps. */
+/** Returns the fields of the address that every link of the page keeps. */
 function kept({ input }: View): Record<string, string | undefined> {
   const text = (name: string) => (typeof input[name] === 'string' ? input[name] : undefined);
   return { sort: text('sort'), requester: text('requester'), cursor: text('cursor') };
@@ -36,7 +36,7 @@ function openAddress(view: View, id: string | undefined): string {
   return addressWith(at('inbox'), { ...kept(view), id });
 }
 
-/** Renders the queue: the requests that wait for the viewer beside the one that is open. */
+/** Renders the queue: the requests that wait for the viewer, beside the open one. */
 export function inboxPage(list: Inbox, opened: Opened, view: View): Page {
   const chosen = view.input.id !== undefined;
   return {
@@ -142,7 +142,7 @@ function reasonOf({ reason }: InboxItem): string {
   return reason === '' ? texts.approvals.noReasonWasGiven : reason;
 }
 
-/** How many requests of one person are shown unfolded, so that they do not hide other people's. */
+/** How many requests of one person are shown unfolded, so that other people's stay visible. */
 const few = 3;
 
 function Group(props: { items: InboxItem[]; open: string | undefined; list: Inbox; view: View }): VNode {
@@ -216,7 +216,7 @@ function Detail({ opened, list, view }: { opened: Opened & { item: InboxItem }; 
   );
 }
 
-/** Returns the request that is shown after this one is decided: the next in the list, at its end the first. */
+/** Returns the id of the request that is shown after this one is decided: the next in the list, or the first after the end. */
 function nextOf({ id }: InboxItem, items: readonly InboxItem[]): string {
   const shown = groupByRequester(items).flat();
   const rest = shown.filter((item) => item.id !== id);
@@ -224,7 +224,7 @@ function nextOf({ id }: InboxItem, items: readonly InboxItem[]): string {
   return (shown[place + 1] ?? rest[0])?.id ?? '';
 }
 
-/** Returns the requests that would grant the same, to others or for other reasons; the server compares them again. */
+/** Returns the requests that would grant the same access, to other people or for other reasons. The server compares them again. */
 function alikeOf(item: InboxItem, items: readonly InboxItem[]): InboxItem[] {
   return item.decide_on_page ? [] : items.filter((other) => kindOf(other) === kindOf(item));
 }
@@ -234,7 +234,7 @@ function kindOf({ role, duration, grants }: InboxItem): string {
   return JSON.stringify([role, duration, [...new Set(held)].sort()]);
 }
 
-/** Renders the requests that would grant the same, to decide those that are chosen. Opening it is the first step, so that no single press decides. */
+/** Renders a form that decides several requests for the same access. The person opens it first, so that no single key press decides. */
 function Bulk({ items, view }: { items: InboxItem[]; view: View }): VNode {
   const [{ role, duration } = { role: '', duration: 'PT0S' }] = items;
   return (
@@ -274,7 +274,7 @@ function Bulk({ items, view }: { items: InboxItem[]; view: View }): VNode {
   );
 }
 
-/** Renders the list of keys, which a button opens without a script too. */
+/** Renders the list of keys; its button also works without scripts. */
 function Keys(): VNode {
   const row = (key: string, meaning: ComponentChildren) => (
     <>
@@ -305,7 +305,7 @@ function Keys(): VNode {
   );
 }
 
-/** Renders what came of several decisions, each with its own result. */
+/** Renders the result of each of several decisions. */
 export function bulkPage(output: Outputs['approvals']['decideMany']): Page {
   const { results, decided, rejected } = output;
   return {

@@ -20,7 +20,7 @@ const labels = {
   until: texts.logs.until,
 };
 
-/** Renders the newest events that the viewer can see, with filters, and a link to all that match as a file. */
+/** Renders the newest events that the viewer can see, with filters, and a link to a file with all matching events. */
 export function logsPage({ logs }: Outputs['logs']['list'], view: View): Page {
   const filters = filtersOf(view, fields);
   return {
@@ -58,10 +58,10 @@ function Export({ filters, view }: { filters: Readonly<Record<string, string>>; 
   );
 }
 
-/** How many events a page can show, one after the other. */
+/** The numbers of events that a page can show. */
 const steps = [100, limits.page];
 
-/** Renders the link to more events; nothing when all are shown. */
+/** Renders the link to show more events, if there are more. */
 function More(props: { shown: number; filters: Readonly<Record<string, string>>; view: View }): VNode | null {
   const { shown, filters, view } = props;
   const more = steps.find((step) => step > shown);

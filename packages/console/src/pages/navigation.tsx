@@ -8,9 +8,9 @@ interface Entry {
   href: string;
   icon: IconName;
   text: string;
-  /** The first parts of the documented paths, behind the prefix, that belong to this entry. */
+  /** The first parts of the documented paths, after the prefix, that belong to this entry. */
   paths: readonly string[];
-  /** Whether this person sees it; default: everyone does. */
+  /** Returns whether this person sees the entry. Default: every person does. */
   when?(view: Frame): boolean;
 }
 
@@ -19,7 +19,7 @@ interface Section {
   entries: readonly Entry[];
 }
 
-/** What the frame leads to. A page that is not here is found from one that is. */
+/** The entries of the navigation. Other pages are reached from the pages of these entries. */
 export const navigation: readonly Section[] = [
   {
     entries: [
@@ -55,7 +55,7 @@ export const navigation: readonly Section[] = [
   },
 ];
 
-/** Renders the navigation, with the place of the page that is shown. */
+/** Renders the navigation and marks the entry of the current page. */
 export function Navigation({ view }: { view: Frame }): VNode {
   const [, first = ''] = view.path.startsWith(view.basePath) ? view.path.slice(view.basePath.length).split('/') : [];
   return (

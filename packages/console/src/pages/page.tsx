@@ -39,7 +39,7 @@ function Mark(): VNode {
   );
 }
 
-/** Renders the name, the search and the navigation, which is a menu on small screens and stands at the side on others. */
+/** Renders the name, the search and the navigation, which is a menu on small screens and at the side on others. */
 function Top({ view }: { view: Frame }): VNode {
   return (
     <>
@@ -105,7 +105,7 @@ function Head({ page }: { page: Page }): VNode {
 function Document({ page, view }: { page: Page; view: Frame }): VNode {
   const { basePath } = view;
   const live = page.live;
-  // Someone who is not signed in has nothing that these scripts would do.
+  // Without a signed-in person, these scripts have nothing to do.
   const shell = view.viewer === null ? [] : ['shell.js', 'drafts.js'];
   const scripts = new Set([...shell, ...(live === undefined ? [] : ['live.js']), ...(page.scripts ?? [])]);
   const width = page.narrow === true ? 'narrow' : page.wide === true ? 'wide' : undefined;
@@ -162,7 +162,9 @@ function Document({ page, view }: { page: Page; view: Frame }): VNode {
   );
 }
 
-/** Renders a whole document. Preact escapes all of it; it contains no inline script or style, as the content security policy demands. */
+/**
+ * Renders a whole document. Preact escapes its texts. It has no inline script or style, because the content security policy forbids them.
+ */
 export function renderPage(page: Page, view: Frame): string {
   return `<!doctype html>${showControls(renderToString(<Document page={page} view={view} />))}`;
 }

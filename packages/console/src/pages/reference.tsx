@@ -23,7 +23,7 @@ interface Parameter {
   schema: unknown;
 }
 
-/** The prefix of the anchors of shapes, which no section has. */
+/** The prefix of the anchors of shapes, which no section's anchor starts with. */
 const anchor = 'shape-';
 
 /** Renders the OpenAPI document as a page, with the operations by section. */
@@ -88,8 +88,8 @@ export function referencePage(document: OpenApiDocument, basePath: string): Page
 }
 
 /**
- * Renders a part of the page, folded: all of them are fifty screens. A browser unfolds the part that a link leads into; the heading can
- * be led to in every one.
+ * Renders one part of the page, folded, because all parts unfolded are fifty screens long. Some browsers unfold the part that a link leads
+ * into; in all browsers, links can lead to its heading.
  */
 function Section(props: { id: string; title: string; lead: string | undefined; children: VNode[] }): VNode {
   return (
@@ -194,7 +194,7 @@ function Type({ schema }: { schema: unknown }): VNode {
   );
 }
 
-/** Returns the name of the shape that a schema refers to. */
+/** Returns the name of the shape that a schema references. */
 function shapeOf(schema: unknown): string | undefined {
   return isRecord(schema) && typeof schema.$ref === 'string' ? schema.$ref.replace(/^.*\//, '') : undefined;
 }
@@ -233,7 +233,7 @@ function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | 
   );
 }
 
-/** Returns the alternatives of an object, when there are several. */
+/** Returns the alternatives of an object if there are several. */
 function formsOf(schema: unknown): unknown[] {
   const choices = isRecord(schema) ? (schema.anyOf ?? schema.oneOf) : undefined;
   return Array.isArray(choices)
@@ -241,7 +241,7 @@ function formsOf(schema: unknown): unknown[] {
     : [];
 }
 
-/** Returns the object of a schema: itself, the item of a list or the value of a map. */
+/** Returns the object in a schema: itself, the items of a list or the values of a map. */
 function contentOf(schema: unknown): { properties: Record<string, unknown>; required?: unknown } | undefined {
   if (!isRecord(schema)) return undefined;
   if (isRecord(schema.properties)) return { properties: schema.properties, required: schema.required };

@@ -14,7 +14,7 @@ export type Review = Outputs['reviews']['list']['reviews'][number];
 
 const tabs = ['open', 'overdue', 'closed'] as const;
 
-/** Renders the reviews of emergencies, with the form that closes one for those who can. */
+/** Renders the reviews of emergency access, with the form that closes one for people who may close it. */
 export function reviewsPage({ reviews, next }: Outputs['reviews']['list'], view: View): Page {
   const { execution_id: execution, cursor } = view.input;
   const one = typeof execution === 'string' ? execution : undefined;
@@ -83,7 +83,7 @@ function ReviewCard({ review, view }: { review: Review; view: View }): VNode {
   );
 }
 
-/** Renders what became of a review, or that it is open. */
+/** Renders the verdict of a review, or that it is open. */
 export function ReviewBadge({ review: { verdict, overdue } }: { review: Review }): VNode {
   if (verdict !== null)
     return <span class={`badge ${verdict === 'justified' ? 'good' : 'bad'}`}>{texts.reviews.verdicts[verdict]}</span>;

@@ -12,10 +12,10 @@ import { held, permitted, type RoleDetails, type Workflows } from './roles.js';
 import { type Page, to, type View } from './view.js';
 import { durationInWords, listInWords } from './words.js';
 
-/** What the page of a role says beside the role. */
+/** What the page of a role shows in addition to the role. */
 export interface AroundRole {
   workflows: Workflows;
-  /** Whether the viewer starred it. */
+  /** Whether the viewer starred the role. */
   starred: boolean;
 }
 
@@ -70,7 +70,7 @@ export function rolePage(role: RoleDetails, { workflows, starred }: AroundRole, 
   };
 }
 
-/** Renders a role that the viewer may see and not request: the error says how to get there. */
+/** Renders a role that the viewer may see but not request; the error says how to get the role. */
 export function unreachedRolePage(view: View): Page {
   return {
     title: String(view.input.role),
@@ -107,7 +107,7 @@ function StarForm({ role, starred, view }: { role: string; starred: boolean; vie
 
 interface Preset {
   reason: string;
-  /** ISO 8601. */
+  /** An ISO 8601 duration. */
   duration: string;
   providers: string[];
   workflow?: string;
@@ -135,7 +135,8 @@ const labels = {
 /** Renders the form to request a role; the person sees and can change preset values. */
 export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset?: Preset; view: View }): VNode {
   const { role, workflows, view, ...given } = props;
-  // Only enabled workflows can be read. When the first one is disabled, the next is no default, since it may require less approval.
+  // Only enabled workflows can be read. If the first one is disabled, the next one must not become the default, because it may require less
+  // approval.
   const enabled = role.workflows.filter((name) => workflows.has(name));
   const [usual = ''] = role.workflows;
   if (enabled.length === 0) {
@@ -249,7 +250,7 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
 
 const usual = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H', 'P1D', 'P3D', 'P7D'];
 
-/** Returns round durations up to the role's maximum, including its default, its maximum and the wished one. */
+/** Returns round durations up to the role's maximum, and also its default, its maximum and the wished one. */
 function durationsOf(role: RoleDetails, wished: string | undefined): string[] {
   const most = parseDuration(role.max_duration);
   const wishes = wished === undefined ? [] : [wished];
@@ -264,7 +265,7 @@ function isSame(one: string, other: string | undefined): boolean {
   return other !== undefined && lengthOf(one) === lengthOf(other);
 }
 
-/** Returns milliseconds; undefined for text that is not a duration. */
+/** Returns a duration in milliseconds; undefined for text that is not a duration. */
 function lengthOf(duration: string): number | undefined {
   try {
     return parseDuration(duration);

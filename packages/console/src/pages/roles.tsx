@@ -12,32 +12,32 @@ import { type Outputs, type Page, to, type View } from './view.js';
 import { durationInWords } from './words.js';
 
 export type RoleDetails = Outputs['roles']['get'];
-/** The definitions that the viewer can see, by the name of their workflow. */
+/** The definitions of workflows that the viewer can see, by name. */
 export type Workflows = ReadonlyMap<string, Outputs['workflows']['get']>;
 
-/** What the page of roles says about the viewer beside the roles. */
+/** What the page of roles shows about the viewer, in addition to the roles. */
 export interface AroundRoles {
   /** The names of the roles that the viewer starred. */
   starred: readonly string[];
   held: Outputs['access']['list']['access'];
   open: Outputs['executions']['list']['executions'];
-  /** Requests that ended, newest first: their roles come first. */
+  /** Ended requests, newest first; their roles are listed first. */
   past: Outputs['executions']['list']['executions'];
   systems: Outputs['providers']['list']['providers'];
   mayPutTogether: boolean;
 }
 
-/** How many of the roles that were requested lately come first. */
+/** How many of the recently requested roles are listed first. */
 const mostRecent = 5;
-/** From so many roles on only the first `fewRoles` of each system are unfolded: 500 rows are a page of 23,000 pixels. */
+/** From this many roles on, only the first `fewRoles` of each system are unfolded: 500 rows would be a page of 23,000 pixels. */
 const manyRoles = 60;
 const fewRoles = 5;
 /** How many of the roles that a search found are unfolded. */
 const bestRoles = 30;
-/** From so many roles on a list of the systems stands beside them. */
+/** From this many systems on, a list of the systems is shown beside the roles. */
 const manySystems = 4;
 
-/** Renders the roles that the viewer can request, by system; with words to search for, the best matches. */
+/** Renders the roles that the viewer can request, by system; for a search, the best matches. */
 export function rolesPage({ roles }: Outputs['roles']['list'], around: AroundRoles, view: View): Page {
   const q = typeof view.input.q === 'string' ? view.input.q.trim() : '';
   const all = Object.values(roles).map(({ role }) => role);
@@ -137,7 +137,7 @@ interface SystemGroup extends Group {
   type: string;
 }
 
-/** Returns the roles of each system, by the system's name; a role of two systems is in both. */
+/** Returns the roles of each system, by the system's name; a role at two systems is listed in both. */
 function bySystem(roles: readonly RoleDetails[], { systems }: AroundRoles): SystemGroup[] {
   const known = new Map(systems.map(({ _source }) => [_source.id, _source]));
   const groups = new Map<string, RoleDetails[]>();
@@ -160,7 +160,7 @@ function starredOf(roles: readonly RoleDetails[], { starred }: AroundRoles): Rol
   return starred.flatMap((name) => byName.get(name) ?? []);
 }
 
-/** Returns the roles that were requested lately and are not starred, which are listed above them. */
+/** Returns the recently requested roles. Starred roles are left out, because they are listed above. */
 function recentOf(roles: readonly RoleDetails[], { past, open, starred }: AroundRoles): RoleDetails[] {
   const byName = new Map(roles.map((role) => [role.name, role]));
   const names = new Set([...open, ...past].map(({ role }) => role).filter((name) => !starred.includes(name)));
@@ -200,7 +200,7 @@ function Group(props: { id: string; sign: VNode; title: string; count: number; c
 
 function RoleRow(props: { role: RoleDetails; system?: string | undefined; around: AroundRoles; view: View }): VNode {
   const { role, system, view, around } = props;
-  // Where a role is had at several systems, the list by systems says which one is meant.
+  // For a role at several systems, only the list by systems shows which system is meant.
   const pick = system ?? (role.providers.length === 1 ? role.providers[0] : undefined);
   const isHere = (provider: string) => system === undefined || provider === system;
   const held = around.held.find((access) => access.role === role.name && isHere(access.provider));
@@ -233,8 +233,8 @@ function RoleRow(props: { role: RoleDetails; system?: string | undefined; around
 }
 
 /**
- * Renders the button that stars a role or removes its star. All of a page are of one form, because a form in each of hundreds of rows
- * is a long page: the button has the address and the token, which is bound to the address.
+ * Renders the button that stars a role or removes its star. All these buttons share one form, because a form in each of hundreds of rows
+ * would make the page too long. Each button has its own address and the CSRF token for that address.
  */
 function Star({ role, starred, view }: { role: string; starred: boolean; view: View }): VNode {
   const action = to(view, 'role', role, starred ? 'unstar' : 'star');
@@ -254,7 +254,7 @@ function Star({ role, starred, view }: { role: string; starred: boolean; view: V
   );
 }
 
-/** Renders the checkbox that puts a role into the request of several. */
+/** Renders the checkbox that adds a role to a request for several roles. */
 function Select({ role, provider }: { role: string; provider: string }): VNode {
   return (
     <input

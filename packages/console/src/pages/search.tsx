@@ -11,7 +11,7 @@ import type { Outputs, Page, View } from './view.js';
 export interface Searched {
   roles: Outputs['roles']['list']['roles'];
   executions: Outputs['executions']['list']['executions'];
-  /** Only for those who oversee. */
+  /** Only for administrators and auditors. */
   people: Outputs['admin']['people']['people'];
 }
 
@@ -22,10 +22,10 @@ interface Found {
   sign: VNode;
 }
 
-/** How many of each kind are shown; more letters find the others. */
+/** How many results of each kind are shown; more letters find the others. */
 const most = 8;
 
-/** Renders the search over pages, roles, requests and, for those who oversee, people, which the palette shows as well. */
+/** Renders the search over pages, roles, requests and, for administrators and auditors, people. The palette shows the same results. */
 export function searchPage(found: Searched, view: View): Page {
   const words = typeof view.input.q === 'string' ? view.input.q.trim() : '';
   const groups: [title: string, items: Found[]][] = [
@@ -72,7 +72,7 @@ export function searchPage(found: Searched, view: View): Page {
   };
 }
 
-/** Returns whether every word is in the name or beside it. */
+/** Returns whether every word is in the name or in the text beside it. */
 function isMatch({ text, sub = '' }: Found, words: string): boolean {
   const within = `${text} ${sub}`.toLowerCase();
   return words
@@ -93,7 +93,7 @@ function pagesOf(view: View): Found[] {
   );
 }
 
-/** What the viewer can do now, each a link to where it is done: a search changes nothing by itself. */
+/** Returns links to the actions that the viewer can do now. A search changes nothing itself. */
 function actionsOf({ executions }: Searched, view: View): Found[] {
   const held = executions.filter(({ state, user }) => state === 'active' && user === view.viewer?.email);
   return [

@@ -14,7 +14,7 @@ const labels = {
   time_zone: texts.settings.timeZone,
 };
 
-/** Renders what the viewer is told outside of Belay, and the switch for keys that is kept in their browser. */
+/** Renders the viewer's notifications outside of Belay, and the switch for keys, which is stored in the browser. */
 export function settingsPage(shown: Shown, view: View): Page {
   return {
     title: texts.settings.title,

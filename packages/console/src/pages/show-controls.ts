@@ -2,12 +2,12 @@ import { printable } from '@belay/sdk';
 
 /** Matches a filled-in text area, a tag, or a control character of the text. */
 const pieces = /<textarea\b[\s\S]*?<\/textarea>|<(?:"[^"]*"|[^">])*>|[^\P{C}\n\r\t]|[\p{Zl}\p{Zp}]/gu;
-/** Attributes that are shown or spoken. Form values stay unchanged, because they are sent back to the server. */
+/** Attributes that people see or hear. Form values stay unchanged, because browsers send them back to the server. */
 const spoken = / (title|aria-label|placeholder|alt)="([^"]*)"/g;
 
 /**
- * Returns markup in which control and bidirectional characters are visible, as `\u{…}`, so that a reason cannot be made to
- * read as another one. It handles whole pages, so that no single text can be forgotten.
+ * Returns markup in which control and bidirectional characters are visible, as `\u{…}`, so that a reason cannot be disguised as another
+ * one. It processes whole pages, so that no text is forgotten.
  */
 export function showControls(markup: string): string {
   return markup.replace(pieces, (piece) => {

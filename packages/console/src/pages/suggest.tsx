@@ -49,7 +49,7 @@ function DescribeForm({ view, text }: { view: View; text?: string }): VNode {
   );
 }
 
-/** Renders the suggestion as a form; the person sends the request, and all rules of the role apply. */
+/** Renders the suggestion as a form. The person sends the request, and all rules of the role apply. */
 export function suggestionPage(
   { output }: Suggestion,
   found: { role: RoleDetails | undefined; workflows: Workflows },

@@ -47,7 +47,7 @@ const requested: Render = (output: Outputs['elevation']['request'], _view) => ({
 const toExecution: Render = (_output: object, view) => ({
   redirect: at('requests', String(view.input.execution_id ?? view.input.id)),
 });
-/** Redirects to the list of roles when the star is in a row of it. */
+/** Redirects to the list of roles if the star is in one of its rows, or else to the role. */
 const toStarred: Render = (output: Outputs['roles']['star'], view) => {
   const from = view.sentFrom?.path ?? '';
   return { redirect: from.split('?')[0] === at('roles') ? from : at('roles', output.role) };
@@ -91,7 +91,7 @@ const table: Readonly<Record<string, Render>> = {
   'auth.page': async (output: Outputs['auth']['page'], view, ask) => ({
     page: signInPage(output, await sessionsOf(view, ask), view),
   }),
-  // By the id of an approval it was written in the inbox, by that of an execution on its page.
+  // A comment with the id of an approval was written in the inbox, one with the id of an execution on the page of the request.
   'comments.add': async (_output: object, view, ask) => {
     const id = String(view.input.id);
     const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox', { id });
@@ -169,7 +169,7 @@ function inInbox(id: string): string {
   return addressWith(at('inbox'), { id: id === 'inbox' ? undefined : id });
 }
 
-/** Reads the list beside the one request that the address opens, and what belongs to that one. */
+/** Reads the list, the request that the address opens, and its comments and approvers. */
 async function renderInbox(output: Outputs['approvals']['inbox'], view: View, ask: Ask): Promise<Rendered> {
   const { id, sort, requester, cursor } = view.input;
   const fields = {
@@ -187,7 +187,7 @@ async function renderInbox(output: Outputs['approvals']['inbox'], view: View, as
   return { page: inboxPage(list, { item, comments, approvers }, view) };
 }
 
-/** How many ended requests are looked at for the roles that were requested lately. */
+/** How many ended requests are searched for recently requested roles. */
 const lately = 20;
 
 async function aroundRoles(ask: Ask): Promise<AroundRoles> {
@@ -222,7 +222,7 @@ async function aroundRole(role: RoleDetails, ask: Ask): Promise<AroundRole> {
   return { workflows, starred: starred?.roles.includes(role.name) ?? false };
 }
 
-/** Returns the definitions that roles refer to, which name their approvers. */
+/** Returns the definitions of the roles' workflows, which name their approvers. */
 async function workflowsOf(roles: readonly RoleDetails[], ask: Ask): Promise<Workflows> {
   const names = [...new Set(roles.flatMap(({ workflows }) => workflows))];
   const found = await Promise.all(
@@ -242,7 +242,7 @@ export async function renderOutput(
   return table[procedure]?.(output as never, view, ask);
 }
 
-/** The lists whose filters were rejected, which show them again with nothing below. */
+/** Renders lists whose filters were rejected: the filters again, and an empty list. */
 const lists: Readonly<Record<string, (view: View) => Page | undefined>> = {
   'admin.logs': (view) => (view.oversight === null ? undefined : adminLogsPage({ logs: [], next: null }, view)),
   'executions.list': (view) =>
@@ -252,7 +252,7 @@ const lists: Readonly<Record<string, (view: View) => Page | undefined>> = {
 
 const formsShownAgain = ['elevation.request', 'elevation.requestMany', 'elevation.suggest', 'preferences.choose'];
 
-/** Returns whether a procedure has a page of its own for what it rejected: see `renderRefused`. */
+/** Returns whether a rejected procedure has its own page: see `renderRefused`. */
 export function isShownAgain(procedure: string, { code }: ErrorBody): boolean {
   if (procedure === 'roles.get') return code === 'FORBIDDEN';
   if (Object.hasOwn(lists, procedure)) return code === 'BAD_REQUEST';
@@ -260,9 +260,8 @@ export function isShownAgain(procedure: string, { code }: ErrorBody): boolean {
 }
 
 /**
- * Renders the page of a rejected form with its submitted values, or of a role that the caller may see and not request; resolves to
- * undefined when there is none or the caller cannot see it. Only forms with text written by hand are shown again; other errors get
- * the error page.
+ * Renders the page of a rejected form or of rejected filters, with the submitted values, or the page of a role that the caller may see but
+ * not request. Resolves to undefined when there is no such page or the caller cannot see it; then the error page is shown.
  */
 export async function renderRefused(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
   if (procedure === 'roles.get') return unreachedRolePage(view);
@@ -285,8 +284,8 @@ export async function renderRefused(procedure: string, view: View, ask: Ask): Pr
 }
 
 /**
- * Renders the page of a form that was not sent, because the login of its sender had ended, with what they wrote in it; resolves to
- * undefined when the form is gone. The page is still: it has no address of its own to look at again.
+ * Renders the page of a form that was not sent, because its sender's login had ended, with what the sender wrote. Resolves to undefined
+ * when the form no longer exists. The page does not refresh itself, because it has no address of its own.
  */
 export async function renderUnsent(procedure: string, view: View, ask: Ask): Promise<Page | undefined> {
   const page = await pageOfUnsent(procedure, view, ask);
@@ -300,7 +299,7 @@ async function pageOfUnsent(procedure: string, view: View, ask: Ask): Promise<Pa
   const id = String(view.input.id);
   const inbox = await ask<Outputs['approvals']['inbox']>('approvals.inbox', { id });
   const [item] = inbox?.approvals ?? [];
-  // By the id of an approval it was written in the inbox or, when it was to stay there, on the page of the request.
+  // With the id of an approval, the form is in the inbox, except a decision on the page of the request, which has no `next`.
   const inInbox = item?.id === id && (procedure === 'comments.add' || typeof view.input.next === 'string');
   if (inbox !== undefined && inInbox) return pageOf(await renderInbox(inbox, view, ask));
   const execution = await ask<Outputs['executions']['get']>('executions.get', { id: item?.execution_id ?? id });
@@ -311,7 +310,7 @@ function pageOf(rendered: Rendered | undefined): Page | undefined {
   return rendered !== undefined && 'page' in rendered ? rendered.page : undefined;
 }
 
-/** Renders the confirmation before a link acts, with the execution that it is about where the viewer can see it. */
+/** Renders the confirmation before a link acts, with the execution that it is about, if the viewer can see it. */
 export async function renderConfirmation(
   asked: { title: string; procedure: string; address: string; fields: Readonly<Record<string, unknown>> },
   view: View,
@@ -343,7 +342,7 @@ export async function renderHome(view: View, ask: Ask): Promise<Page> {
   );
 }
 
-/** Renders the search, which has no procedure either. */
+/** Renders the search, which has no procedure. */
 export async function renderSearch(view: View, ask: Ask): Promise<Page> {
   const { q } = view.input;
   const named = typeof q === 'string' && q.trim() !== '' ? { q: q.trim() } : {};

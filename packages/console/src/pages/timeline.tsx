@@ -9,16 +9,16 @@ import { durationInWords, listInWords } from './words.js';
 
 type Entry = Execution['history'][number];
 
-/** One thing that happened, for people. */
+/** One event, in words for people. */
 interface Told {
   at: string;
   text: string;
   tone?: 'good' | 'warn' | 'bad';
-  /** What a person wrote. */
+  /** The text that a person wrote. */
   quote?: string | undefined;
 }
 
-/** Tells an entry of the history; undefined for one that only says how Belay works. */
+/** Describes an entry of the history; undefined for an entry about Belay's own work. */
 type Tell = (entry: Entry, execution: Execution, nth: number) => Omit<Told, 'at'> | undefined;
 
 const asItIs: Tell = ({ message }) => ({ text: readable(message) });
@@ -73,7 +73,7 @@ const tellings: Readonly<Record<string, Tell>> = {
   'comment.answer': asItIs,
 };
 
-/** Returns what happened to a request in words for people, oldest first; what only Belay does for itself is left out. */
+/** Returns the events of a request in words for people, oldest first. Entries about Belay's own work are left out. */
 function storyOf(execution: Execution): Told[] {
   const seen = new Map<string, number>();
   return execution.history.flatMap((entry): Told[] => {
@@ -85,7 +85,7 @@ function storyOf(execution: Execution): Told[] {
   });
 }
 
-/** Renders what happened, with the events of the machine folded beneath it. */
+/** Renders the events of a request, with all technical events folded below them. */
 export function Timeline({ execution, view }: { execution: Execution; view: View }): VNode {
   const { history, next, workflow_id } = execution;
   return (

@@ -14,22 +14,22 @@ export interface Viewer {
 /** The input of the frame around every page. */
 export interface Frame {
   basePath: string;
-  /** Path of the request, for the navigation. */
+  /** The path of the request, for the navigation. */
   path: string;
   now?: Date;
-  /** Null when not signed in. */
+  /** Null when no person is signed in. */
   viewer: Viewer | null;
   /** How many requests wait for the viewer's decision. */
   waiting: number;
-  /** Whether the viewer oversees everyone's requests; only an administrator acts. */
+  /** Whether the viewer can see the requests of all people; only an administrator can act on them. */
   oversight: 'administrator' | 'auditor' | null;
-  /** Whether reviews of emergencies wait that the viewer sees. */
+  /** Whether open reviews of emergency access exist that the viewer can see. */
   reviews?: boolean;
-  /** The page of this server whose form was sent, and where to sign in to come back to it; absent for other requests. */
+  /** The page of this server whose form was sent, and the address to sign in and return to it; undefined for other requests. */
   sentFrom?: { path: string; signIn: string };
-  /** A form that was not sent because the login had ended, sealed: the page keeps it until its sender has signed in again. */
+  /** A form that was not sent because the login had ended, sealed; the page keeps it until its sender has signed in again. */
   sealed?: string;
-  /** Returns what a form says of whom it is shown to, for this address. */
+  /** Returns a value that binds a form to the person to whom it is shown, for this address. */
   shownTo(action: string): string;
   /** Returns the CSRF token of a form that posts to this address, bound to the session and the address. */
   csrf(action: string): string;
@@ -42,7 +42,7 @@ export interface View extends Frame {
   offers(procedure: string): boolean;
   /** Returns a new idempotency key for a form. */
   once(): string;
-  /** The address of the form that is shown again because it was not sent: its fields are in `input`. */
+  /** The address of the form that is shown again because it was not sent; its fields are in `input`. */
   unsent?: string;
   /** The error of the submitted form that is shown again. */
   refused?: ErrorBody;
@@ -54,20 +54,20 @@ export interface Page {
   title: string;
   /** A mark beside the title. */
   mark?: ComponentChildren;
-  /** One or two quiet sentences under the title. */
+  /** One or two sentences in a quiet style under the title. */
   lead?: ComponentChildren;
   /** The pages above this one. */
   crumbs?: readonly { href: string; text: string }[];
-  /** What the page is most used for, at the end of its title. */
+  /** The main actions of the page, beside its title. */
   actions?: ComponentChildren;
   content: ComponentChildren;
-  /** Whether the page takes the whole width, for a list beside what is open of it. */
+  /** Whether the page uses the whole width, for a list beside its open item. */
   wide?: boolean;
-  /** Scripts of its own, by the names of their assets. Without them the page works as well. */
+  /** The page's own scripts, by the names of their assets. The page also works without them. */
   scripts?: readonly string[];
   /** Whether the page is a narrow sheet, for a single task. */
   narrow?: boolean;
-  /** The origin outside this server that its form leads to, for the content security policy. */
+  /** The origin outside this server to which the page's form leads, for the content security policy. */
   leadsTo?: string;
   /** How the page refreshes itself with scripts: by an execution's events, or every few seconds. */
   live?: { watch: string } | { every: number };

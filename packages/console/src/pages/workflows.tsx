@@ -7,7 +7,7 @@ import { Icon } from './parts/icon.js';
 import { Empty, Row } from './parts/list.js';
 import type { Outputs, Page, View } from './view.js';
 
-/** Returns how requests are decided. */
+/** Renders the list of workflows. */
 export function workflowsPage({ workflows }: Outputs['workflows']['list'], _view: View): Page {
   const entries = Object.entries(workflows);
   return {
@@ -28,7 +28,7 @@ export function workflowsPage({ workflows }: Outputs['workflows']['list'], _view
   };
 }
 
-/** Returns one workflow and its picture. */
+/** Renders one workflow with its diagram. */
 export function workflowPage(workflow: Outputs['workflows']['get'], _view: View): Page {
   const { document } = workflow;
   return {

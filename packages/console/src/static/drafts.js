@@ -1,10 +1,11 @@
-// Keeps what a person wrote in a form that was not accepted because their session had ended. It stays in this tab, is shown to the
-// same person only, in the same form, and is never sent by itself.
+// Keeps the text of a form that was not accepted because the person's session had ended. It stays in this tab, is shown only to the same
+// person and in the same form, and is never sent automatically.
 // @ts-check
 
 /**
  * @typedef {{ person: string; action: string; about: string; fields: [string, string][]; unsent: boolean }} Draft
- * `about`: what the form is for beside its address, by its hidden fields. `unsent`: whether the server has said that it took nothing.
+ * `about`: the hidden fields of the form, which tell it apart from other forms with the same address. `unsent`: whether the server has
+ * reported that it did not accept the form.
  */
 
 const stored = 'belay-draft';
@@ -26,7 +27,7 @@ function write(draft) {
     if (draft === undefined) sessionStorage.removeItem(stored);
     else sessionStorage.setItem(stored, JSON.stringify(draft));
   } catch {
-    // A browser that stores nothing keeps nothing.
+    // Without storage, nothing is kept.
   }
 }
 
@@ -36,7 +37,7 @@ function controlsOf(form) {
   return /** @type {(HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement)[]} */ (found);
 }
 
-/** Hidden fields that differ each time the same form is shown. */
+/** Hidden fields with a different value each time the same form is shown. */
 const changing = ['csrf_token', 'idempotency_key', 'shown_to', 'next'];
 
 /** @param {HTMLFormElement} form */
@@ -73,7 +74,7 @@ function restore({ action, about, fields }) {
     const [, value = ''] = left[index] ?? [];
     if (index >= 0) left.splice(index, 1);
     if (isBox(control)) control.checked = index >= 0;
-    // A choice that is not offered any more stays unchosen.
+    // A choice that is no longer offered stays unselected.
     else if (
       index >= 0 &&
       (!(control instanceof HTMLSelectElement) || [...control.options].some((each) => each.value === value))
@@ -99,7 +100,7 @@ if (draft !== undefined) {
   else if (kept !== null) {
     write({ ...draft, unsent: true });
     kept.hidden = false;
-    // In this tab the draft is closer at hand than the form that the page keeps sealed.
+    // The draft in this tab is easier to reach than the sealed form of the page.
     document.getElementById('unsent')?.remove();
     document.getElementById('sign-in')?.removeAttribute('hidden');
   } else if (person !== undefined && (!draft.unsent || restore(draft))) write(undefined);

@@ -1,5 +1,5 @@
-// The keys of the inbox. A key chooses a request or a button; only Enter decides, on a button that belongs to the request that
-// is shown: when another takes its place meanwhile, the button has gone and so has the focus.
+// The keys of the inbox. A key selects a request or a button. Only Enter decides, and only on a button of the request that is shown: when
+// another request replaces it, the button and the focus disappear.
 // @ts-check
 
 /** @param {KeyboardEvent} event */
@@ -43,7 +43,7 @@ document.addEventListener('keydown', (event) => {
   act();
 });
 
-// What is open has an address, so that looking again shows the same request, and never the next one in its place.
+// The open request is in the address, so that a refresh shows the same request and never the next one in its place.
 const opened = document.querySelector('[data-approval]');
 const address = new URL(location.href);
 if (opened instanceof HTMLElement && !address.searchParams.has('id')) {

@@ -1,15 +1,15 @@
-// Makes a page live: it follows an execution over server-sent events or looks again every few seconds, swaps the parts
-// that changed, keeps the times right, and says aloud what is new. Every page is whole without it.
+// Makes a page live: it follows an execution over server-sent events or fetches the page every few seconds, replaces the parts that
+// changed, updates the times, and announces news to screen readers. Every page is complete without it.
 // @ts-check
 import { leftInWords, relativeInWords } from './words.js';
 
-/** What a stream says arrives in bursts; one look is enough for all of it. */
+/** Events arrive in groups; one refresh after this pause is enough for a group, in milliseconds. */
 const settle = 150;
-/** A stream may be cut by a proxy without a word; look again now and then all the same. */
+/** A proxy can cut a stream without an error, so the page is also fetched at this interval, in milliseconds. */
 const withStream = 15_000;
 
 const main = document.querySelector('main');
-/** Where news are announced; it also carries the texts that this script needs. */
+/** The live region for announcements; it also contains the texts of this script. */
 const news = document.getElementById('news');
 const skew = Date.parse(document.documentElement.dataset.now ?? '') - Date.now() || 0;
 let busy = false;
@@ -26,7 +26,7 @@ function tick() {
   for (const element of document.querySelectorAll('[data-ends]')) warn(element, now);
 }
 
-/** Shows, and says, that access ends soon: 15 and 5 minutes before. @param {Element} element @param {number} now */
+/** Shows and announces that access ends soon: 15 and 5 minutes before. @param {Element} element @param {number} now */
 function warn(element, now) {
   const left = Date.parse(element.getAttribute('data-ends') ?? '') - now;
   const minutes = [5, 15].find((each) => left > 0 && left <= each * 60_000);
@@ -42,7 +42,7 @@ function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Fetches this page again and shows what has changed. */
+/** Fetches this page again and shows the changes. */
 async function refresh() {
   if (busy) {
     again = true;
@@ -55,7 +55,7 @@ async function refresh() {
     if (!answer.ok) return;
     takeOver(new DOMParser().parseFromString(await answer.text(), 'text/html'));
   } catch {
-    // Off the network for a moment; the next look will tell.
+    // Offline for a moment; the next refresh tries again.
   } finally {
     busy = false;
     if (again) {
@@ -101,7 +101,8 @@ function swap(old, next) {
 }
 
 /**
- * What says the same in the new part. Where two say the same, neither is taken: the key would press the button of another.
+ * Returns the control with the same text in the new part. If several have that text, it returns none, because a key could press the
+ * wrong button.
  * @param {Element} focused @param {Element} old @param {Element} next
  */
 function twinOf(focused, old, next) {
@@ -111,7 +112,7 @@ function twinOf(focused, old, next) {
   return alike(old).length === 1 && more.length === 0 ? twin : null;
 }
 
-/** Markup without what only the passing of time changes. @param {Element} element */
+/** Returns the markup without the parts that change only with time. @param {Element} element */
 function comparable(element) {
   const copy = /** @type {Element} */ (element.cloneNode(true));
   copy.classList.remove('changed');
@@ -125,16 +126,16 @@ function comparable(element) {
     bar.removeAttribute('value');
     bar.className = '';
   }
-  // A key that makes a form count once is another one each time.
+  // An idempotency key is different each time.
   for (const hidden of copy.querySelectorAll('input[type=hidden]')) hidden.removeAttribute('value');
   for (const folded of copy.querySelectorAll('details')) folded.removeAttribute('open');
   return copy.outerHTML;
 }
 
-/** A region in which the viewer is typing or has chosen something is not replaced. @param {Element} region */
+/** Returns whether the viewer is typing or has selected something in a region, so that it must not be replaced. @param {Element} region */
 function isInUse(region) {
   const chosen = [...region.querySelectorAll('select')].some(({ options, selectedIndex }) => {
-    // Without a mark the first one is the default.
+    // Without a default in the markup, the first option is the default.
     const usual = [...options].findIndex(({ defaultSelected }) => defaultSelected);
     return selectedIndex !== Math.max(0, usual);
   });

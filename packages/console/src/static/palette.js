@@ -1,4 +1,4 @@
-// The palette: /search in a dialog, with the keyboard. It shows what that page shows, so there is one search.
+// The palette: the page /search in a dialog, for the keyboard. It shows the results of that page, so that there is only one search.
 // @ts-check
 
 const settle = 120;
@@ -96,7 +96,7 @@ async function look(words) {
     for (const item of found.querySelectorAll('li')) item.setAttribute('role', 'presentation');
     select(0);
   } catch {
-    // Off the network for a moment; the page of the search says more.
+    // Offline for a moment; the search page shows the error.
     if (!mine.signal.aborted) location.assign('/search');
   }
 }

@@ -1,11 +1,11 @@
-// What every page has beside its own script: local times, bars of time, and the keys of the frame.
+// The script of every page: local times, bars of time, and the keys of the frame.
 // @ts-check
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const skew = Date.parse(document.documentElement.dataset.now ?? '') - Date.now() || 0;
 
-/** Shows moments in the reader's time zone and leaves UTC to the pointer. */
+/** Shows times in the reader's time zone, with UTC in a tooltip. */
 function localise() {
   for (const element of document.querySelectorAll('time[data-moment]:not([title])')) {
     const at = new Date(element.getAttribute('datetime') ?? '');
@@ -31,13 +31,13 @@ function isTyping({ target }) {
   );
 }
 
-// Whether single keys do anything is kept in this browser (WCAG 2.1.4); other scripts read it from the document.
+// Whether single keys are active is stored in this browser (WCAG 2.1.4); other scripts read it from the document.
 const stored = 'belay-single-keys';
 const root = document.documentElement;
 try {
   if (localStorage.getItem(stored) === 'off') root.dataset.keys = 'off';
 } catch {
-  // A browser that stores nothing has the keys on.
+  // Without storage, the keys are on.
 }
 const keySwitch = document.querySelector('label[data-keys]');
 const keyBox = keySwitch?.querySelector('input');
@@ -64,7 +64,7 @@ document.addEventListener('keydown', (event) => {
     const field = /** @type {HTMLInputElement | null} */ (document.querySelector('main [data-search]'));
     if (field === null) return;
     event.preventDefault();
-    // It can be among filters that are folded on a small screen.
+    // The field can be among filters that are folded on a small screen.
     field.closest('details')?.setAttribute('open', '');
     field.focus();
     field.select();
@@ -83,7 +83,7 @@ for (const link of document.querySelectorAll('[data-palette]')) {
 if (/Mac|iP(hone|ad|od)/.test(navigator.userAgent)) {
   for (const hint of document.querySelectorAll('[data-command-key]')) hint.textContent = '⌘K';
 }
-// Fields for moments are in UTC in the markup. Here they are in the reader's time, and the address has UTC.
+// Fields for times are in UTC in the markup. Here they are shown in the reader's time; the address contains UTC.
 for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[data-utc]'))) {
   const at = new Date(`${field.value}Z`);
   if (!Number.isNaN(at.getTime())) field.value = localText(at).slice(0, field.value.length);
@@ -91,7 +91,7 @@ for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (document.queryS
   if (name instanceof HTMLElement) name.textContent = name.dataset.zone ?? '';
 }
 
-/** Returns a moment in the reader's time as a field takes it. @param {Date} at */
+/** Returns a time in the reader's time zone, in the format of a field. @param {Date} at */
 function localText(at) {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
@@ -102,16 +102,16 @@ document.addEventListener('formdata', (event) => {
   for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (target.querySelectorAll('input[data-utc]'))) {
     const at = new Date(field.value);
     if (Number.isNaN(at.getTime())) continue;
-    // A time without seconds ends with its minute.
+    // An end without seconds means the end of its minute.
     const whole = field.value.length > 16 ? 0 : field.dataset.utc === 'end' ? 59_999 : 0;
     formData.set(field.name, new Date(at.getTime() + whole).toISOString().replace('.000', ''));
   }
-  // What is not filled in is left out, so that the address stays short.
+  // Empty fields are left out to keep the address short.
   for (const name of new Set(formData.keys()))
     if (formData.getAll(name).every((value) => value === '')) formData.delete(name);
 });
 
-// On a small screen the tab of this page can be beyond the edge.
+// On a small screen, the tab of this page can be outside the visible area.
 const tabs = document.querySelector('.tabs');
 const tab = tabs?.querySelector('[aria-current]');
 if (tabs && tab instanceof HTMLElement && tabs.scrollWidth > tabs.clientWidth) {
@@ -120,7 +120,7 @@ if (tabs && tab instanceof HTMLElement && tabs.scrollWidth > tabs.clientWidth) {
 
 const zone = document.getElementById('zone');
 if (zone?.dataset.local !== undefined) zone.textContent = zone.dataset.local;
-// What another script shows anew is in UTC again.
+// Content that another script inserts is in UTC again.
 new MutationObserver(localise).observe(document.body, { childList: true, subtree: true });
 setInterval(drain, 1000);
 localise();

@@ -1,4 +1,4 @@
-// Stars a role in its row without loading the list again, so that the focus and the place in the list stay as they are.
+// Stars a role in its row without loading the list again, so that the focus and the scroll position stay.
 // @ts-check
 
 const form = /** @type {HTMLFormElement | null} */ (document.getElementById('stars'));
@@ -21,13 +21,13 @@ async function toggle(button) {
       headers: { accept: 'application/json', 'content-type': 'application/json' },
       body: '{}',
     });
-    // The page says what is wrong: most likely the session has ended.
+    // The reloaded page shows the error: most likely the session has ended.
     if (!answer.ok) return location.reload();
   } catch {
-    // Off the network for a moment: the star stays as it was.
+    // Offline for a moment: the star stays unchanged.
     return;
   }
-  // A role is in several lists: the starred ones, those of each of its systems.
+  // A role can be in several lists: the starred roles, and those of each of its systems.
   for (const each of document.querySelectorAll('button.star')) {
     if (each.ariaLabel === label) each.ariaPressed = String(starred);
   }

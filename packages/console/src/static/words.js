@@ -1,4 +1,4 @@
-// Times in words, as the server writes them (pages/words.ts): a test holds the two to the same words.
+// Times in words, the same as the server's (pages/words.ts); a test compares both.
 // @ts-check
 
 /** Returns a remaining time in words. @param {number} milliseconds */

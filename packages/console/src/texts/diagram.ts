@@ -1,7 +1,7 @@
 import type { Inserted } from './inserted.js';
 
 export const diagram = {
-  /** What a task does, beside its name. */
+  /** What a task does, shown beside its name. */
   kinds: {
     approve: 'requests approval',
     notify: 'notifies',

@@ -46,7 +46,7 @@ export function claimDue(ctx: Store, which: { provider: string; limit: number; g
 /**
  * Claims those of some entitlements that are due and that no other worker has claimed, in one statement. In a
  * transaction that has made them due, holds their locks and started after `claimingAt`, the claim is committed
- * together with what made them due; `last`: it is the last statement of that transaction.
+ * together with what made them due. `last`: the claim is the last statement of that transaction, sent with its COMMIT.
  */
 export function claimThese(
   ctx: Store,
@@ -82,7 +82,7 @@ const isDue = sqlText`${entitlements.state} <> 'absent' and ${entitlements.dueAt
 
 const columns = sqlText`${entitlements.id}, ${entitlements.state}, ${entitlements}.xmin as version`;
 
-/** Returns `decideClaim` as SQL: one branch per result. */
+/** The SQL of `decideClaim`: one branch for each state, wanted and not wanted. */
 const task: SqlText = rawText(
   `case ${(['absent', 'granting', 'granted', 'revoking'] as const)
     .flatMap((state) =>
@@ -112,9 +112,11 @@ export type ClaimRow = {
 };
 
 /**
- * Takes the lease, raises the fence and commits what is about to be done, before it is done (R1, R4); records expired
- * grants as expired. While grants wait after a restore, a due grant is put off instead. The statement sees the grants as of its start. Every change of what is wanted changes the
- * entitlement's row in the same transaction, so a row that is newer than the statement is left alone: it is due again.
+ * Takes the lease, raises the fence and commits the new state before the call is made (R1, R4). Writes a ledger entry for
+ * each grant that expired. While grants wait after a restore, a due grant is postponed instead.
+ *
+ * The statement sees the grants as of its start. Every change of what is wanted also changes the entitlement's row, in the
+ * same transaction, so a row that is newer than the statement is skipped: it stays due.
  */
 async function claim(
   ctx: Store,
@@ -205,7 +207,7 @@ function concernOf({ task, concerns }: ClaimRow): Concern | null {
   const [one] = waiting;
   if (!one || waiting.length > 1) return null;
   const executionId = String(one.execution_id);
-  // An execution that has ended moves no more.
+  // An execution that has ended makes no further move.
   if (task !== 'grant') return one.moves === true ? { executionId, grant: null } : null;
   return one.of_step === 1
     ? { executionId, grant: { stepKey: String(one.step_key), duration: Number(one.duration) } }

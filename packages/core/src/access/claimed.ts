@@ -2,7 +2,7 @@ import { entitlements, type Transaction } from '@belay/db';
 import type { Pin } from '@belay/providers';
 import { eq, type SQL, sql } from 'drizzle-orm';
 
-/** An execution that waits for a call; for a grant with the step whose only grant this is, and its duration. */
+/** An execution that waits for a call. For a grant call: also its step, which has no other grant, and its duration. */
 export type Concern = { executionId: string; grant: { stepKey: string; duration: number } | null };
 
 /** An entitlement whose lease this process holds, and the call that it is about to make. */
@@ -31,8 +31,8 @@ export interface Claimed {
 }
 
 /**
- * Returns whether the entitlement was made due during a call: a claim makes it due at the end of its lease, so any
- * other time is from an end, an intent or a late call that the record of this call must not overwrite.
+ * Whether the entitlement was made due during a call. A claim makes it due at the end of its lease, so any other time is
+ * from an end, an intent or a late call, and the record of this call must not overwrite it.
  */
 const wasMadeDue: SQL<boolean> = sql<boolean>`${entitlements.dueAt} is distinct from ${entitlements.leaseUntil}`;
 
@@ -50,7 +50,7 @@ export function lockClaimed(tx: Transaction, id: string) {
     .for('update');
 }
 
-/** What a call that succeeded leaves of the claim and of the failures before it. */
+/** The columns that a successful call resets: the lease, and what earlier failures left. */
 export const afterSuccess = {
   leaseUntil: null,
   failures: 0,

@@ -7,23 +7,24 @@ import { entitlementKey } from './rows.js';
 import { isLive } from './wanted.js';
 
 /**
- * A difference between a provider and its rows. `leftover`: it holds what no live grant wants. `unknown`: it lists what
- * has no row here. `missing`: it does not hold what a live grant wants. `unread`: it cannot say.
+ * A difference between a provider and its rows. `leftover`: the provider holds access that no live grant wants.
+ * `unknown`: it lists access that has no row. `missing`: it does not hold access that a live grant wants. `unread`: it
+ * cannot report whether it holds the access.
  */
 export interface Difference {
   kind: 'leftover' | 'unknown' | 'missing' | 'unread';
-  /** The row, and its state; null where there is none. */
+  /** The id and the state of the row; null when there is no row. */
   entitlementId: string | null;
   state: EntitlementState | null;
   identity: string;
   access: Access;
   pin: Pin | null;
-  /** The mark of the one who granted it, as the provider lists it; null where it has none. */
+  /** The mark of the access in the list of the provider: the id of an entitlement; null without a mark. */
   mark: string | null;
 }
 
 interface Comparison {
-  /** Whether the connector can list; if not, what has no row here cannot be found. */
+  /** Whether the connector can list; if not, access without a row cannot be found. */
   listed: boolean;
   /** How many entitlements were compared. */
   compared: number;
@@ -40,15 +41,15 @@ type Row = { id: string; identity: string; access: string; target: string | null
 const together = 4;
 
 /**
- * Compares what a provider holds with its rows, and changes neither. What the provider lists (`list` of the port) is
- * found by its pin; every row that may be held is read with `holds`, and so is every other row when the connector cannot
- * list. Access that is being granted or revoked at this moment is read as it is: ask again before acting on it. Throws
- * the errors of the connector, so a provider that does not answer has not been compared.
+ * Compares what a provider holds with its rows, and changes neither. Listed access (`list` of the port) is matched to its
+ * row by the pin. When the connector cannot list, every row is read with `holds`; otherwise absent rows that are not listed
+ * and wanted rows that are listed need no read. Access that is being granted or revoked is compared in its present state:
+ * compare again before acting on it. Throws the errors of the connector, so a provider that does not respond has no result.
  */
 export async function compareProvider(ctx: Store, provider: string, signal: AbortSignal): Promise<Comparison> {
   const authorizer = authorizerOf(ctx, provider, 'observe');
   const listed = await readList(authorizer, provider, signal);
-  // After the list: what was granted meanwhile has its row before it is held (R1).
+  // Read after the list: access that was granted meanwhile has a row before the provider holds it (R1).
   const rows = await readRows(ctx, provider);
   const differences: Difference[] = [];
   let compared = 0;
@@ -57,10 +58,10 @@ export async function compareProvider(ctx: Store, provider: string, signal: Abor
     for (const row of queue) {
       const entry = listed?.get(row.key);
       listed?.delete(row.key);
-      // Neither the row nor the list says that it is held.
+      // Neither the row nor the list says that the access is held.
       if (listed && !entry && row.state === 'absent') continue;
       compared += 1;
-      // What is listed and not wanted is read again: its revocation may have ended since the list was read.
+      // Access that is listed and not wanted is read again: its revocation may have ended since the list was read.
       const held = entry && row.wanted ? true : await readOne(authorizer, row, signal);
       const kind = judge(held, row, authorizer.knows);
       if (kind) differences.push({ kind, ...describe(row), mark: entry?.id || null });

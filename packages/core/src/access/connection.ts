@@ -9,8 +9,8 @@ import { findExecution } from '../find-execution.js';
 import { isLive } from './wanted.js';
 
 /**
- * Returns with what the holder of an execution's active access connects, where the configuration shares it. Throws
- * `not_found` for an execution that the caller may not see, `forbidden` for another person's.
+ * Returns the connection details of an execution's active access, for providers whose configuration shares them. Throws
+ * `not_found` for an execution that the caller may not see, and `forbidden` for another person's.
  */
 export async function readConnections(
   ctx: ActorStore,

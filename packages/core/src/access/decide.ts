@@ -8,7 +8,7 @@ export interface EntitlementFacts {
   lastGrantCallAt: number | null;
 }
 
-/** What the provider was read to hold, when that settles the question. */
+/** What a read of the provider returned, when it settles the question: see `settles`. */
 export type Held = Exclude<Answered, 'changing'>;
 
 /**
@@ -58,9 +58,9 @@ export type RevokedDecision =
   | { state: 'absent' }
   /** Gone for now; a call that is still running could take effect, so another revoke is owed after `notBefore`. */
   | { state: 'revoking'; notBefore: number }
-  /** It was made due during the call: what was read back may be outdated, and the revoke is repeated immediately. */
+  /** The entitlement was made due during the call: what was read back may be outdated, and the revoke is repeated immediately. */
   | { state: 'again' }
-  /** It is wanted again: the call may have revoked what is now due, so it is granted again. */
+  /** The entitlement is wanted again: the call may have revoked the access, so it is granted again. */
   | { state: 'granting' };
 
 /**
@@ -92,8 +92,8 @@ export function decideLate(state: EntitlementState, task: 'grant' | 'revoke'): E
 }
 
 /**
- * Returns whether a call had the expected result, on a row as the claim left it: then it can be recorded without its
- * locks.
+ * Returns whether a call had the result that is expected for a row as the claim left it: such calls are recorded together,
+ * in one statement.
  */
 export function isAsClaimed(task: 'grant' | 'revoke', held: Held): boolean {
   if (task === 'revoke') return held !== true;

@@ -10,22 +10,24 @@ import { describeDifference } from './restore/compare-due.js';
 import { readGate } from './restore/gate.js';
 import { providersToCompare } from './restore/status.js';
 
-/** How long one comparison may take, in milliseconds; the provider is left alone by other workers for longer. */
+/** The time limit of one comparison, in milliseconds; the lease is longer, so that no other worker compares beside it. */
 const patience = 5 * 60_000;
 const lease = '6 minutes';
-/** So many differences of one provider are told and counted; more have one cause. */
+/** The maximum number of differences of one provider that are reported and counted: more than that have one cause. */
 const most = 1_000;
 
 const actor = { kind: 'system', name: 'drift audit' } as const;
 
 /**
- * Compares one provider that is due with its rows (docs/architecture.md, section 8) and returns its name; null when none is
- * due. What differs is told once, in the ledger, and counted as long as it lasts. Only access that carries the mark of its own
- * row, which says that it is gone, is acted on: it is revoked. Everything else may be standing access, or the removal by a
- * person who had a reason. A provider is compared first when one interval has passed since it became known.
+ * Compares one provider that is due with its rows (docs/architecture.md, section 8). Returns its name, or null when no
+ * provider is due or grants wait after a restore. Each difference is written to the ledger once, and counted while it lasts.
+ *
+ * Only access with the mark of its own row, which is absent, is revoked. Other differences are only reported: they may be
+ * standing access, or a person may have removed the access for a reason. The first comparison is due one interval after the
+ * provider became known.
  */
 export async function auditDrift(ctx: Store, signal: AbortSignal): Promise<string | null> {
-  // A restore compares everything by itself.
+  // After a restore, `compareRestored` compares every provider.
   if (await readGate(ctx)) return null;
   const provider = await takeDue(ctx);
   if (provider === null) return null;
@@ -35,7 +37,7 @@ export async function auditDrift(ctx: Store, signal: AbortSignal): Promise<strin
     const next = sql`app_now() + ${intervalOf(ctx)}::interval`;
     const audited = { dueAt: next, auditedAt: sql`app_now()` };
     await tx.update(driftAudits).set(audited).where(eq(driftAudits.provider, provider));
-    // What this comparison did not see has ended.
+    // Differences that this comparison did not find have ended.
     await tx.delete(drifts).where(and(eq(drifts.provider, provider), lt(drifts.seenAt, sql`app_now()`)));
   });
   return provider;
@@ -46,8 +48,8 @@ function intervalOf(ctx: Store): string {
 }
 
 /**
- * Takes the provider that has been due longest for this worker, and writes down those that are new. None is due later than one
- * interval from now, so that a shorter one counts at once.
+ * Takes, for this worker, the provider that has been due longest, and stores providers that are new. No provider is due
+ * later than one interval from now, so that a shorter interval applies immediately.
  */
 async function takeDue(ctx: Store): Promise<string | null> {
   const interval = sqlText`${intervalOf(ctx)}::interval`;
@@ -69,7 +71,7 @@ async function takeDue(ctx: Store): Promise<string | null> {
   return row?.provider ?? null;
 }
 
-/** Whether nothing is in progress that will end the difference by itself. */
+/** Returns whether no grant or revocation in progress will end the difference. */
 function isSettled({ kind, state }: Difference): boolean {
   if (kind === 'unknown') return true;
   return (kind === 'leftover' && state === 'absent') || (kind === 'missing' && state === 'granted');
@@ -96,14 +98,14 @@ async function tellNew(ctx: Store, tx: Transaction, provider: string, found: rea
   if (messages.length > 0) await tellOperators(ctx, tx, provider, messages);
 }
 
-/** So many differences are in the words of one message; the audit log has all. */
+/** The maximum number of differences that one message names; the ledger has all of them. */
 const spoken = 10;
 
-/** Has operators told of new differences at a provider, in one message, where the configuration tells of them. */
+/** Queues one message to operators about new differences at a provider, when the configuration has such messages. */
 async function tellOperators(ctx: Store, tx: Transaction, provider: string, found: readonly string[]): Promise<void> {
   const told = ctx.catalog.current().document.messages;
   if (!told?.kinds.includes('access.drifted') || told.operators.length === 0) return;
-  // Names that people chose at the provider stay on their line.
+  // A name that a person chose at the provider must not add lines to the message.
   const lines = found.slice(0, spoken).map(toOneLine);
   const more = found.length > spoken ? [`and ${found.length - spoken} more`] : [];
   const text = [`Access at ${provider} differs from what Belay granted`, ...lines, ...more].join('\n');
@@ -111,7 +113,7 @@ async function tellOperators(ctx: Store, tx: Transaction, provider: string, foun
   await tx.insert(notices).values({ key, kind: 'access.drifted', urgent: true, text }).onConflictDoNothing();
 }
 
-/** Whether it carries the mark of its own row, so that Belay granted it. */
+/** Returns whether the access has the mark of its own row, which means that Belay granted it. */
 function isOurs({ kind, entitlementId, mark }: Difference): boolean {
   return kind === 'leftover' && entitlementId !== null && mark === entitlementId;
 }
@@ -137,7 +139,7 @@ function entryOf(provider: string, one: Difference): LedgerEntry {
   };
 }
 
-/** Returns how many differences between providers and rows last. */
+/** Returns the number of current differences between providers and rows. */
 export async function countDrifts(ctx: Store): Promise<number> {
   const [row] = await ctx.db.select({ count: count() }).from(drifts);
   return row?.count ?? 0;

@@ -5,11 +5,11 @@ import type { Store } from '../context.js';
 /** The maximum number of results per provider and of steps; `until` is set when there were more. */
 const most = 1_000;
 
-/** What is due, or soon will be. */
+/** What is due now or soon. */
 export interface Due {
   /** The database's clock. */
   now: Date;
-  /** When something is due at each provider, in order. */
+  /** The due times at each provider, in order. */
   entitlements: { provider: string; times: Date[] }[];
   steps: { executionId: string; key: string; dueAt: Date }[];
   /** After this time the result is incomplete; null when everything within the look-ahead is included. */
@@ -17,8 +17,8 @@ export interface Due {
 }
 
 /**
- * Returns what is due and what will be within the look-ahead: this is how every worker finds work that no job
- * announced. Many rows at one provider, or many steps, leave out none of the others.
+ * Returns what is due now or within the look-ahead, so that workers find work that no job announced. The limit counts for
+ * each provider and for the steps separately, so that many rows of one do not hide the others.
  */
 export async function findDue(ctx: Store): Promise<Due> {
   const { now, entitlements, steps } = await readDue(ctx);

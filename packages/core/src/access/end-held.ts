@@ -25,9 +25,9 @@ import { freeLostClaim } from './lost-claims.js';
 import { openPlaces } from './places.js';
 
 /**
- * Ends what an execution holds, whether the execution has ended or not: access outlives a workflow that completed. The
- * outcome of its parked steps is stored in the same transaction, and a worker makes the calls. Throws `conflict` when
- * no access is held.
+ * Ends the access of an execution, also when the execution has ended: access outlives a completed workflow. The outcome of
+ * its parked steps is stored in the same transaction, and a worker makes the calls. Throws `conflict` when no access is
+ * held.
  */
 export async function endHeld(ctx: ActorStore, execution: { id: string }, how: Ending): Promise<void> {
   const jobs = await retryDeadlock(() => ctx.db.transaction((tx) => endingHeld(ctx, tx, execution.id, how)));
@@ -79,13 +79,14 @@ async function settleParked(
   return jobs;
 }
 
-/** The execution is extended, or extends another one. */
+/** Thrown for an execution that is extended, or extends another one. */
 export class Related extends Error {}
 
 /**
- * Ends what an execution of `owner` holds, with the places of this process: it revokes where one is free. The execution's turn is taken when the
- * loss is recorded, or by the worker that gets the job. Returns false, and ends nothing, for the execution of another owner. With `alone`, throws
- * `Related`, and ends nothing, for an execution with a family, which ends first. Throws `conflict` when no access is held.
+ * Ends the access of an execution of `owner`, and makes the revoke calls for which this process has a free place. The
+ * execution's turn is taken when the loss is recorded, or by the worker that gets the job. Returns false, and ends nothing,
+ * for an execution of another owner. With `alone`, throws `Related`, and ends nothing, for an execution that is extended or
+ * extends another one: the caller has to end those too. Throws `conflict` when no access is held.
  */
 export async function endHeldHere(
   ctx: ActorContext,
@@ -112,7 +113,7 @@ export async function endHeldHere(
     );
     places.keep(claims, jobsOf(ended.rows));
     ctx.crashpoint('returned');
-    // A record of the loss takes the execution's turn at the same time, so that no other worker needs to.
+    // The record of the loss also takes the execution's turn, so no other worker is woken for it.
     ctx.waker.wake([...places.begin(), ...(claims.length > 0 ? [] : ended.jobs)]);
     return true;
   } finally {
@@ -129,7 +130,7 @@ type Owned = { db: Database; executionId: string; owner: string };
 
 /**
  * Returns the entitlements that need a place, and whether the execution has ended; null for the execution of another
- * owner. Callers of this process share the statement.
+ * owner. Concurrent calls of this process share one statement.
  */
 const readHolding = inGroups(readHoldings);
 
@@ -155,7 +156,7 @@ async function readHoldings(group: readonly [Owned, ...Owned[]]): Promise<(Holdi
   return found;
 }
 
-/** Ends access in one statement when its execution has ended and has no family, and under the execution's lock otherwise. */
+/** Ends access in one statement if its execution has ended and has no extensions, and otherwise under the execution's lock. */
 async function endingHere(
   ctx: ActorContext,
   ending: Ended,
@@ -180,12 +181,12 @@ async function endingHere(
   );
 }
 
-/** An end, and what was held before it. */
+/** The end of an execution's access, with the entitlements that were held before it. */
 type Ended = EndWithClaim & Pick<Holding, 'held'>;
 
 type EndAlone = { ctx: Store; ending: Ended };
 
-/** Ends access whose execution has ended; callers of this process share the statement. */
+/** Ends access whose execution has ended; concurrent calls of this process share one statement. */
 const endAlone = inGroups(
   async (group: readonly [EndAlone, ...EndAlone[]], hurried): Promise<readonly EndedRow[][]> => {
     const [{ ctx }] = group;

@@ -15,19 +15,19 @@ export interface EndWithClaim {
 }
 
 /**
- * An entitlement whose grant was ended by the `nth` of the ends, counted from 1. The columns of a claim are valid when it
- * is claimed. `related`: see `endHeldHere`.
+ * An entitlement whose grant was ended. `nth`: by which of the ends, counted from 1. The columns of a claim are valid only
+ * when it is `claimed`. `related`: the execution is extended, or extends another one.
  */
 export type EndedRow = Omit<ClaimRow, 'task' | 'until'> & { nth: string; claimed: boolean; related: boolean };
 
 /**
  * Returns the statement that ends the live grants of executions and claims the revocations that have a place. An
  * entitlement is claimed only when its row is the one in the statement's snapshot, because then its other grants are in
- * the snapshot too (decision 0070); any other is made due. No two of the executions hold the same entitlement.
+ * the snapshot too (decision 0070); every other entitlement is made due. No two of the executions hold the same entitlement.
  *
- * `alone`: the statement commits itself, and ends only what has no family and belongs to an execution that has ended;
- * both are read after the execution's lock, by a volatile function. Otherwise there is one execution, and the caller
- * holds its lock.
+ * `alone`: the statement commits itself, and ends only access of executions that have ended, are not extended and extend no
+ * other one; a volatile function reads this after it has locked the execution. Otherwise there is one execution, and the
+ * caller holds its lock.
  */
 export function endingWithClaim(
   { timing }: Store,
@@ -45,7 +45,7 @@ export function endingWithClaim(
   const granted = alone
     ? sqlText`lock_ended_execution(execution, owner)`
     : sqlText`exists (select from ${executions} where id = execution and owner_id = owner)`;
-  // Its move can be recorded together with the loss when it is the only one that the loss concerns.
+  // The move of an execution can be recorded together with the loss when the loss concerns no other execution.
   const concerns = alone
     ? sqlText`null`
     : sqlText`(select json_agg(one)::text from (

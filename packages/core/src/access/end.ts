@@ -28,7 +28,7 @@ type Due = { id: string; provider: string };
 /**
  * Ends an execution's live grants early, in the caller's transaction, which holds the execution's lock (lock order:
  * execution → grants → entitlements). No provider is called here: the reconciler sees that the grants are no longer
- * wanted (R3). Returns the jobs that wake it.
+ * wanted (R3). Returns the jobs that wake the reconciler.
  */
 export async function endGrants(tx: Transaction, input: EndGrants): Promise<EntitlementJob[]> {
   return jobsOf(await endingGrants(tx, input).execute());
@@ -39,7 +39,7 @@ export function jobsOf(due: readonly Due[]): EntitlementJob[] {
   return due.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider }));
 }
 
-/** Returns the same as a statement, to be sent together with the one that takes the lock. */
+/** Returns the statement of `endGrants`, to be sent together with the one that takes the execution's lock. */
 export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]> {
   const { executionId, reason, stepKeys, entitlementIds } = input;
   const telling = tellingEnds({

@@ -3,13 +3,12 @@ import { settleParked } from '@belay/engine';
 import { and, eq, sql } from 'drizzle-orm';
 import { isLive, isNotLapsed, overAt } from './wanted.js';
 
-/** Why no access is held, in the words of a workflow. */
+/** The reason that a workflow reads when there was no grant. */
 const nothing = 'nothing was granted';
 
 /**
- * Stores the outcome of the parked holds of an execution when none of its grants is live: the decision of
- * `access.hold`, in one statement. Returns their keys, and the other parked calls. The caller holds the execution's
- * lock.
+ * Stores the outcome of an execution's parked `access.hold` calls when none of its grants is live, in one statement.
+ * Returns the keys of these calls, and the other parked calls. The caller holds the execution's lock.
  */
 export function settleHolds(tx: Transaction, executionId: string): ReturnType<typeof settleParked> {
   return settleParked(tx, executionId, {
@@ -23,8 +22,8 @@ export function settleHolds(tx: Transaction, executionId: string): ReturnType<ty
 }
 
 /**
- * Returns when the last live grant of an execution expires, null when none is live, and why they ended, in one word
- * for the workflow.
+ * Returns when the last live grant of an execution expires, null when none is live, and the reason for the end of access
+ * that its workflow reads.
  */
 export async function readHold(
   tx: Database | Transaction,

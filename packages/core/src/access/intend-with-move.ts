@@ -81,11 +81,11 @@ function intending(
     subject: one.pin.subject,
     address: one.address,
     placed: placed.ids.has(one.id),
-    // A row under its names is older than pins: it may have to be adopted.
+    // The key of a row that is older than pins: `lockEntitlements` may have to adopt the row.
     named: keyByNames(one),
   }));
-  // Most intents have one grant. Stated explicitly, because the planner assumes a hundred for a list of unknown length,
-  // and reads whole tables.
+  // Most intents have one grant. Without the limit, the planner assumes a hundred rows for a list of unknown length, and
+  // reads whole tables.
   const only = rows.length === 1 ? sqlText`limit 1` : sqlText``;
   const { key, state } = entitlements;
   const { activatedAt, duration, entitlementId, expiresAt } = grants;
@@ -102,7 +102,7 @@ function intending(
       sqlText`permitted as materialized (select not ${grantsWait} as granting)`,
       sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
     ],
-    // What an extension rests on has to be locked first.
+    // An extension first has to lock the execution that it extends: `intendGrants` does that.
     when: sqlText`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
       and not exists (select from ${executions} e where e.id = ${intention.executionId}::uuid and e.extends_id is not null)
       and not exists (select from planned join ${entitlements} on ${key} = planned.named where ${state} <> 'absent')`,
@@ -140,7 +140,7 @@ function intending(
     ),
     entitlement: sqlText`(select held.id from held join planned using (key) where planned.id = entry.entitlement_id)`,
     waitingFor: `the provider ${providers}`,
-    // A claim makes a row due at the end of its lease; everything else is due now.
+    // A claim makes a row due at the end of its lease; every other row is due now.
     returning: sqlText`
       select held.id, held.key, provider, identity, access::text, target, subject::text, fence, failures,
         last_grant_call_at as called, app_now() as now,

@@ -18,20 +18,20 @@ import { standByFor } from './stand-by.js';
 
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
-  /** R2: these are already held outside this service. */
+  /** R2: the identity already holds this access outside this service. */
   | { outcome: 'held_outside'; provider: string; identity: string }
   /** The execution is being cancelled: its cleanup gets no access. */
   | { outcome: 'cancelled' }
   /** An approval was opened, or denied, since the caller checked. */
   | { outcome: 'not_approved'; refusal: Outcome }
-  /** Its approval has ended and must be requested again. */
+  /** The approval has ended and must be requested again. */
   | { outcome: 'lapsed' }
   /** The execution has ended, or another process has taken the step over: nothing was written. */
   | { outcome: 'moved_on' };
 
 /**
  * Commits the grants and their entitlements before any provider is called (R1). R2: rejects access that an identity
- * already holds without a claim of ours, and waits for a provider that cannot report it. The provider is read before
+ * already holds without a grant of this service, and waits for a provider that cannot report it. The provider is read before
  * the transaction, because no transaction spans a network call; the decision is made inside it, on the entitlement's
  * state under its lock. Throws the errors of a connector.
  */
@@ -68,7 +68,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     });
     ctx.crashpoint('intended');
     if (pending && result.outcome !== 'moved_on') ctx.waker.wake(pending.jobs);
-    // Without places, the process that intends also reconciles.
+    // Without places, `access.grant` reconciles the entitlements itself.
     if (result.outcome === 'intended' && ctx.waker.reserve) ctx.waker.wake(places.begin());
     return result;
   } finally {
@@ -76,7 +76,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   }
 }
 
-/** Writes the intent, in its transaction. */
+/** Writes the intent under the locks, in the transaction of the caller. */
 async function intend(
   ctx: Context,
   tx: Transaction,
@@ -85,7 +85,7 @@ async function intend(
 ): Promise<Intended> {
   // The order of the locks: the execution, the configuration, what the execution extends, the entitlements.
   if (intention.pending) {
-    // At the version that the move was decided on, the step is opened here and nothing was cancelled.
+    // Written only at the version that the move was decided on: the step is opened here, and nothing was cancelled since.
     if (!(await writePrepared(ctx, tx, intention.pending))) return { outcome: 'moved_on' };
   } else {
     const locked = await lockExecution(tx, intention.executionId, intention.stepKey);
@@ -121,9 +121,9 @@ async function intend(
 }
 
 /**
- * Locks the configuration until the intent is committed, so that no configuration comes into force meanwhile that no
- * longer has the provider, or has it at another target. Throws `Retryable` when it is another one than was planned with: the
- * request is planned again. Returns the execution whose access is extended, which costs no statement here.
+ * Locks the configuration until the intent is committed, so that no new configuration can remove the provider or move it
+ * to another target meanwhile. Throws `Retryable` when the request was planned with another configuration: it is planned
+ * again. Returns the id of the execution whose access is extended, or null: read here, it costs no statement of its own.
  */
 async function requireVersion(
   tx: Transaction,
@@ -143,9 +143,10 @@ async function requireVersion(
 }
 
 /**
- * Throws `conflict` when access that is to be extended was ended by a person since the request was planned. Its execution is locked
- * until the intent is committed: access is ended under that lock, so that it ends before this looks, or finds the grant of the
- * intent (decision 0133). Waits for no one who holds it, who may wait for this execution: throws `Retryable` instead.
+ * Throws `conflict` when a person has ended the access that is to be extended since the request was planned. The extended
+ * execution stays locked until the intent is committed. Access is ended under that lock, so an end is visible here, or comes
+ * later and finds the grant of this intent (decision 0133). Throws `Retryable` instead of waiting for the lock, because its
+ * holder may wait for this execution.
  */
 async function refuseEnded(tx: Transaction, executionId: string): Promise<void> {
   const one = tx.select({ id: executions.id }).from(executions).where(eq(executions.id, executionId));
@@ -184,8 +185,8 @@ async function writeIntent(
           userId: intention.userId,
           knownAs: grant.knownAs,
           duration: plan.duration,
-          // Its own clock starts when it is active. Until then it waits for the provider, and never longer than its
-          // approval lasts.
+          // The duration of a grant starts when it is active. Until then it waits for the provider, but never longer than
+          // its approval lasts.
           activateBy: sql<Date>`least(app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval, ${until?.toISOString() ?? null}::timestamptz)`,
         })),
       )
@@ -194,7 +195,7 @@ async function writeIntent(
       .update(entitlements)
       .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null, pending: null })
       .where(inArray(entitlements.id, [...entitlementIds])),
-    // The process that records the grant wakes the step; this time is for the case that it cannot.
+    // The process that records the grant wakes the step; the step wakes after this time if that process cannot.
     waitOn(
       tx,
       { executionId: intention.executionId, key: intention.stepKey },

@@ -16,9 +16,9 @@ export interface Intention {
   catalogVersion: number;
   userId: string;
   actor: Actor;
-  /** The move that opens the step, when it is to be written in the same commit. */
+  /** The move that opens the step, when the same commit has to write it. */
   pending?: PreparedMove | undefined;
-  /** Whether it is still approved, and until when it may be granted; read under the execution's lock. */
+  /** Returns whether the request is still approved, and until when it may be granted; reads under the execution's lock. */
   confirm(tx: Transaction): Promise<Judgement>;
 }
 
@@ -41,7 +41,7 @@ export function intendedEntries(
     executionId: intention.executionId,
     entitlementId: entitlementIds[index] ?? '',
     data: {
-      // The entitlement has the pin, which never changes.
+      // Without the pin: it is in the entitlement, and never changes.
       access: grant.access,
       duration: plan.duration,
       digest: plan.digest,

@@ -11,8 +11,8 @@ import { requireOverseer } from '../people/oversight.js';
 import { expiryOf, isLive, overAt } from './wanted.js';
 
 /**
- * Returns the access that people hold now or are being granted, in the order of its end (GET /admin/access). Reads what
- * is held, however much was held before. Throws `forbidden`, and `invalid` for a cursor that is not of this list.
+ * Returns the access that people hold now or are being granted, in the order of its end (GET /admin/access). The cost
+ * does not depend on the amount of past access. Throws `forbidden`, and `invalid` for a cursor that is not of this list.
  */
 export async function listAllAccess(ctx: ActorStore, input: AccessFilter & PageOf): Promise<HeldAccessList> {
   requireOverseer(ctx);
@@ -26,12 +26,12 @@ export async function listAllAccess(ctx: ActorStore, input: AccessFilter & PageO
   };
 }
 
-/** Returns the access of a person, also what colleagues requested for them, at most `limit`. */
+/** Returns at most `limit` items of the access of a person, including access that colleagues requested for them. */
 export async function listAccessOf(ctx: Store, known: Known, limit: number): Promise<HeldAccess[]> {
   return (await readHeld(ctx, isAccessOf(known), limit)).map(({ held }) => held);
 }
 
-/** Returns what the fields of a filter that are present match, for rows of grants, entitlements and executions. */
+/** Returns the conditions of the fields that a filter has, for rows of grants, entitlements and executions. */
 export function matching({ provider, role }: AccessFilter, known: Known | undefined): (SQL | undefined)[] {
   return [
     known && isAccessOf(known),

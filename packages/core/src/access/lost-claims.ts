@@ -8,8 +8,8 @@ export const freeLostClaim = givingBack(freeEntitlements);
 
 async function freeEntitlements(ctx: Store, claimIds: readonly string[]): Promise<Set<string>> {
   const lease = sql`${`${ctx.timing.lease} milliseconds`}::interval`;
-  // A claim makes its rows due at the end of its lease, so the index of due rows finds the candidates. The fence tells
-  // it from a later claim of a version that writes no ids.
+  // A claim makes its rows due at the end of its lease, so the index of due rows finds the candidates. The fence
+  // distinguishes the claim from a later one by an older version of Belay, which writes no ids.
   const freed = await ctx.db.execute<{ id: string; provider: string; claim_id: string }>(sql`
     update ${entitlements} set lease_until = null, due_at = least(due_at, app_now())
     where state <> 'absent' and due_at <= app_now() + ${lease} and lease_until > app_now()

@@ -16,9 +16,10 @@ import { isOver, overAt } from './wanted.js';
 const endedAt = sql`least(${grants.endedAt}, ${overAt})`;
 
 /**
- * Returns the subquery of entitlements that are still at their provider longer after their last grant ended than the
- * alarm permits, and since when. An earlier grant that a later one extended does not count, because nothing was owed when it
- * ended. Waiting for a quarantine does not count, because the access is gone then.
+ * Returns the subquery `over` of entitlements whose last grant ended longer ago than the alarm permits and is not gone, each
+ * with that end, and the condition `isOverdue`: the row is not absent and has no later grant. An earlier grant that a later one
+ * extended does not count, because nothing was owed when it ended. An entitlement that waits for its quarantine does not count,
+ * because its grants are gone.
  */
 export function overdueOf(ctx: Store) {
   const permitted = sql`app_now() - ${`${ctx.timing.overdue} milliseconds`}::interval`;
@@ -108,8 +109,8 @@ function describe(row: typeof entitlements.$inferSelect, since: string, owners: 
 
 /**
  * Makes an overdue revocation due now (POST /admin/overdue/{id}/retry): administrators and operators only, audited. It
- * changes nothing else: a worker claims it as any other, and what counts as gone stays as it is (R1–R8). Repeating it
- * is safe. Throws `forbidden`, and `not_found` when no revocation is owed.
+ * changes nothing else: a worker claims it like any other revocation, and the same rules apply (R1–R8). Repeating it is
+ * safe. Throws `forbidden`, and `not_found` when no revocation is owed.
  */
 export async function retryRevocation(
   ctx: ActorStore,
@@ -125,7 +126,7 @@ export async function retryRevocation(
       .where(and(eq(grants.entitlementId, input.id), isNull(grants.goneAt), isOver))
       .orderBy(grants.id)
       .limit(1);
-    // A claim that is held ends by itself; one that is due is left as it is.
+    // A running call continues, and an earlier due time stays.
     const [row] = owed
       ? await tx
           .update(entitlements)

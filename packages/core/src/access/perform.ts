@@ -28,8 +28,8 @@ const patience = { tries: 60, pause: 1_000 };
  * Makes the provider match the rows for entitlements that this process has claimed: calls, reads back, records. The
  * calls run in parallel and none waits for another: a result is recorded as soon as it exists, together with other
  * results of this process. An error of a call is recorded and retried later; a revoke never gives up.
- * `called` is called for each claim when its system is no longer needed, and `settled` when nothing is left to do for
- * it. An error of one of them is not thrown: the lease ends.
+ * `called` is called for each claim when its system is no longer needed, and `settled` when nothing is left to do for the
+ * claim. An error of a claim is logged, not thrown: the claim is due again when its lease ends.
  */
 export async function performClaims(
   ctx: Context,
@@ -76,7 +76,7 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     // A provider with a running operation has responded.
     if (error instanceof Pending) call.answered();
     else call.failed(error);
-    // Once: a call that is lost again waits for its pause.
+    // A call whose connection was lost is repeated immediately once; after that, it waits for its pause.
     return { claim, error, overtaken: call.overtaken() || (claim.failures === 0 && call.lostAlone()) };
   } finally {
     call.close();
@@ -93,7 +93,7 @@ async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Pr
   const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
   const named = await referTo(ctx, authorizer, claim, signal);
   const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
-  // A call that could outlast the lease would run beside that of the next worker, so it is not started.
+  // A call that could outlast the lease would run beside the next worker's call, so it is not started.
   if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
   try {
     if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
@@ -151,7 +151,7 @@ function recordingOf(task: Claimed['task']) {
       const recorded = await recordTogether(ctx, task, calls, hurried);
       return group.map(() => recorded);
     },
-    // The result names entitlements: a call with an older fence must not take that of a later one for its own.
+    // The result names entitlements, not fences: two calls for one entitlement in a group would take each other's result.
     ({ called }) => [called.claim.id],
   );
 }

@@ -6,9 +6,9 @@ import { performClaims } from './perform.js';
 
 export type EntitlementJob = Extract<Job, { queue: 'entitlements' }>;
 
-/** Places of this process for what one transaction is about to make due. Opened before it, because leases count from then. */
+/** Places of this process for what one transaction will make due. Opened before the transaction: leases count from then. */
 export interface Places {
-  /** When they were opened, by this process's clock. */
+  /** When the places were opened, by this process's clock. */
   openedAt: number;
   /** The id of the claim that uses them. */
   claimId: string;
@@ -18,13 +18,13 @@ export interface Places {
   keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementJob[]): void;
   /**
    * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a
-   * free place: this saves a commit and the way through a queue. Entitlements without a place stay due. The last use of
-   * the transaction, because COMMIT is sent together with the claim.
+   * free place: this saves a commit and the way through a queue. Entitlements without a place stay due. Must be the last
+   * use of the transaction, because COMMIT is sent together with the claim.
    */
   claim(tx: Transaction, due: readonly EntitlementJob[], task: 'grant' | 'revoke'): Promise<void>;
-  /** What was claimed. */
+  /** Returns what was claimed. */
   claims(): readonly Claim[];
-  /** After the commit: starts the calls of what was claimed. Returns the jobs for the rest. */
+  /** Starts the calls of what was claimed, after the commit. Returns the jobs for the other entitlements. */
   begin(): Job[];
   /** Frees the places of calls that were not started, and releases what may have been claimed for them. */
   release(): void;

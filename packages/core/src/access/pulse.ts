@@ -4,23 +4,23 @@ import { sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 
-/** A running call of systems. */
+/** A running call to one system or more. */
 interface SystemCall {
   /**
    * Aborts when the call has used its time, or when a system that has been silent since the start of the call responds
    * again.
    */
   signal: AbortSignal;
-  /** Whether the latter aborted it: then it is repeated immediately. */
+  /** Returns whether the call was aborted because a system responds again: then it is repeated immediately. */
   overtaken(): boolean;
   /**
-   * Whether the call waited and then failed while its systems responded to others: its connection was lost, not the
-   * systems.
+   * Returns whether the call waited and then failed while its systems responded to other calls: then only its connection
+   * was lost.
    */
   lostAlone(): boolean;
-  /** Called when the system has responded. */
+  /** Records that the systems have responded. */
   answered(): void;
-  /** Called when the call failed: then the system is checked. */
+  /** Records that the call failed: its systems are checked for a while. */
   failed(error: unknown): void;
   close(): void;
 }
@@ -36,11 +36,11 @@ interface Call {
 interface Pulse {
   calls: Set<Call>;
   answeredAt: number;
-  /** It was checked since it last responded, and did not respond. */
+  /** Whether a check of the system has failed since it last responded. */
   silent: boolean;
   /**
-   * A call failed, so it is checked for a while although no call waits for it. `lost`: the call had waited, and nothing
-   * was heard from the system meanwhile.
+   * Set when a call failed `at` this time: the system is checked `until` another time, even when no call waits for it.
+   * `lost`: the call had waited, and the system had not responded since the call started.
    */
   doubt: { at: number; until: number; lost: boolean } | null;
   watched: boolean;
@@ -74,7 +74,7 @@ export function openCall(ctx: Store, systems: readonly string[]): SystemCall {
       if (!(error instanceof Retryable) || error instanceof Pending || error.options.afterMilliseconds !== undefined)
         return;
       const now = ctx.clock().getTime();
-      // A system that rejects calls quickly is not one that lost a connection: its pauses stay.
+      // A system that rejects calls quickly has not lost a connection: its pauses stay.
       const waited = now - call.since >= ctx.timing.silence.answer;
       call.lostAlone = waited && watched.length > 0 && watched.every(({ pulse }) => pulse.answeredAt > call.since);
       for (const { pulse, watch } of watched) {
@@ -90,7 +90,7 @@ export function openCall(ctx: Store, systems: readonly string[]): SystemCall {
   };
 }
 
-/** The same message as that of AbortSignal.timeout. */
+/** Returns an error with the message of `AbortSignal.timeout`. */
 function tookTooLong(): DOMException {
   return new DOMException('The operation was aborted due to timeout', 'TimeoutError');
 }
@@ -116,9 +116,9 @@ function watching(ctx: Store, system: string) {
 }
 
 /**
- * Checks whether a system responds, while calls wait there that it has not answered for a while, or one failed. A
- * check changes nothing there, takes no place, and ends earlier than a call, so that the recovery of the system is
- * noticed soon.
+ * Checks whether a system responds, while it has not responded to waiting calls for some time, or for a while after a call
+ * failed. A check changes nothing at the system, takes no place, and has a shorter time limit than a call, so that the
+ * recovery of the system is noticed soon.
  */
 async function watch(ctx: Store, system: string, client: ProviderClient, pulse: Pulse): Promise<void> {
   if (pulse.watched) return;
@@ -149,10 +149,10 @@ async function ask(ctx: Store, system: string, client: ProviderClient, pulse: Pu
   answer(ctx, system, pulse, asked);
 }
 
-/** Ends a silence: earlier calls will get no response any more, and postponed ones need not wait. */
+/** Records a response. After a silence, aborts the earlier calls, which will get no response, and retries postponed ones. */
 function answer(ctx: Store, system: string, pulse: Pulse, asked: number): void {
   pulse.answeredAt = ctx.clock().getTime();
-  // A check that began before a call failed does not say whether the system has responded since.
+  // A check that began before the call failed does not show whether the system responds since then.
   const doubt = pulse.doubt && pulse.doubt.at < asked ? pulse.doubt : null;
   if (doubt) pulse.doubt = null;
   if (!pulse.silent) {
@@ -169,7 +169,7 @@ function answer(ctx: Store, system: string, pulse: Pulse, asked: number): void {
   retryOrLog(ctx, system, 'all');
 }
 
-/** Whose pause ends: of a call that was lost with its connection only those that had not failed before. */
+/** Which postponed calls need not wait: all of them, or, after a lost connection, those that have failed only once. */
 type Postponed = 'all' | 'failed once';
 
 function retryOrLog(ctx: Store, system: string, which: Postponed): void {
@@ -194,6 +194,6 @@ async function retryAtOnce(ctx: Store, provider: string, which: Postponed): Prom
       order by id for update skip locked)
     update ${entitlements} e set due_at = app_now() from waiting where e.id = waiting.id returning e.id`);
   const [first] = due;
-  // One job: the worker that gets it takes everything that is due there.
+  // One job is enough: the worker that gets it takes everything that is due at the provider.
   if (first) ctx.waker.wake([{ queue: 'entitlements', entitlementId: first.id, provider }]);
 }

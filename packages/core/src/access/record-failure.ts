@@ -10,14 +10,14 @@ import type { Claimed } from './claimed.js';
 import { recordLate } from './record-late.js';
 import { isLive } from './wanted.js';
 
-/** The first failures are each in the ledger, then one in so many: a target that is gone for good must not fill it. */
+/** Each of the `first` failures is in the ledger, then one in `then`: a target that is gone for good must not fill it. */
 const told = { first: 10, then: 20 };
 
 /**
- * Writes down that a call failed, and when to try again. R4: it changes nothing about what is owed; a grant call that
- * failed may still have taken effect. A grant that the provider rejects permanently is ended, so that its entitlement is revoked;
- * a revoke is retried without end, even when the provider rejects it. A call that was overtaken is repeated immediately. A provider
- * that works on it has not failed: that is written down without a failure, and it is asked again.
+ * Records that a call failed, and when to try again. R4: this changes nothing about what is owed; a grant call that failed
+ * may still have taken effect. A grant that the provider rejects permanently is ended, so that its entitlement is revoked; a
+ * revoke is retried without end, even when the provider rejects it. An overtaken call is repeated immediately. A provider
+ * that is still working on an operation (`Pending`) is recorded without a failure, and called again later.
  */
 export async function recordFailure(
   ctx: Store,
@@ -38,7 +38,7 @@ export async function recordFailure(
       const waiting = and(
         eq(grants.entitlementId, claim.id),
         isNull(grants.goneAt),
-        // A grant that is active stays: the access is there, and it is the extension that failed.
+        // An active grant stays: the access is held, and only its extension failed.
         ...(claim.task === 'grant' ? [isNull(grants.activatedAt), isNull(grants.endedAt)] : []),
       );
       const who = { executionId: grants.executionId, userId: grants.userId };
@@ -65,8 +65,8 @@ export async function recordFailure(
         return null;
       }
       const { wanted, owed } = now ?? { wanted: false, owed: false };
-      // A grant that is no longer wanted is revoked immediately; a revoke that an intent overtook gives way to it immediately.
-      // A rejected grant is revoked immediately; when no grant ended here, an active one keeps the access, and it is not urgent.
+      // Access that is no longer wanted is revoked immediately, and access that is wanted again is granted immediately.
+      // A rejected grant is revoked immediately, unless no grant ended here: then an active grant keeps the access.
       const turned = (claim.task === 'grant') !== wanted || (refused && affected.length > 0);
       const failures = turned || pending ? 0 : claim.failures + 1;
       const how = { failures, pending, owed, wish: wishOf(error) };
@@ -156,7 +156,8 @@ function wishOf(error: unknown): number {
 }
 
 /**
- * Rolls the transaction of a record back when its fence is lost: another process has changed the row, which is normal.
+ * Returns null for the rollback of a record whose fence was lost: another process has changed the row, which is normal.
+ * Throws every other error.
  */
 export function ignoreRollback(error: unknown): null {
   if (error instanceof TransactionRollbackError) return null;

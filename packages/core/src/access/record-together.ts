@@ -68,11 +68,11 @@ export function tellMeter(
 
 /** The parts of a record. */
 export interface Recording {
-  /** Its expressions up to `locked`: the rows that are as their claims left them. */
+  /** The expressions that lock; the last is `locked`: the rows that are as their claims left them. */
   locks: SqlText[];
-  /** What it writes to them, and `told`, its ledger entries. */
+  /** The expressions that write to these rows, and `told`, which writes the ledger entries. */
   writes: SqlText[];
-  /** Its rows (`RecordedRow`), to be followed by more columns and by `from`. */
+  /** The columns of `RecordedRow`; more columns may follow, then `from`. */
   columns: SqlText;
   from: SqlText;
 }
@@ -96,8 +96,7 @@ function recordCalls(
 
 /**
  * Returns the record of calls with the expected result, as a part of a statement. `before`: the condition before
- * anything is locked; `then`: the condition before anything is written. Grants become active `at` a time in the past,
- * or now.
+ * anything is locked; `then`: the condition before anything is written. `at`: when grants become active; null for now.
  */
 export function recording(
   ctx: Store,
@@ -113,7 +112,10 @@ export function recording(
   return task === 'grant' ? recordingGrants(calls, at, gates) : recordingRevocations(ctx, calls, gates);
 }
 
-/** A row per changed grant, and how long it took; a row with neither for an entitlement without a grant. */
+/**
+ * One row for each changed grant, with the seconds until it was active or gone; one row without them for an entitlement
+ * without a changed grant. `execution`: null also when that execution has ended.
+ */
 export type RecordedRow = { id: string; due: string; execution: string | null; seconds: string | number | null };
 
 const actor = sqlText`'{"system": "reconcile"}'::jsonb`;
@@ -136,7 +138,8 @@ function relation<T>(
 }
 
 /**
- * Restricts a single call to its execution, so that its rows are found by it regardless of the number of live grants.
+ * Restricts the record of a single call to its entitlement, so that its rows are found by the id of the entitlement,
+ * regardless of the number of live grants.
  */
 function onlyOf([one, ...others]: readonly { claim: Claimed }[], column: SqlText): SqlText {
   return one && others.length === 0 ? sqlText`and ${column} = ${one.claim.id}::uuid` : sqlText``;
@@ -171,7 +174,7 @@ function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates
     ${lockedAs(
       'granting',
       'starting',
-      // A later end than the provider has must be sent to it first.
+      // An end that is later than the one the provider has must be sent to the provider first.
       sqlText`and not exists (select 1 from starting where entitlement_id = e.id and ends > called.until)
         ${onlyOf(group, sqlText`e.id`)} ${gates.before}`,
     )}`;
@@ -228,7 +231,7 @@ function recordingRevocations(ctx: Store, group: readonly Called[], gates: Gates
     ${lockedAs(
       'revoking',
       'over',
-      // A clock that was set back since the claim: what was over has time left again.
+      // When the clock was set back since the claim, a grant that was over can be live again.
       sqlText`and not exists (select 1 from ${grants} where ${entitlementId} = e.id and ${isLive})
         ${onlyOf(group, sqlText`e.id`)} ${gates.before}`,
     )}`;
@@ -251,7 +254,7 @@ function recordingRevocations(ctx: Store, group: readonly Called[], gates: Gates
   return {
     locks: [called, locks],
     writes: [writes],
-    // A grant that has ended waits for nothing.
+    // An execution that has ended waits for nothing.
     columns: sqlText`recorded.id, recorded.due_at as due,
       (select id from ${executions} where id = gone.execution_id and ended_at is null) as execution, gone.seconds`,
     from: sqlText`from recorded left join gone on gone.entitlement_id = recorded.id`,

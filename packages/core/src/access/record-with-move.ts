@@ -28,7 +28,7 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
   const prepared = await prepare(ctx, called.claim, concern);
   if (!prepared) return false;
   const { move, at } = prepared;
-  // These end grants under the execution's lock, and after it.
+  // Such a move also ends grants, in a separate statement under the execution's lock.
   if (releases(move)) return false;
   const keys = [move.execution.id, called.claim.id];
   const statement = recordingWith(ctx, called, move, at);
@@ -65,7 +65,7 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   });
   const current = sqlText`current as (
     select id from ${executions} where id = ${execution.id} and version = ${version} and ended_at is null for update)`;
-  // The end of what becomes active here comes from its own record; the rest is unchanged.
+  // The end of a grant that becomes active here is in `starting`; the other live grants keep theirs.
   const end = sqlText`(select max(coalesce(starting.ends, ${overAtIn('g')})) from grants g left join starting using (id)
     where ${isLiveOf(sqlText`moved.id`, 'g')})`;
   // A grant whose time ended during the call does not start any more, and its step is not resolved.
@@ -81,7 +81,7 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   });
 }
 
-/** The move of the execution, and its time: a grant's clock starts at the time in the outcome. */
+/** Returns the execution's move and, for a grant, the time in its outcome, when the grant becomes active; null without a move. */
 async function prepare(
   ctx: Context,
   claim: Claimed,
@@ -100,7 +100,7 @@ async function prepare(
   return move && { move, at };
 }
 
-/** The same as `settleGrants` reads from the rows, for a step with this one grant. */
+/** Returns the outcome that `settleGrants` reads from the rows, for a step with this one grant. */
 function outcomeOf({ provider, identity, access }: Claimed, at: Date, expires: Date): Outcome {
   const expires_at = expires.toISOString();
   const held = [{ provider, identity, access: access as Json, expires_at }];

@@ -12,7 +12,7 @@ import { entitlementKey } from './rows.js';
 export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence' | 'pin'> & { task: 'rest' };
 
 /**
- * Returns an entitlement as its connector sees it: by its pin. A row of an older version has none: its names are
+ * Returns an entitlement as its connector sees it: by its pin. A row of an older version has no pin: its names are
  * looked up and the pin is stored. Names that no longer exist are used unchanged, which is logged.
  */
 export async function referTo(
@@ -36,7 +36,7 @@ export async function referTo(
 }
 
 /**
- * Pins a granted entitlement of an older version. When the provider cannot be read now, it is pinned when it is due.
+ * Pins a granted entitlement of an older version. When the provider cannot be read now, the row is pinned when it is due.
  */
 export async function pinResting(ctx: Store, row: Resting): Promise<void> {
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);

@@ -25,15 +25,15 @@ export interface RevokeAccess extends AccessFilter {
   end_requests?: boolean | undefined;
 }
 
-/** How many executions one call ends, so that it takes seconds. */
+/** The maximum number of executions that one call ends, so that a call takes only seconds. */
 const most = 200;
-/** How often a call looks again for what was granted meanwhile. */
+/** How often a call searches again for access that was granted meanwhile. */
 const looks = 10;
 
 /**
  * Ends access of people immediately: of a person, at a provider, of a role, or of one request; administrators and
- * operators only, with a reason, audited. The provider is called as for every early end. Looks again until one look
- * finds no matching access: what is granted after that is of an execution in `open`, or of one that was requested
+ * operators only, with a reason, audited. The provider is called as for every early end. Searches again until no matching
+ * access is found: access that is granted after that belongs to an execution in `open`, or to one that was requested
  * later. Repeating it is safe. Throws `forbidden`, `invalid`, and `not_found` for an unknown person or execution.
  */
 export async function revokeAccess(ctx: ActorStore, input: RevokeAccess): Promise<Revoked> {
@@ -111,11 +111,11 @@ interface Matching {
   email: string;
   open: boolean;
   holds: boolean;
-  /** The entitlements that it holds, of those that match. */
+  /** The matching entitlements that the execution holds. */
   entitlementIds: string[];
 }
 
-/** Returns the executions that hold matching access, or have not ended and may still be granted some, in one look. */
+/** Returns the executions that hold matching access, or have not ended and may still be granted some, in one statement. */
 async function findMatching(ctx: ActorStore, filter: RevokeAccess, known: Known | undefined): Promise<Matching[]> {
   const { execution_id: id, provider, role } = filter;
   // Extensions hold the same access, and would keep it.
@@ -182,7 +182,7 @@ async function revokeOne(
   const revoked = await endHeld(ctx, { id }, { reason: 'revoked', entry, entitlementIds }).then(
     () => true,
     (error: unknown) => {
-      // It ended by itself since the look.
+      // The access has ended by itself since the search.
       if (error instanceof AccessError && error.code === 'conflict') return false;
       throw error;
     },
@@ -199,7 +199,7 @@ async function endWhole(
   const done = await retryDeadlock(() =>
     ctx.db.transaction(async (tx) => {
       await tx.select({ id: executions.id }).from(executions).where(eq(executions.id, id)).for('update');
-      // First, so that what it holds ends with this reason.
+      // First, so that the access ends with this reason.
       const due = await endGrants(tx, { executionId: id, reason: 'revoked', actor: ctx.actor });
       const jobs: Job[] | null = await terminating(ctx, tx, id);
       if (due.length > 0 || jobs) await appendLedger(tx, [entry]);

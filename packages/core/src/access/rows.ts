@@ -10,7 +10,7 @@ export interface Wanted {
   id: string;
   provider: string;
   identity: string;
-  /** Empty when the provider knows none. */
+  /** Empty when the provider knows no address. */
   identityEmail: string;
   access: Access;
   pin: Pin;
@@ -70,7 +70,7 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
   }
   const missing = keyed.filter(({ key }) => !rows.has(key)).sort((a, b) => (a.key < b.key ? -1 : 1));
   if (missing.length > 0) {
-    // A row that was created in vain is absent, and stays absent.
+    // When nothing is granted in the end, the new row stays absent.
     await tx
       .insert(entitlements)
       .values(
@@ -100,7 +100,7 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
   });
 }
 
-/** Returns the address of an identity in the form that is compared; null when its provider knows none. */
+/** Returns the address of an identity in the form that is compared; null when its provider knows no address. */
 export function comparableEmail({ identityEmail }: Pick<Wanted, 'identityEmail'>): string | null {
   return foldAddress(identityEmail) ?? (identityEmail.toLowerCase() || null);
 }

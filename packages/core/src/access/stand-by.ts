@@ -12,14 +12,14 @@ interface Standing {
 }
 
 /**
- * The connections that this process keeps ready. An authorizer that was replaced closes its own, and is dropped with
- * it.
+ * The authorizers at which this process stands by. A replaced authorizer closes its own connections, and its entry here is
+ * dropped with it.
  */
 const standing = new WeakMap<Authorizer, Standing>();
 
 /**
- * Makes the connector open what a revocation needs before a grant is intended, because afterwards the holder may use
- * it up. Throws the error of the connector; then nothing is granted.
+ * Makes the connector open what a revocation needs before a grant is intended, because the holder of the access may use
+ * it up afterwards. Throws the error of the connector; then nothing is granted.
  */
 export async function standByFor(ctx: Store, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
   if (!authorizer.standBy) return;
@@ -28,8 +28,8 @@ export async function standByFor(ctx: Store, authorizer: Authorizer, signal: Abo
 }
 
 /**
- * Stands by at every provider where something is held or owed, and stands down elsewhere. Every worker calls it
- * regularly, so that one that restarts stands by again. Resolves when the calls have started: no provider waits for
+ * Stands by at every provider where access is held or owed, and stands down elsewhere. Every worker calls it regularly,
+ * so that a restarted worker stands by again. Resolves when the calls have started: no provider waits for
  * another, and none is called again before it has responded. `finished` resolves when they have ended; their errors
  * are logged.
  */

@@ -3,10 +3,10 @@ import { grants, rawText, type SqlText, sqlText } from '@belay/db';
 /** Matches grants that count for their step: not those whose approval ended before the provider held the access. */
 export const isNotLapsed: SqlText = sqlText`coalesce(${grants.endedReason}, '') <> 'lapsed'`;
 
-/** Matches grants that show the state of their request: of lapsed ones, those that may still be held. */
+/** Matches grants that show the state of their request: lapsed grants only while they may still be held. */
 export const isNotOver: SqlText = sqlText`(${isNotLapsed} or ${grants.goneAt} is null)`;
 
-/** Returns the SQL for when the grant in a row of that name ends unless it is ended earlier: `overAt` of the schema. */
+/** Returns when the grant in a row of that name ends, unless it is ended earlier, as SQL: the schema's `overAt`. */
 export function overAtIn(row: string): SqlText {
   const name = rawText(row);
   return sqlText`coalesce(${name}.expires_at, ${name}.activate_by)`;
@@ -20,21 +20,21 @@ export function isLiveIn(row: string): SqlText {
   return sqlText`${rawText(row)}.ended_at is null and ${overAtIn(row)} > app_now()`;
 }
 
-/** Returns when a grant ends unless it is ended earlier. */
+/** When a grant ends, unless it is ended earlier. */
 export const overAt: SqlText = overAtIn('grants');
 
-/** Returns R3 for a row of `grants`. */
+/** R3 for a row of `grants`. */
 export const isLive: SqlText = isLiveIn('grants');
 
 /**
- * Returns R3 for the grants of an execution. In this form the time is no condition of an index, which leads to the index
- * of an execution's grants instead of the index of all live ones.
+ * Returns R3 for the grants of an execution. In this form no index can serve the condition on time, so PostgreSQL uses the
+ * index of an execution's grants instead of the index of all live grants.
  */
 export function isLiveOf(execution: SqlText, row = 'grants'): SqlText {
   return sqlText`${rawText(row)}.execution_id = ${execution} and (${isLiveIn(row)}) is true`;
 }
 
-/** Returns whether a grant has ended, or its time has passed. */
+/** Matches grants that were ended, or whose time has passed. */
 export const isOver: SqlText = sqlText`(${grants.endedAt} is not null or ${overAt} <= app_now())`;
 
 /** Returns when access ends, for the people concerned: null until it is active, in rows of older versions as well. */

@@ -16,8 +16,8 @@ export interface EnrollAgent {
 }
 
 /**
- * Creates the credential of an agent (`belay agent enroll`): operators only, audited, with a fixed end; shown once and
- * stored as a hash. Enrolling a name again gives that agent a new credential, and revokes the old one immediately.
+ * Creates the credential of an agent (`belay agent enroll`): operators only, audited. The credential is shown once, stored as a
+ * hash, and expires. Enrolling a name again gives that agent a new credential, and revokes the old one immediately.
  */
 export async function enrollAgent(
   ctx: ActorStore,
@@ -62,11 +62,10 @@ export async function enrollAgent(
 }
 
 /**
- * Replaces the credential of the calling agent with one that the agent generated; the old one stops working
- * immediately. So what an operator handed over works once, and may be short-lived. The agent stores the new one before
- * the call, so it always has a working one. It is valid for a year from the enrolment; enrolling the name again
- * revokes it immediately. `presented` is the credential of the call. Throws `invalid`, and `unauthenticated` when that
- * was replaced meanwhile.
+ * Replaces the credential of the calling agent with one that the agent generated and stored before the call. The old one stops
+ * working immediately, so the credential that an operator hands over can be short-lived. The new one is valid for a year from the
+ * enrolment. `presented` is the credential of the call. Throws `invalid`, and `unauthenticated` when `presented` was replaced
+ * meanwhile.
  */
 export async function adoptCredential(
   ctx: ActorStore,
@@ -98,8 +97,8 @@ export async function adoptCredential(
 }
 
 /**
- * Returns which agent a credential proves, or null when it is unknown, replaced or expired, without a difference.
- * Records when it was last used.
+ * Returns the agent that a credential belongs to, and records when it was last seen. Returns null when the credential is unknown,
+ * replaced or expired, so a caller cannot tell which.
  */
 export async function verifyAgent(ctx: Store, input: { token: string }): Promise<AgentActor | null> {
   if (!isAgentCredential(input.token)) return null;

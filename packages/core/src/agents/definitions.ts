@@ -55,7 +55,7 @@ function describeProvider(id: string, { definition, enabled, capabilities }: Com
   };
 }
 
-/** Matches references in places where none is resolved: they still name a secret. */
+/** Replaces references with "…": even where they are not resolved, they name a secret. */
 function plain(text: string): string {
   return text.replace(/\$\{[^}]*\}/g, '…');
 }

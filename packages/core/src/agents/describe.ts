@@ -6,13 +6,13 @@ import { describeDefinitions } from './definitions.js';
 
 interface Described {
   answer: Omit<Registration, 'signature'>;
-  /** The digest of the response as it arrives. */
+  /** The digest of the response as agents receive it, in JSON. */
   digest: string;
 }
 
 const described = new WeakMap<Catalog, Described>();
 
-/** Returns what agents get of a catalog, and its digest: created once per version. */
+/** Returns the response that describes a catalog to agents, and its digest; both are created once per version. */
 export function describeForAgents(catalog: Catalog): Described {
   const ready = described.get(catalog);
   if (ready) return ready;

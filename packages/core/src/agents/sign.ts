@@ -5,9 +5,8 @@ import { CompactSign } from 'jose';
 import type { Context } from '../context.js';
 
 /**
- * Signs what agents receive, with the key that belongs to the current secret. The keys of earlier secrets announce
- * that key, so that an agent which pinned one of them accepts the rotation and nothing else. An announcement contains
- * its time.
+ * Signs a payload for agents with the key that belongs to the current secret. The key of each earlier secret signs an announcement
+ * of that key, with the time, so that an agent that pinned an earlier key accepts the rotation and no other key.
  */
 export async function signForAgents(
   ctx: Pick<Context, 'keyring'>,
@@ -27,7 +26,7 @@ export async function signForAgents(
   };
 }
 
-/** An Ed25519 key: its point, base64url (RFC 8037), and its hash as its name. */
+/** An Ed25519 key: `x` is its public point in base64url (RFC 8037), `kid` is a hash of `x`. */
 interface SigningKey {
   kid: string;
   x: string;
@@ -48,7 +47,7 @@ function signingKeyOf(secret: Uint8Array): SigningKey {
   return { kid: hashSecret(x).slice(0, 22), x, privateKey };
 }
 
-/** Signs a statement. */
+/** Returns the statement as a compact JWS. */
 function signStatement(key: SigningKey, payload: Record<string, unknown>): Promise<string> {
   return new CompactSign(Buffer.from(JSON.stringify(payload)))
     .setProtectedHeader({ alg: 'EdDSA', kid: key.kid })

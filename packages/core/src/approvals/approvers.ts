@@ -14,13 +14,13 @@ import { type FoundApproval, findApprovals } from './find.js';
 
 type Approver = Approvers['people'][number];
 
-/** How many identities are looked at; with more, `more` is set. */
+/** The maximum number of identities that are read; `more` is set when there are more. */
 const mostRead = 2_000;
 
 /**
  * Returns who can decide on an approval, by name: the people known to Belay whom its rule names, except the requester
- * and those to be elevated; and the addresses and groups of the rule of which no person has signed in. Throws `not_found`
- * for callers who may not see the request.
+ * and those to be elevated; and the addresses and groups of the rule without any such person. Throws `not_found` for callers
+ * who may not see the request.
  */
 export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Promise<Approvers> {
   const [approval] = await findApprovals(ctx, id);
@@ -50,8 +50,8 @@ export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Pr
 }
 
 /**
- * Returns each identity that the rule names as the configuration in force reads it, with the groups by which it does; and the
- * addresses of those who may not decide on this approval.
+ * Returns each identity that the rule names under the configuration in force, with those of its groups that the rule names; and
+ * the addresses of those who may not decide on this approval.
  */
 async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: FoundApproval) {
   const addresses = rule.users.flatMap((user) => foldAddress(user) ?? []);

@@ -48,7 +48,10 @@ export async function readCurrentApprovals(
     });
 }
 
-/** Returns when an approval was given, null while it is not. A stage counts from the last one of its step: it had to wait for that. */
+/**
+ * Returns when an approval was given, or null while it is not. Every stage of a step counts from the approval of the last
+ * stage, because the earlier ones had to wait for it.
+ */
 function decidedAt(approval: Approval, all: readonly Approval[]): Date | null {
   if (approval.status !== 'approved') return null;
   const stages =

@@ -15,10 +15,10 @@ import { mustDecideOnPage } from './on-page.js';
 type Result = BulkDecided['results'][number];
 
 /**
- * Decides several approvals one after the other, each as `decideApproval` does and in a transaction of its own: one
- * that is rejected rejects no other. Throws `invalid`, before any decision, when they differ in role, systems, access
- * or duration, and `forbidden` for a role that is decided on in Belay one by one. What the caller may not decide is
- * not compared, so that nothing is learned about it.
+ * Decides several approvals one after the other, each as `decideApproval` does and in a transaction of its own: an error
+ * of one does not affect the others. Throws `invalid`, before any decision, when they differ in role, systems, access or
+ * duration, and `forbidden` for a role whose requests are decided in Belay one by one. Approvals that do not name the
+ * caller are not compared, so that the errors reveal nothing about them.
  */
 export async function decideApprovals(
   ctx: ActorStore,
@@ -34,7 +34,7 @@ export async function decideApprovals(
   const results: Result[] = [];
   const inTurn = sharePatience(ctx);
   for (const id of ids) {
-    // A digest stands for all that is granted, to whom and why: what was shown under it is what is decided.
+    // A digest covers what is granted, to whom and why: a decision counts only for what the approver was shown.
     const digest = named.get(id)?.requestDigest ?? '';
     const request_digest = digests.includes(digest) ? digest : 'not shown';
     results.push(await inTurn((one) => decideOne(one, { ...decisionOf(input), id, request_digest })));
@@ -47,7 +47,7 @@ function decisionOf({ verdict, comment, via }: BulkDecision & Pick<Decide, 'via'
   return { verdict, via, ...(comment === undefined ? {} : { comment }) };
 }
 
-/** Returns the approvals that name the caller; of the others a decision says what it says of any. */
+/** Returns the approvals that name the caller; for the others `decideApproval` throws the error of any single decision. */
 async function findNamed(
   ctx: ActorStore,
   user: UserActor,
@@ -70,7 +70,7 @@ function requireAlike(ctx: ActorStore, found: readonly FoundApproval[]): void {
   throw new AccessError('forbidden', `Requests for ${role} are decided one by one: open each request`);
 }
 
-/** Returns what requests of one bulk decision have in common: all that is granted, except to whom and why. */
+/** Returns a digest of what all requests of a bulk decision must have in common: what is granted, but not to whom and why. */
 function kindOf({ role, duration, grants }: ApprovalSubject): string {
   const held = grants.map(({ provider, access, residual, leavesBehind, expiry, pin }) =>
     digestOf({
@@ -94,7 +94,7 @@ async function decideOne(ctx: ActorStore, decision: Decide): Promise<Result> {
   }
 }
 
-/** Earlier decisions stand, so an unexpected error is a result too; its cause goes to the log only. */
+/** Returns an error as a result, also an unexpected one, because earlier decisions stand. Its cause goes to the log only. */
 function describe(ctx: ActorStore, id: string, error: unknown): { code: ErrorCode; message: string } {
   if (error instanceof AccessError) return { code: error.code, message: error.message };
   if (isOutage(error)) return { code: 'unavailable', message: outageMessage };

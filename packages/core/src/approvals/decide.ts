@@ -30,8 +30,8 @@ import { stageOf } from './subject.js';
 
 export interface Decide extends Decision {
   /**
-   * When the approver viewed it, if known: a request that was submitted to them later counts as another one, even with
-   * equal content.
+   * When the approver viewed the request, if known: an approval that was requested after that is not the one they viewed,
+   * even with equal content.
    */
   seenAt?: Date | undefined;
   /** `message`: by a button in a message, of a person without a login here. */
@@ -41,7 +41,7 @@ export interface Decide extends Decision {
 type Approval = FoundApproval;
 
 /**
- * Records an approver's decision, and the outcome of the approval when that settles it, in one transaction
+ * Records an approver's decision, and the outcome of the approval when the decision settles it, in one transaction
  * (docs/architecture.md, section 5); the execution's turn follows. Throws `not_found` for a person who is neither
  * approver nor requester, `forbidden` for the requester and for the person to be elevated, `conflict` for a second
  * decision, a closed approval or other content.
@@ -74,7 +74,7 @@ export async function decideApproval(ctx: ActorStore, input: Decide): Promise<De
   return { id: found.id, status, execution_id: found.executionId, ...stageOf(found.rule) };
 }
 
-/** Writes a decision, and stores the outcome of the step when that settles it. */
+/** Writes a decision, and stores the outcome of the step when the decision settles it. */
 async function record(
   ctx: ActorStore,
   tx: Transaction,
@@ -90,7 +90,7 @@ async function record(
     .from(approvals)
     .where(eq(approvals.id, found.id))
     .for('update');
-  // A late approval does not count: an approval past its time can only be denied (docs/architecture.md, section 5).
+  // A late decision does not count: an approval past its time counts as denied (docs/architecture.md, section 5).
   if (row?.status !== 'open' || row.expired || !execution.step)
     throw new AccessError('conflict', 'The request has already been decided, or its approval has expired');
   await refuseSelf(tx, user, found, input.verdict);
@@ -129,8 +129,8 @@ async function record(
       at: execution.now,
     };
   }
-  // One decision of several: it is recorded and the execution waits on. A step that requested approval again continues
-  // separately.
+  // More decisions are needed, and the execution waits for them. A granting step that requested approval again continues
+  // by a job of its own when it is approved.
   const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
   const status = after?.status ?? 'open';
   const due: Job | null = status === 'approved' ? { queue: 'executions', executionId, key: stepKey } : null;
@@ -138,10 +138,9 @@ async function record(
 }
 
 /**
- * One person may be known at several providers; they still have one vote, none on their own requests, one stage of an approval, and
- * one step where steps want distinct people. Judged by
- * what is known at the time of the decision: an identity that was linked since the request counts. The caller holds
- * the execution's lock.
+ * Throws `conflict` for a second decision, and `forbidden` for the requester, the person to be elevated, and an approver of
+ * another stage, or of another step where steps want distinct people. All identities of a person are one person, also those
+ * that were linked since the request. The caller holds the execution's lock.
  */
 async function refuseSelf(
   tx: Transaction,
@@ -166,9 +165,9 @@ async function refuseSelf(
     .where(eq(approvals.executionId, approval.executionId));
   if (asked.some((one) => one.id === approval.id && one.verdict !== null))
     throw new AccessError('conflict', 'You have already decided on this request');
-  // A denial is always taken.
+  // A denial always counts.
   if (verdict === 'deny') return;
-  // An approval that is requested again is the same step.
+  // An approval that was requested again counts as the first one.
   const first = firstOf(asked, approval);
   const others = asked.flatMap((one) => (one.verdict === 'approve' ? firstOf(asked, one) : []));
   const again = others.filter(({ id }) => id !== first.id);
@@ -182,7 +181,7 @@ async function refuseSelf(
 
 type Asked = Pick<Approval, 'id' | 'renews' | 'rule' | 'stepKey'>;
 
-/** Returns the approval that this one was requested as first. */
+/** Returns the first approval in the chain of approvals that this one renews. */
 function firstOf(asked: readonly Asked[], { id }: { id: string }): Asked {
   const found = asked.find((one) => one.id === id);
   if (!found) throw new Error('An approval of the request is not among its approvals');
@@ -216,8 +215,8 @@ export async function findApproval(ctx: ActorStore, user: UserActor, id: string)
 }
 
 /**
- * Decides who may decide, in this one place. The requester and the person to be elevated never may, even when the
- * rule names them (docs/architecture.md, section 9).
+ * Throws `not_found` for a person whom the rule does not name, and `forbidden` for the requester and the person to be
+ * elevated, even when the rule names them (docs/architecture.md, section 9).
  */
 async function requireApprover(
   ctx: ActorStore,
@@ -242,9 +241,9 @@ function requireNoPage(ctx: ActorStore, { subject }: Approval): void {
 }
 
 /**
- * Makes `stopUser` wait until this transaction has ended, and throws `unauthenticated` when the login of the request
- * has ended since it was verified, or the person has left; for a button in a message, when the person has not signed in for too long or was
- * stopped. Without it a running request could outlive the stop of its person.
+ * Makes `stopUser` wait until this transaction has ended: otherwise a running decision could be recorded after its person
+ * was stopped. Throws `unauthenticated` when the person has left, or when the login has ended since it was verified; for a
+ * button in a message, which has no login, when the person has not signed in for too long.
  */
 export async function requireLive(
   ctx: ActorStore,
@@ -256,7 +255,7 @@ export async function requireLive(
   const live = and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`));
   const own = and(eq(userIdentities.userId, id), eq(userIdentities.provider, provider));
   const [[person], login] = await inOrder([
-    // The same lock as `stopUser` and the count of open requests: it excludes both, but no lock of a foreign key.
+    // The same lock as `stopUser` and the count of open requests: it excludes both, but not the lock of a foreign key check.
     tx.select({ leftAt: users.deprovisionedAt }).from(users).where(eq(users.id, id)).for('no key update'),
     via === 'message'
       ? tx

@@ -9,7 +9,7 @@ import { soughtBy } from '../people/admission.js';
 import { endAfter } from '../share-patience.js';
 import type { ApprovalSubject } from './inbox.js';
 
-/** Recent responses to this process, by the client that sent them: the client of another configuration starts empty. */
+/** Recent responses to this process, by the client that sent them: the client of a new configuration starts without any. */
 const told = new WeakMap<Identities, Map<string, { identity: string | null; at: number }>>();
 const mostTold = 10_000;
 
@@ -17,7 +17,7 @@ const mostTold = 10_000;
  * Returns whether an identity of a request is the approver's own at its provider, under any name. A provider is called
  * only for people that it was not called for recently; while it does not respond, its response within the last day
  * counts (decision 0071). Throws `unavailable` for a person about whom nothing is known: in doubt, no one decides on
- * their own request. With `lenient`, a provider that is disabled or removed may stay silent: it then knows no one.
+ * their own request. With `lenient`, a disabled or removed provider may stay silent: the person has no identity there.
  */
 export async function wouldBeElevated(
   ctx: Store,
@@ -35,7 +35,7 @@ export async function wouldBeElevated(
   return found.includes(true);
 }
 
-/** Returns a person's name at a provider, by any of their identities. */
+/** Returns the accounts of a person at a provider, looked up by each of their identities; null for a lookup without a result. */
 async function ownIdentities(
   ctx: Store,
   { provider, faces, lenient }: { provider: string; faces: readonly Person[]; lenient: boolean },
@@ -66,14 +66,14 @@ async function ownIdentities(
   return new Set([...results.map(({ identity }) => identity ?? null), ...known.values()]);
 }
 
-/** By what the person was looked up: another address is another lookup. */
+/** Returns a key of all values that a lookup depends on: after a change of one of them, earlier responses do not count. */
 function keyOf(provider: string, address: string | null, { email, name, subject, logins }: Sought): string {
   const more = logins ? [logins.map((login) => [login.provider, login.subject])] : [];
   return digestOf([provider, address, email, name, subject, ...more]);
 }
 
 interface Answer {
-  /** Null when they have no identity there; undefined when the provider did not respond. */
+  /** Null when the person has no identity at the provider; undefined when the provider did not respond. */
   identity?: string | null;
   fresh?: true;
   cause?: unknown;

@@ -5,7 +5,7 @@ import { isId } from '../find-execution.js';
 
 export type FoundApproval = typeof approvals.$inferSelect & { ownerId: string };
 
-/** Returns the approval of an id first, or the approvals of an execution: the open ones first, then the latest. */
+/** Returns the approval with this id, or the approvals of the execution with this id: the open ones first, then the latest. */
 export async function findApprovals(ctx: Store, id: string): Promise<FoundApproval[]> {
   if (!isId(id)) return [];
   const rows = await ctx.db

@@ -55,7 +55,7 @@ export async function listInbox(ctx: ActorStore, input: PageOf & InboxFilter = {
     .innerJoin(users, eq(users.id, executions.ownerId))
     .where(where)
     .as('turns');
-  // Only `turns` goes by turns; the place of the others is a constant there.
+  // Only the order `turns` has turns; the other orders have a constant in this place.
   const time = sort === 'ending' ? approvals.expiresAt : approvals.createdAt;
   const order = [sort === 'turns' ? sql`${turns.turn}` : sql`0::bigint`, sql`${time}`, sql`${approvals.id}`];
   const [rows, requesters] = await Promise.all([
@@ -150,7 +150,7 @@ function idIs(id: string): SQL | undefined {
   return isId(id) ? or(eq(approvals.id, id), eq(approvals.executionId, id)) : sql`false`;
 }
 
-/** A cursor begins with its turn, or with the order that it belongs to. */
+/** Returns the cursor after an entry. It begins with the turn of the entry, or with the name of any other order. */
 function cursorOf({ approval, turn }: Pick<Row, 'approval' | 'turn'>, sort: InboxSort): string {
   const time = sort === 'ending' ? approval.expiresAt : approval.createdAt;
   return `${sort === 'turns' ? turn : sort}.${time.getTime()}.${approval.id}`;
@@ -191,7 +191,7 @@ function describe(ctx: Store, { approval: row, made, remarks, question, extended
       identity,
       access: access as Json,
       residual,
-      // Approvals of older versions do not contain it.
+      // Approvals of older versions do not contain this field.
       leaves_behind: leavesBehind ?? null,
       native_expiry: expiry ? { step: expiry.step ?? null } : null,
       target: pin?.target ?? null,

@@ -13,8 +13,8 @@ export type Judgement =
   { until: Date | null } | { refusal: Outcome } | { lapsed: CurrentApproval[] };
 
 /**
- * Returns whether a plan may be granted. Fails closed, also when the author of the workflow forgot a check: not while
- * an approval of the execution is denied, expired or open, not on one that has lapsed, and only for what was approved.
+ * Returns whether a plan may be granted. Fails closed, also when the workflow lacks a check: every approval of the
+ * execution must be approved, must not have lapsed, and must cover the plan.
  */
 export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan): Judgement {
   if (current.some(({ status }) => status !== 'approved') || !hasEveryStage(current)) {
@@ -35,8 +35,8 @@ export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan):
 }
 
 /**
- * Returns whether each stage has the one after it. A process of a version without stages, in a rolling upgrade, takes the first
- * one for the whole approval.
+ * Returns whether each stage but the last is followed by the next one. In a rolling upgrade, a process of a version without
+ * stages treats the first stage as the whole approval.
  */
 function hasEveryStage(current: readonly CurrentApproval[]): boolean {
   const places = current.map(({ rule }) => stageOf(rule));

@@ -16,8 +16,8 @@ type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
 
 /**
  * Submits a request to its approvers again, by the rules of the approvals that ended before they were used, and parks
- * the granting step until they have decided. The caller holds the execution's lock. Returns when the first of them
- * expires, and whom to notify about which.
+ * the granting step until they have decided. The caller holds the execution's lock. Returns when the first new
+ * approval expires, and whom to notify of each.
  */
 export async function renewApprovals(
   ctx: Store,
@@ -79,9 +79,9 @@ export async function renewApprovals(
   return { dueAt, tell };
 }
 
-/** Returns whom the workflow told, by the step of the approval that they were told of, and in which words. */
+/** Returns whom the workflow has notified of approvals, with which text, and the step of each approval. */
 async function readTelling(tx: Transaction, executionId: string): Promise<{ stepKey: string; telling: Telling }[]> {
-  // By the keys of its messages: the step that told them is over, and gone.
+  // Found by the keys of the messages, because the step that sent them has ended and its row is deleted.
   const told = await tx
     .selectDistinct({
       stepKey: approvals.stepKey,

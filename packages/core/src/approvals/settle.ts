@@ -28,8 +28,8 @@ const messages: Record<ApprovalStatus, string> = {
 
 /**
  * Closes an approval that its decisions, or its expiry, have settled, and returns the outcome of its step. Fails
- * closed: too many denials, or no decision in time, is a denial. A stage that was approved opens the next one in the same
- * transaction, so that the request never stands between two stages. Returns null while a stage is open.
+ * closed: too many denials, or no decision in time, is a denial. An approved stage opens the next one in the same
+ * transaction, so that the request is never between two stages. Returns null while a stage is open.
  */
 export async function settleApproval(
   ctx: Store,
@@ -56,7 +56,7 @@ export async function settleApproval(
     const next = { executionId, key, ownerId, now, excluded, knownAs, digest, subject: subject as Json };
     const request = execution.step?.request;
     const { rule } = await openStage(ctx, tx, { ...next, request, index: stage });
-    // The step is due: it waits on for the new approvers, and sends the message that their approval has.
+    // The step is due now: it then waits for the new approvers, and sends them their message.
     await waitOn(tx, { executionId, key }, { waitingFor: `approval by ${describeRule(rule)}`, after: 0 });
     return null;
   }
@@ -76,8 +76,8 @@ export async function settleApproval(
 }
 
 /**
- * Closes the approvals that a granting step has requested again, as far as they are settled, and returns the fault of
- * its step when one was denied. When all were approved the step is due, and plans and grants. Returns null otherwise.
+ * Closes the approvals that a granting step has requested again and that are settled. Returns the fault of the step when
+ * one was not approved; null otherwise. When all are approved, the step becomes due: it plans again, and grants.
  */
 export async function settleRenewals(tx: Transaction, execution: Locked, key: string): Promise<Progress | null> {
   const rows = await tx
@@ -99,7 +99,7 @@ export async function settleRenewals(tx: Transaction, execution: Locked, key: st
   return null;
 }
 
-/** Says how an approval was closed; the approval of a stage before the last one is not yet the approval of the request. */
+/** Returns the message about a closed approval. A request is approved only with its last stage. */
 function messageOf(status: ApprovalStatus, rule: ApprovalRule): string {
   const { stage, stages } = stageOf(rule);
   return status === 'approved' && hasMore(rule) ? `Stage ${stage} of ${stages} was approved` : messages[status];
@@ -112,7 +112,7 @@ const asked = {
   expired: sql<boolean>`${approvals.expiresAt} <= app_now()`,
 };
 
-/** What an approval is about, which the next stage has too. */
+/** The content of an approval, which the next stage takes over. */
 const content = {
   excluded: approvals.excluded,
   knownAs: approvals.knownAs,
@@ -120,7 +120,7 @@ const content = {
   digest: approvals.requestDigest,
 };
 
-/** Closes one approval that is settled. */
+/** Closes one approval if it is settled. Returns its status and its decisions. */
 async function settleOne(
   tx: Transaction,
   execution: Locked,

@@ -9,7 +9,7 @@ import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { describeRule } from './subject.js';
 
-/** Reads what `access.approve` is called with. Throws `invalid` when it names no approver. */
+/** Returns the settings of a call of `access.approve`. Throws `invalid` when they name no approver. */
 export function readStages(request: unknown): (typeof approveWith)['_output'] {
   const settings = approveWith.safeParse(request ?? {});
   if (!settings.success) throw new AccessError('invalid', 'access.approve must name at least one approver');
@@ -47,8 +47,8 @@ interface Opening {
 }
 
 /**
- * Submits a request to the approvers of one stage, in the transaction of what leads to it. The time of a stage begins when its
- * approvers can see the request. Returns its id and rule, and when it expires.
+ * Submits a request to the approvers of one stage, in the transaction of the caller. The time of a stage begins when its
+ * approvers can see the request. Returns the id, the rule and the expiry of the new approval.
  */
 export async function openStage(
   ctx: Store,

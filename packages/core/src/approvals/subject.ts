@@ -4,15 +4,18 @@ import { foldName } from '../people/names.js';
 import type { Plan } from '../plans/plan.js';
 
 /**
- * Returns what the approver is shown; the digest covers exactly this, and nothing in it comes from the requester's own
- * labels.
+ * Returns what approvers are shown: exactly the content that the digest covers. Its names are those of the catalog and of
+ * the providers, not labels that the requester chose.
  */
 export function subjectOf(plan: Plan): Json {
   const { role, reason, duration, grants, requester } = plan;
   return { role, reason, duration, requester, grants: grants as unknown as Json };
 }
 
-/** Returns the names that may never decide: those of the requester and of the person to be elevated. No configuration changes that (docs/architecture.md, section 9). */
+/**
+ * Returns the names that may never decide: those of the requester and of the person to be elevated. No configuration
+ * changes that (docs/architecture.md, section 9).
+ */
 export function excludedFrom(plan: Plan, requester: string): string[] {
   const names = [requester, ...plan.grants.flatMap((grant) => [grant.identity, grant.identityEmail])];
   return [...new Set([...names.filter(Boolean).map(foldName), ...plan.knownAs.flat()])];

@@ -26,7 +26,7 @@ export async function applyCatalog(
   for (;;) {
     await askTargets(db, catalog, asked);
     const applied = await db.transaction((tx) => apply(tx, { catalog, text, source: input.source }, asked));
-    // A provider that was not checked holds something since: it is checked now.
+    // Access has been granted meanwhile at a provider whose target was not read: read it now.
     if (applied !== 'unasked') return { ...applied, warnings: catalog.warnings };
   }
 }
@@ -50,12 +50,12 @@ async function apply(
   const held = await lookAtTargets(tx, catalog, asked, places);
   if (held === 'unasked') return 'unasked';
   refuseIssues(held.issues);
-  // The same document may lead elsewhere: its references are read from the environment and the vault.
+  // The same document may lead to another address: its references are read from the environment and the vault.
   await storeAddresses(tx, catalog, asked);
   await storeToldKinds(tx, catalog);
   if (latest?.digest === catalog.digest) return { version: latest.version, applied: false };
   const version = (latest?.version ?? 0) + 1;
-  // As text that was written in pieces: the driver would write a long document without yielding.
+  // The text was written in pieces: the driver would write a long document without yielding.
   const document = sql`${text}::text::jsonb`;
   await tx.insert(catalogs).values({ version, document, digest: catalog.digest, source });
   await appendLedger(tx, [
@@ -69,7 +69,7 @@ async function apply(
   return { version, applied: true };
 }
 
-/** Writes which kinds the triggers write notices of. */
+/** Stores the kinds of notices that the triggers of the database write. */
 async function storeToldKinds(tx: Transaction, { document }: Catalog): Promise<void> {
   const kinds = document.messages?.kinds ?? [];
   await tx.delete(toldKinds).where(notInArray(toldKinds.kind, kinds));

@@ -31,7 +31,8 @@ export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>)
 }
 
 /**
- * Returns a text that is equal for all people who see the same roles: it lists which roles with an audience name them.
+ * Returns a text that is equal only for people who see the same roles: it lists the person's address and groups, as far as a role names
+ * them.
  */
 export function roleVisibility(actor: UserActor, { roles }: Pick<Catalog, 'roles'>): string {
   const audiences = known.get(roles) ?? sortRoles(roles);

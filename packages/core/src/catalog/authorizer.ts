@@ -2,8 +2,8 @@ import { type Access, type Authorizer, Retryable, Terminal } from '@belay/provid
 import type { Store } from '../context.js';
 
 /**
- * Returns the authorizer of a provider. A disabled provider grants nothing, but still revokes what is owed. Throws
- * `Retryable` when it has no client now, and `Terminal` for a grant at a disabled one.
+ * Returns the authorizer of a provider. A disabled provider grants nothing, but its access is still revoked. Throws `Retryable` when the
+ * provider has no client at the moment, and `Terminal` for a grant at a disabled provider.
  */
 export function authorizerOf(ctx: Store, provider: string, task: 'observe' | 'grant' | 'revoke'): Authorizer {
   const authorizer = ctx.catalog.client(provider)?.authorizer;
@@ -16,7 +16,7 @@ export function authorizerOf(ctx: Store, provider: string, task: 'observe' | 'gr
 
 /** Returns a message for the ledger and the requester: that of a connector, never that of an unexpected error. */
 export function publicMessage(error: unknown): string {
-  // By class: an error of a library can have any name, and its message any secret.
+  // Decided by class: an error of a library can have any name, and its message can contain a secret.
   if (error instanceof Retryable || error instanceof Terminal) return error.message.slice(0, 500);
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
     return 'The provider did not respond in time';
@@ -41,8 +41,8 @@ export function aftermathOf(ctx: Store, provider: string, access: Access): After
 }
 
 /**
- * Returns how long this access can outlive its revocation at worst: by this access if the connector knows, otherwise
- * by all access.
+ * Returns how long this access can outlive its revocation at worst: for this access if the connector knows it, otherwise for any access of
+ * the provider.
  */
 export function residualOf(authorizer: Authorizer, access: Access): string {
   return authorizer.residualOf?.(access) ?? authorizer.residual;

@@ -7,7 +7,7 @@ import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { compileCatalog } from '../configuration/compile.js';
 import { catalogSchema } from '../configuration/schema.js';
 
-/** One value of a document: that of `name` in a section or, without a name, the section itself. */
+/** One value of a document: the entry `name` of a section or, without a name, the section itself. */
 type Piece = { section: string; name: string | null; text: string };
 
 /** Reads the document of a stored version entry by entry, so that no long text is parsed without yielding. */

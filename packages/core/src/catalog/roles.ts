@@ -12,7 +12,7 @@ import { rolesConcerning } from './audiences.js';
 
 export interface RoleFilter extends PageOf {
   provider?: string[] | undefined;
-  /** What a search found, in its order; may contain roles that the caller may not see. */
+  /** The results of a search, in its order; may contain roles that the caller may not see. */
   found?: { q: string; roles: readonly CompiledRole[] };
 }
 
@@ -40,8 +40,8 @@ export async function listRoles(ctx: ActorStore, { provider, found, ...asked }: 
 }
 
 /**
- * Returns one complete role (GET /role/{role}); throws `not_found` for one that the caller may not see, or `forbidden` with
- * the way to it when the role is discoverable.
+ * Returns one complete role (GET /role/{role}). For a role that the caller may not see, throws `not_found`, or, when the role is
+ * discoverable, `forbidden` with what they must do to be able to request it.
  */
 export function getRole(ctx: ActorStore, input: { role: string }): Role {
   const role = ctx.catalog.current().roles.get(input.role);
@@ -50,8 +50,8 @@ export function getRole(ctx: ActorStore, input: { role: string }): Role {
 }
 
 /**
- * Returns the error of a caller who may not request a role: that it does not exist, or, when it is discoverable, the way
- * to it.
+ * Returns the error of a caller who may not request a role: `not_found`, or, when the role is discoverable, `forbidden` with what they must
+ * do to be able to request it.
  */
 export function notReached(ctx: ActorStore, name: string): AccessError {
   const role = ctx.catalog.current().roles.get(name);
@@ -60,7 +60,7 @@ export function notReached(ctx: ActorStore, name: string): AccessError {
     : notFound(`Role ${name}`);
 }
 
-/** Returns the error that says which groups may request a discoverable role; people are not named. */
+/** Returns the error with the groups that may request a discoverable role; people are not named. */
 function unreached({ name, definition }: CompiledRole): AccessError {
   const groups = definition.permissions?.groups ?? [];
   const way =

@@ -1,7 +1,7 @@
 import { digestOf } from '@belay/contract/canonical';
 import MiniSearch from 'minisearch';
 
-/** The searchable texts of one item of a provider's list. */
+/** The items of a provider's list, ready to be searched. */
 interface Searchable {
   entries: readonly Entry[];
   index: MiniSearch<Entry>;
@@ -15,7 +15,7 @@ interface Entry {
   words: string;
 }
 
-/** The last list with its index, which is created again only when the list has changed. */
+/** The last list with its index. The index is created again only when the list has changed. */
 export interface SearchMemory {
   digest: string;
   ready: Promise<Searchable>;
@@ -25,9 +25,9 @@ const mostFuzzyWords = 12;
 const longestFuzzyWord = 40;
 
 /**
- * Returns what matches the words of `q`, best first: a text that equals it, one that begins with it, words that begin
- * with its words, texts that contain them, and finally similar spellings. Returns everything, in its own order, when
- * `q` has no word. The words are compared, never interpreted. `memory` is kept by the caller, one per list.
+ * Returns the items that match the words of `q`, best first: a text that equals it, one that begins with it, words that begin with its
+ * words, texts that contain them, and finally similar spellings. Returns all items, in their own order, when `q` has no word. The words are
+ * compared, never interpreted. The caller keeps `memory`, with one entry per `key`.
  */
 export async function searchList<T>(
   items: readonly T[],

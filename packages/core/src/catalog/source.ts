@@ -25,7 +25,7 @@ export interface LiveCatalog extends CatalogSource {
 }
 
 export interface CatalogSourceOptions extends CompileOptions {
-  /** Reads the external references of a document (its vault) before it is compiled; without it `resolve` knows all. */
+  /** Reads the external references of a document (its vault) before it is compiled; without it, `resolve` resolves every reference. */
   prepare?: ((document: unknown) => Promise<ResolveReference>) | undefined;
   db: Database;
   log: Logger;
@@ -34,13 +34,16 @@ export interface CatalogSourceOptions extends CompileOptions {
   now(): number;
 }
 
-/** Opens the catalog in force and a client for each enabled provider. Throws when there is none or it cannot be compiled here. */
+/**
+ * Opens the catalog in force and a client for each enabled provider. Throws when no configuration is stored, or when it cannot be compiled
+ * here.
+ */
 export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCatalog> {
   const { db, log } = options;
   const clients = new Map<string, { fingerprint: string; client: ProviderClient }>();
   const ended = new AbortController();
   let current: Catalog | undefined;
-  /** As the row says it: after a restore another configuration can have the same version. */
+  /** The digest of the stored row: after a restore, another configuration can have the same version. */
   let digest: string | undefined;
   let following: Promise<void> = Promise.resolve();
   let refreshing: Promise<void> = Promise.resolve();
@@ -69,7 +72,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
         `The configuration ${versionText(version)} cannot be used on this server: ${first?.path}: ${first?.message}`,
       );
     }
-    // R7: another process may have applied it, with another environment than this one has.
+    // R7: another process, with another environment, may have applied this configuration.
     const [moved] = await checkTargets(db, result.catalog);
     if (moved) {
       throw new Error(
@@ -90,7 +93,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
       stale.push(open.client);
     }
     for (const provider of catalog.providers.values()) {
-      // A disabled provider has a client too, if it is configured: what it holds must be revoked.
+      // A disabled provider has a client too, if it is configured: the access that it holds must be revoked.
       if (provider.config === undefined || clients.has(provider.id)) continue;
       try {
         const client = await provider.connector.create(provider.config, {

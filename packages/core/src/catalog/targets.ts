@@ -17,9 +17,8 @@ export function addressOf(provider: CompiledProvider | undefined): string | null
 }
 
 /**
- * Returns why a configuration cannot come into force while something is held (R4, R7): it removes a provider, makes
- * one unusable, or leads to another target. `unasked` when the target of a provider must be read first. `places` are the
- * providers where access is held.
+ * Returns why a configuration cannot come into force while access is held (R4, R7): it removes a provider, makes one unusable, or leads to
+ * another target. Returns `unasked` when the target of a provider must be read first. `places` are the providers where access is held.
  */
 export async function lookAtTargets(
   db: Database | Transaction,
@@ -56,9 +55,7 @@ export async function lookAtTargets(
   return { issues };
 }
 
-/**
- * Stores the new addresses that lead to the same target, so that the provider may be unreachable at the next change.
- */
+/** Stores the new addresses that lead to the same target, so that the next change does not have to reach the provider. */
 export async function storeAddresses(tx: Transaction, catalog: Catalog, asked: AskedTargets): Promise<void> {
   for (const [id, answer] of [...asked].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!('target' in answer)) continue;
@@ -112,7 +109,7 @@ export function isMoved({ provider, target, address }: Place, catalog: Catalog):
   return target !== null && (address === null || address !== addressOf(catalog.providers.get(provider)));
 }
 
-/** Returns who holds what at a provider, and until when: the latest first, and no more than fits into a message. */
+/** Returns who holds what at a provider, and until when: the oldest first, and no more than fits into a message. */
 async function listHolders(db: Database | Transaction, provider: string): Promise<string> {
   const held = and(eq(entitlements.provider, provider), ne(entitlements.state, 'absent'));
   const [[all], rows] = await inOrder([

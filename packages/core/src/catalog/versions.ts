@@ -47,7 +47,7 @@ export async function compareConfigurations(
   requireOverseer(ctx);
   const to = await find(ctx, readVersion(input.version, 'version'));
   const wanted = input.from === undefined ? to.version - 1 : readVersion(input.from, 'from');
-  // The first version has none before it.
+  // The first version has no version before it.
   const from = input.from === undefined && wanted < 1 ? null : await find(ctx, wanted);
   const [changed, sections] = await Promise.all([
     readChanged(ctx, from?.version ?? 0, to.version),
@@ -80,7 +80,7 @@ async function find(ctx: Store, version: number): Promise<Row> {
   return row;
 }
 
-/** An entry of a section that differs, or a whole section that has none; as text, and null when it is not there. */
+/** An entry of a section that differs, or a whole section that has no entries; as text, and null when it is missing. */
 type Changed = { section: string; name: string | null; before: string | null; after: string | null };
 
 /** Returns the query of the entries that differ between two documents, compared in the database so that only these are read. */
@@ -108,7 +108,7 @@ async function readChanged(ctx: Store, from: number, to: number): Promise<Change
   return [...rows];
 }
 
-/** Returns how many entries of each section differ, which reads the names of all of them and the values of none. */
+/** Returns how many entries of each section differ. The database compares the values and returns none of them. */
 async function countChanged(ctx: Store, from: number, to: number): Promise<ConfigurationDiff['sections']> {
   const rows = await ctx.db.execute<ConfigurationDiff['sections'][number]>(sql`
     select section, count(*) filter (where before is null)::int as added, count(*) filter (where after is null)::int as removed,

@@ -17,9 +17,10 @@ const verbs: Record<CommentKind, string> = { comment: 'commented', question: 'as
 const window = 60_000;
 
 /**
- * Writes a comment, a question or an answer about a request, with its ledger entry, in one transaction. It decides
- * nothing, and nothing waits for it. Throws `not_found` for callers who may not see the request, `forbidden` for those
- * who may only read it and for a kind that the other side writes, `conflict` after the end, and `too_many_requests`.
+ * Writes a comment, a question or an answer about a request, with its ledger entry, in one transaction. It decides nothing, and nothing
+ * waits for it. Throws `not_found` for callers who may not see the request, `forbidden` for those who may only read it and for a kind that
+ * the other side writes, `conflict` after the end of the request, for an answer without a question and beyond the limit for one request,
+ * and `too_many_requests` beyond the limit for a minute.
  */
 export async function addComment(ctx: ActorStore, input: NewComment): Promise<Comment> {
   const user = requireUser(ctx);
@@ -29,7 +30,7 @@ export async function addComment(ctx: ActorStore, input: NewComment): Promise<Co
   const { executionId } = await findConversation(ctx, ctx.db, input.id);
   return retryDeadlock(() =>
     ctx.db.transaction(async (tx) => {
-      // Before the author's row, as decisions lock them; this lock stops no turn of the execution.
+      // Locked before the author's row, as decisions lock them. This lock does not block the turns of the execution.
       await tx.select({ id: executions.id }).from(executions).where(eq(executions.id, executionId)).for('key share');
       // Locks the author's row, so that their comments are counted one after the other.
       await requireLive(ctx, tx, user, 'api');
@@ -58,7 +59,10 @@ async function requireKind(
   throw new AccessError('conflict', 'No question waits for an answer');
 }
 
-/** Throws `too_many_requests` for a person who writes too much at once, or on one request. */
+/**
+ * Throws `too_many_requests` for a person who has written too much within a minute, and `conflict` for one who has written too much on this
+ * request.
+ */
 async function requireQuota(tx: Transaction, user: UserActor, executionId: string): Promise<void> {
   const [counts] = await tx.execute<{ lately: number; here: number }>(sql`
     select

@@ -42,9 +42,9 @@ async function readExecution(db: Database | Transaction, id: string) {
 }
 
 /**
- * Decides who may write, in this one place: the requester and the person elevated on one side; those whom an open
- * approval names, and those who have decided, on the other. No person is an approver of their own request, whichever
- * identity they use.
+ * Returns the side that a person may write for; only this function decides that. The requester and the person to be elevated are one side;
+ * the people whom an open approval names, and those who have decided, are the other. No person is an approver of their own request, under
+ * any of their identities.
  */
 async function sideOf(
   db: Database | Transaction,
@@ -63,8 +63,8 @@ async function sideOf(
     })
     .from(approvals)
     .where(eq(approvals.executionId, execution.id));
-  // Taking part in the conversation is a right, so only the address that approvers were shown gives it. Every name of
-  // the account can exclude a person.
+  // Taking part in the conversation is a right, so only the address that approvers were shown gives it. To exclude a
+  // person, every name of the account counts.
   const elevated = asked.flatMap(({ subject }) => (subject as ApprovalSubject).grants);
   if (elevated.some(({ identityEmail }) => isSameAddress(identityEmail, user.email))) return 'requester';
   if (!asked.some((approval) => approval.decided || (approval.open && isNamed(user, approval.rule)))) return null;
@@ -91,7 +91,7 @@ export function kindsFor(side: Side, { ended, question }: { ended: boolean; ques
   return question ? ['comment', 'answer'] : ['comment'];
 }
 
-/** What is shown of a comment. */
+/** The columns of a comment that are shown. */
 export const shownComment = {
   id: comments.id,
   kind: comments.kind,

@@ -28,7 +28,7 @@ export async function listComments(ctx: ActorStore, input: PageOf & { id: string
         ),
       )
       .orderBy(asc(comments.createdAt), asc(comments.id))
-      // One more than is shown tells whether there are more.
+      // One more row than is shown tells whether there are more.
       .limit(limit + 1),
     hasOpenQuestion(ctx.db, executionId),
   ]);

@@ -6,8 +6,8 @@ import type { CompiledRole } from './catalog.js';
 import type { CatalogDocument, MessagesDefinition, RoleDefinition } from './schema.js';
 
 /**
- * Returns who is told of the use of a role for emergencies, and who reviews it. One that would tell no person, or would wait for the review of
- * none, is an issue, and so is one without a reason.
+ * Returns who is told of the use of an emergency role, and who reviews it. Adds an issue when no person would be told, when no person could
+ * review it, or when the reason is not required.
  */
 export function readBreakGlass(
   { messages }: CatalogDocument,

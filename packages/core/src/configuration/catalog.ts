@@ -60,18 +60,18 @@ export interface Catalog {
   providers: ReadonlyMap<string, CompiledProvider>;
   roles: ReadonlyMap<string, CompiledRole>;
   workflows: ReadonlyMap<string, CompiledWorkflow>;
-  /** Providers where people may request permissions and groups directly, and the bounds. */
+  /** Providers where people may request permissions and groups directly, with the bounds of such requests. */
   dynamic: ReadonlyMap<string, CompiledBounds>;
   /** The enabled sign-in providers. */
   authenticators: readonly string[];
   /** Settings that are accepted, but are probably a mistake. */
   warnings: readonly ErrorIssue[];
-  /** The longest duration of requests that name no role, in milliseconds. */
+  /** How long an approval may wait to be granted in a request that names no role, in milliseconds. */
   approvalLifetime: number;
   callbacks: readonly string[];
   /** When logins end regardless of their use, in milliseconds. */
   loginEnd: { readonly browser: number; readonly device: number };
-  /** How long entries of the ledger that are archived, and requests that are over, are kept, in milliseconds; null for ever. */
+  /** How long archived ledger entries and ended requests are kept, in milliseconds; null for ever. */
   retention: { readonly ledger: number | null; readonly requests: number | null };
   /** How often each provider is compared with its rows, in milliseconds; null for the built-in interval. */
   driftInterval: number | null;

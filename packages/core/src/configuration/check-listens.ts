@@ -13,10 +13,7 @@ const fromSchema = z
   .refine((from) => Object.keys(from).length > 0, 'must name requester, approvers, groups or sources');
 export type From = z.infer<typeof fromSchema>;
 
-/**
- * Returns the senders whose events a `listen` accepts; undefined when its metadata does not name them, or not
- * correctly.
- */
+/** Returns the senders whose events a `listen` accepts; undefined when its metadata has no valid `from`. */
 export function fromOf(metadata: JsonObject | undefined): From | undefined {
   const parsed = fromSchema.safeParse(metadata?.from);
   return parsed.success ? parsed.data : undefined;

@@ -3,7 +3,9 @@ import type { CompiledProvider } from './catalog.js';
 import { unknownName } from './issue.js';
 import type { MessagesDefinition } from './schema.js';
 
-/** Adds an issue for each channel that is no provider which delivers messages. */
+/**
+ * Adds an issue for each channel or operator whose provider does not deliver messages, and for operators whom no kind of message concerns.
+ */
 export function checkMessages(
   messages: MessagesDefinition | undefined,
   providers: ReadonlyMap<string, CompiledProvider>,

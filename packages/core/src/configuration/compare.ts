@@ -21,15 +21,15 @@ const shown = new Set(
 );
 /** Parts of a workflow's document that carry credentials. */
 const carriers = new Set(['authentication', 'authorization', 'headers', 'environment', 'env']);
-/** Keys of addresses, and the ones without a path: the path of a webhook lets everyone post who knows it. */
+/** Keys of addresses. An address with a path is hidden, because a person who knows the path of a webhook can post to it. */
 const addresses = new Set(['base_url', 'url']);
 const withoutPath = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]*\/?$/i;
-/** Matches a text that consists of one reference, which names a secret and does not have it. */
+/** Matches a text that consists of one reference: it names a secret and does not contain it. */
 const onlyReference = /^\$\{(?:env|vault):[^}]+\}$/;
 
 /**
- * Yields how one entry of a configuration differs from another, key by key; undefined is an entry that is not there.
- * Values that may be secret are left out: what is not known to be harmless is hidden.
+ * Yields the differences between two versions of one entry of a configuration, key by key. `undefined` stands for a missing entry. Values
+ * that may be secret are left out.
  */
 export function* compareEntries(before: unknown, after: unknown, path: Path): Generator<ConfigurationChange> {
   if (isSame(before, after)) return;
@@ -64,7 +64,7 @@ function describe(before: unknown, after: unknown, path: Path): ConfigurationCha
 
 function isHidden(path: Path, value: unknown): boolean {
   if (Array.isArray(value)) return value.some((item) => isHidden(path, item));
-  // A mapping stands here only beside a value of another kind, and is not looked into.
+  // A mapping is compared as a whole only with a value of another kind. Its contents are not checked, so it is hidden.
   if (isMapping(value)) return true;
   if (typeof value !== 'string' || onlyReference.test(value)) return false;
   const key = String(path.findLast((part) => typeof part === 'string') ?? '');

@@ -234,7 +234,7 @@ async function compileRoles(
   return roles;
 }
 
-/** Checks the name of a role or a workflow: it is its key. Repeating the key is allowed, another name is not. */
+/** Checks that the name of a role or a workflow, where it is given, is the same as its key. */
 function checkName(given: string | undefined, key: string, path: string, issues: ErrorIssue[]): void {
   if (given !== undefined && given !== key)
     issues.push({ path: `${path}.name`, message: `must be "${key}", the same as its key` });
@@ -271,14 +271,14 @@ function planAccess(
     if (planned.length > 0) accesses.set(id, unite(planned));
     else if (found.length === 0) found.push({ path: at, message: `the role grants nothing at "${id}"` });
     for (const issue of found) {
-      // The access of a parent is planned for each of its children.
+      // The access of a parent is planned for each of its children, and would be reported for each of them.
       if (!issues.some((one) => one.path === issue.path && one.message === issue.message)) issues.push(issue);
     }
   });
   return accesses;
 }
 
-/** Returns issues for durations that are shorter than a provider of the role grants access for. */
+/** Returns an issue for each provider whose shortest duration of access is longer than a duration of the role. */
 function shorterThanMinimum(
   path: string,
   accesses: ReadonlyMap<string, readonly Access[]>,
@@ -359,7 +359,7 @@ function compileLoginEnd(
   return { browser: read('browser', 'PT12H'), device: read('device', 'P7D') };
 }
 
-/** Longer than the lease of a comparison, and not so long that what is left behind lasts for weeks. */
+/** The shortest is longer than the lease of a comparison. The longest keeps access that was left behind from lasting for weeks. */
 const driftIntervals = { shortest: 10 * 60_000, longest: 7 * 24 * 60 * 60_000 };
 
 function compileDriftInterval(given: string | undefined, issues: ErrorIssue[]): number | null {

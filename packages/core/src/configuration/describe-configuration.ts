@@ -6,7 +6,7 @@ import { catalogSchema } from './schema.js';
 
 type JsonSchema = Record<string, unknown>;
 
-/** Those that JSON Schema has; zod knows more. */
+/** The formats that JSON Schema has; zod has more. */
 const formats = new Set(['uri', 'email', 'uuid', 'date-time', 'ipv4', 'ipv6', 'hostname']);
 const reference = { $ref: '#/definitions/reference' };
 const sections: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const sections: Readonly<Record<string, string>> = {
 
 /**
  * Returns the shape of a configuration file as JSON Schema (draft 7), for editors and other tools, made from the schemas that check it.
- * Names that refer to other parts, and what only a connector can tell, are checked by `belay validate` alone.
+ * Only `belay validate` checks names that refer to other parts, and what depends on a connector.
  */
 export function describeConfiguration(connectors: ConnectorRegistry): JsonSchema {
   const whole = describe(catalogSchema) as { properties: Record<string, JsonSchema> };
@@ -64,7 +64,7 @@ export function describeConfiguration(connectors: ConnectorRegistry): JsonSchema
   };
 }
 
-/** Returns the condition that a provider of a type has its settings. One that is disabled may lack them. */
+/** Returns the condition that an enabled provider of a type has its settings. A disabled provider may lack them. */
 function settingsOf(type: string, described: JsonSchema): JsonSchema {
   const settings = allowReferences(described) as JsonSchema;
   const needed = Array.isArray(described.required) && described.required.length > 0;
@@ -75,8 +75,8 @@ function settingsOf(type: string, described: JsonSchema): JsonSchema {
 }
 
 /**
- * What zod knows of schemas, without their names: those are of the OpenAPI document, and whether they are registered depends on
- * what else the process has loaded.
+ * The registry of zod without the ids of schemas. The ids belong to the OpenAPI document, and whether they are registered depends on which
+ * modules the process has loaded.
  */
 const unnamed = {
   get(schema: z.ZodType) {
@@ -97,9 +97,10 @@ function describe(schema: z.ZodType): JsonSchema {
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       if (!formats.has(String(jsonSchema.format))) delete jsonSchema.format;
-      // JSON Schema has no flags: without them the pattern would reject what Belay accepts.
+      // Patterns in JSON Schema have no flags. Without its flags a pattern would reject what Belay accepts, so it is
+      // left out.
       const patterns = (zodSchema._zod.bag as { patterns?: Set<RegExp> }).patterns ?? new Set();
-      // What is converted first may be given settings by that, as a preset does.
+      // A conversion before the check may add settings, as a preset does, so no key is required.
       if (zodSchema instanceof z.ZodPipe && zodSchema.in instanceof z.ZodTransform) delete jsonSchema.required;
       if (![...patterns].some(({ flags }) => /[is]/.test(flags))) return;
       delete jsonSchema.pattern;
@@ -109,7 +110,7 @@ function describe(schema: z.ZodType): JsonSchema {
   return withoutRecursion(described) as JsonSchema;
 }
 
-/** Leaves out what refers to a definition that zod made: `z.json()`, which permits anything. */
+/** Replaces references to definitions that zod made for `z.json()` by a schema that permits anything. */
 function withoutRecursion(described: unknown): unknown {
   if (Array.isArray(described)) return described.map(withoutRecursion);
   if (described === null || typeof described !== 'object') return described;
@@ -117,7 +118,7 @@ function withoutRecursion(described: unknown): unknown {
   return Object.fromEntries(Object.entries(described).map(([key, value]) => [key, withoutRecursion(value)]));
 }
 
-/** Permits a reference wherever a text has a form: the form is that of what the reference stands for. */
+/** Permits a reference wherever a text must have a form: the form applies to the value that replaces the reference. */
 function allowReferences(described: unknown): unknown {
   if (Array.isArray(described)) return described.map(allowReferences);
   if (described === null || typeof described !== 'object') return described;

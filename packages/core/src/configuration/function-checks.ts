@@ -3,7 +3,7 @@ import type { CallCheck, Issue } from '@belay/workflow';
 import { z } from 'zod';
 import { address } from './schema.js';
 
-/** A value of the definition that is computed at run time, and cannot be checked before. */
+/** An expression. Its value is computed at run time and cannot be checked earlier. */
 const expression = z.string().regex(/^\s*\$\{[\s\S]*\}\s*$/);
 const durationText = z.union([
   expression,
@@ -24,8 +24,8 @@ const addresses = z.array(z.union([expression, address])).default([]);
 const mostStages = 8;
 
 /**
- * `access.approve`, `with`. An empty set of approvers or a count of zero would let a request pass without approval, so
- * it is rejected (docs/architecture.md, section 12).
+ * The schema of `with` of `access.approve`. An empty set of approvers or a count of zero would let a request pass without approval, so both
+ * are rejected (docs/architecture.md, section 12).
  */
 export const approveWith = z.strictObject({
   stages: z

@@ -8,9 +8,7 @@ export interface RoleGraph {
   providers: Readonly<Record<string, ProviderDefinition>>;
 }
 
-/**
- * What one role of a family requests of one provider. Roles, permissions and resources of one request belong together.
- */
+/** What a role, or one of its parents, requests of one provider. Roles, permissions and resources of one request belong together. */
 export interface Contribution {
   /** The role whose entries these are. */
   role: string;
@@ -19,7 +17,7 @@ export interface Contribution {
    * The path of each entry of the request: `permissions.allow[0]` is `roles.base.permissions.allow[2]`, for example.
    */
   origins: ReadonlyMap<string, string>;
-  /** Resources without a role or a permission: a connector may support them. */
+  /** Whether the request has resources without a role or a permission. Some connectors support that. */
   resourcesOnly: boolean;
 }
 
@@ -29,11 +27,10 @@ interface Entry {
 }
 
 /**
- * Returns what a role and its parents request of each of their providers, one request per role that contributes: never
- * the product of them all (decision 0039). A parent contributes at the providers that it names itself, with its own
- * resources or, if it has none, those of the nearest role on the way to it. A denial anywhere in the family counts for
- * every request. Returns undefined, with issues, when a parent is missing or the inheritance has a cycle: nothing of
- * such a role is granted.
+ * Returns what a role and its parents request of each of their providers, one request per role that contributes: never the product of them
+ * all (decision 0039). A parent contributes at the providers that it names itself. It uses its own resources or, if it has none, those of
+ * the nearest role on the path to it. A denial of any role of the family counts for every request. Returns undefined, with issues, when a
+ * parent is missing or the inheritance has a cycle: nothing of such a role is granted.
  */
 export function collectAccess(
   name: string,
@@ -138,7 +135,7 @@ function contributionsAt(
   }
   return contributions;
 
-  /** `owner`: the nearest role on the way here that names resources. */
+  /** `owner`: the nearest role with resources on the path to `current`. */
   function visit(current: string, owner: string | undefined): void {
     const own = resourcesOf(current, 'allow').length > 0 ? current : owner;
     const way = JSON.stringify([current, own]);

@@ -1,15 +1,15 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import { z } from 'zod';
 
-/** An error of a configuration, with what a suggestion can be made from. */
+/** An error in a configuration, with the data from which a correct name can be suggested. */
 export interface ConfigurationIssue extends ErrorIssue {
-  /** The name that was written and is not known. */
+  /** The unknown name that was written. */
   given?: string;
-  /** Returns the names that are known there. */
+  /** Returns the names that are valid in its place. */
   known?(): Iterable<string>;
 }
 
-/** Returns the issue of a name that nothing there has. */
+/** Returns the issue of an unknown name. */
 export function unknownName(path: string, message: string, given: string, known: () => Iterable<string>) {
   return { path, message, given, known } satisfies ConfigurationIssue;
 }
@@ -24,13 +24,13 @@ export function issuesOfShape(
   pathOf: (path: readonly PropertyKey[]) => string,
 ): ConfigurationIssue[] {
   const { path, message } = issue;
-  // A mapping that has a message of its own takes no keys at all.
+  // A mapping whose schema has its own message accepts no keys at all.
   if (issue.code === 'unrecognized_keys' && message.startsWith('Unrecognized key')) {
     const known = () => keysAt(schema, path);
     const text = `is not a known key${expectedKeys(known())}`;
     return issue.keys.map((key) => unknownName(pathOf([...path, key]), text, key, known));
   }
-  // What is wrong with the key is inside.
+  // The inner issue has the reason.
   if (issue.code === 'invalid_key') return [{ path: pathOf(path), message: issue.issues[0]?.message ?? message }];
   const own = /^Invalid (input|option)/.test(message);
   if (own && issue.code === 'invalid_value') {
@@ -87,7 +87,7 @@ function partsOf(schema: z.core.$ZodType, key: PropertyKey): z.core.$ZodType[] {
   });
 }
 
-/** Returns the schemas of what may be written where this one is: without defaults and conversions, and each form of a union. */
+/** Returns the schemas that a written value can match: the schema without its default and conversion, or each option of a union. */
 function formsOf(schema: z.core.$ZodType): z.core.$ZodType[] {
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(formsOf);
   if (schema instanceof z.ZodPipe) return formsOf(schema.in instanceof z.ZodTransform ? schema.out : schema.in);

@@ -9,7 +9,7 @@ const long = ['providers', 'roles', 'workflows'] as const;
 const short = catalogSchema.omit({ providers: true, roles: true, workflows: true });
 /** The order in which the schema reports its issues; those of the whole come last. */
 const order = Object.keys(catalogSchema.shape);
-/** With what was written, of which errors say the kind. */
+/** Keeps the written value in the issues, because messages name its kind. */
 const reporting = { reportInput: true };
 
 type Parsed = { ok: true; document: CatalogDocument } | { ok: false; issues: ConfigurationIssue[] };

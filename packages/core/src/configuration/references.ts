@@ -5,10 +5,7 @@ export type ResolveReference = (reference: string) => string | undefined | { rea
 
 const pattern = /\$\{((?:env|vault):[^}]+)\}/g;
 
-/**
- * Returns a copy of `value` with every `${env:NAME}` in its strings replaced; a reference without a value becomes an
- * issue at its path.
- */
+/** Returns a copy of `value` with every reference in its strings replaced. A reference without a value becomes an issue at its path. */
 export function resolveReferences<T>(value: T, path: string, resolve: ResolveReference, issues: ErrorIssue[]): T {
   if (typeof value === 'string') {
     return value.replace(pattern, (whole, reference: string) => {

@@ -3,7 +3,7 @@ import { noticeKind, noticeKinds, timeOfDay, timeZone } from '@belay/contract/pr
 import { emailDomain } from '@belay/providers';
 import { z } from 'zod';
 
-/** Addresses are plain text here; references `${env:NAME}` and `${vault:path#key}` stay references. */
+/** The name of a provider, role, workflow or event source. */
 const name = z
   .string()
   .min(1)
@@ -13,7 +13,7 @@ const name = z
     'must contain only letters, digits, dots, dashes and underscores, and begin with a letter or digit',
   );
 
-/** The address of a person in the configuration; one that cannot be compared could name another person. */
+/** The e-mail address of a person. An address whose lower case is ambiguous is rejected, because it could match another person. */
 export const address = z.string().refine((text) => foldAddress(text) !== undefined, {
   message:
     'is not an e-mail address in canonical form: write it as rita@example.com, without letters whose lower case is ambiguous',
@@ -75,7 +75,7 @@ export const providerSchema = z.strictObject({
   enabled: z.boolean().default(true),
   config: z.record(z.string(), z.json()).default({}),
   permissions: z.strictObject(audience).optional(),
-  /** Can only take capabilities away (docs/architecture.md, section 11). */
+  /** Can only remove capabilities (docs/architecture.md, section 11). */
   capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
   max_duration: duration.optional(),
   /** Whether people who hold access here may see where the system is: its host, port and database. */
@@ -93,7 +93,7 @@ export const providerSchema = z.strictObject({
   /** Lets a directory provision the people and groups of this sign-in provider by SCIM (docs/connectors/scim.md). */
   scim: z
     .strictObject({
-      /** Which name of a provisioned group counts, or `sign_in` where groups keep to come from sign-ins alone. */
+      /** Which name of a provisioned group counts; with `sign_in`, groups come only from sign-ins. */
       groups: z.enum(['display_name', 'external_id', 'sign_in']).default('display_name'),
     })
     .optional(),
@@ -147,9 +147,7 @@ export const workflowSchema = z.strictObject({
   workflow: z.record(z.string(), z.json()),
 });
 
-/**
- * A host that workflows may call, as `host` or `host:port`. At a private address only where that is allowed by name.
- */
+/** A host that workflows may call, as `host` or `host:port`. Its address may be private only with `allow_private`. */
 const httpHost = z.union([
   z
     .string()
@@ -166,10 +164,10 @@ const serverSchema = z.strictObject({
   approval_lifetime: duration.optional(),
   /** How often each provider is compared with what Belay granted there; an hour unless set. */
   drift_interval: duration.optional(),
-  /** The limits per person; more is rejected until something ends. */
+  /** The limits per person. What exceeds them is rejected. */
   limits: z
     .strictObject({
-      /** Requests that have not ended, and ended ones whose access has not. */
+      /** Requests that have not ended, and ended requests whose access has not ended. */
       open_requests: limit(20),
       /** Event streams per process. */
       event_streams: limit(10),
@@ -179,12 +177,12 @@ const serverSchema = z.strictObject({
     .prefault({}),
   /** When logins end regardless of their use; can only shorten the built-in limit. */
   login: z.strictObject({ browser: duration.optional(), device: duration.optional() }).optional(),
-  /** How long what is over is kept; for ever by default. */
+  /** How long old ledger entries and ended requests are kept; for ever by default. */
   retention: z
     .strictObject({
       /** Entries of the ledger, counted from the end of their month, and only once they are archived (`belay ledger archive`). */
       ledger: duration.optional(),
-      /** Requests, counted from when all of them and of what extends them has ended; what they were goes to the ledger. */
+      /** Requests, counted from the end of the request and of all that extend it. A summary of each is written to the ledger. */
       requests: duration.optional(),
     })
     .optional(),
@@ -205,20 +203,20 @@ const servicesSchema = z.strictObject({
   storage: elsewhere('must have no settings here: DATABASE_URL is the address of the database'),
 });
 
-/** Programs that may send events to executions; each with one secret, as a reference. */
+/** A program that may send events to executions, with one secret, as a reference. */
 const eventSourceSchema = z.strictObject({
   token: z.string().min(1).optional(),
   standard_webhooks: z.strictObject({ secret: z.string().min(1) }).optional(),
 });
 
-/** Who oversees everything. No one by default; a list that is given has at least one name. */
+/** Who oversees everything. No one by default; an entry must name at least one user, group or owner of tokens. */
 const overseersSchema = z
   .strictObject({
     /** Addresses of people, where a sign-in provider that is trusted for the address proved it. */
     users: z.array(address).optional(),
-    /** Groups as they count here (decision 0041). */
+    /** Groups under their names in Belay (decision 0041). */
     groups: z.array(z.string().min(1)).optional(),
-    /** Addresses of people whose tokens count: a token counts for no other entry. */
+    /** Addresses of people whose tokens count. A token is not compared with `users` and `groups`. */
     tokens: z.array(address).optional(),
   })
   .refine(
@@ -237,14 +235,14 @@ const accessSchema = z.strictObject({
 const messagesSchema = z.strictObject({
   /** Providers that deliver messages. Each person is told on all of them, unless they prefer fewer. */
   channels: z.array(name).min(1, 'must name at least one provider that delivers messages'),
-  /** What is told; everything unless set. */
+  /** The kinds of notices that are sent; all kinds unless set. */
   kinds: z
     .array(noticeKind)
     .min(1)
     .default([...noticeKinds]),
-  /** Who is told of overdue revocations, and of access that differs from what Belay granted. */
+  /** Who is told of overdue revocations and reviews, of the use of emergency roles, and of access that differs from what Belay granted. */
   operators: z.array(z.strictObject({ provider: name, to: z.string().min(1) })).default([]),
-  /** When approvers are told each morning what waits for them, and in which time zone. */
+  /** The time of day, and its time zone, of the digest that tells approvers how many requests wait for them. */
   digest: timeOfDay.default('08:00'),
   time_zone: timeZone.default('UTC'),
 });

@@ -78,7 +78,7 @@ function chooseProviders(
   catalog: Catalog,
   { role, user, terms }: Asked,
 ): Pick<ElevationInput, 'providers' | 'provider'> {
-  // A missing list means all of the role's; an empty list is a mistake, and must not mean all.
+  // A missing list means all providers of the role; an empty list is a mistake, and must not mean all.
   if (terms.providers?.length === 0) throw invalid('providers', 'must name at least one provider');
   const providers = [...new Set(terms.providers ?? role.providers)];
   providers.forEach((id, index) => {

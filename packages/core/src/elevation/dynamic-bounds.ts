@@ -6,7 +6,7 @@ import { can } from '../can.js';
 import type { CompiledNames } from '../configuration/name-rules.js';
 import type { ActorStore } from '../context.js';
 
-/** Returns where the caller may request permissions and groups directly, and the bounds; never those of others. */
+/** Returns the providers where the caller may request permissions and groups directly, with the bounds that apply to the caller. */
 export function listDynamicBounds(ctx: ActorStore): { bounds: DynamicBounds[] } {
   const user = requireUser(ctx);
   const catalog = ctx.catalog.current();

@@ -20,9 +20,9 @@ import { submitRequest } from './submit.js';
 
 export interface Extension {
   id: string;
-  /** From the moment when the extension is active; default: that of the request. */
+  /** Counts from the moment when the extension is active; default: the duration of the request. */
   duration?: string | undefined;
-  /** Default: that of the request. */
+  /** Default: the reason of the request. */
   reason?: string | undefined;
   idempotencyKey?: string | undefined;
 }
@@ -71,7 +71,7 @@ export async function extendElevation(ctx: ActorContext, extension: Extension): 
 
 type Held = Awaited<ReturnType<typeof readActive>>;
 
-/** Returns the access of an execution, all of which is active. */
+/** Returns the access of an execution. Throws `conflict` unless it holds access, all of it active. */
 async function readActive(ctx: ActorStore, executionId: string) {
   const rows = await ctx.db
     .select({
@@ -105,8 +105,8 @@ async function requireLater(ctx: ActorStore, held: Held, duration: string): Prom
 }
 
 /**
- * Throws `conflict` while another extension runs, which is the one to extend; the database rejects two at once. The one that
- * was requested with the same key is not another one: a repeat of the request returns it.
+ * Throws `conflict` while another extension has not ended: the caller extends that one instead. The database also rejects
+ * two at the same time. An extension with the same idempotency key passes, because a repeated request returns it.
  */
 async function refuseSecond(ctx: ActorStore, user: UserActor, { id, idempotencyKey = '' }: Extension): Promise<void> {
   const { userId, key, executionId } = idempotencyKeys;
@@ -119,8 +119,8 @@ async function refuseSecond(ctx: ActorStore, user: UserActor, { id, idempotencyK
 }
 
 /**
- * Throws `conflict` when the access was given back since it was read: with the last run that used it, or otherwise. Under the
- * lock of the person's row, under which runs end.
+ * Throws `conflict` when the access was given back since it was read, by the end of its last run or in another way. The
+ * caller holds the lock of the person's row, under which runs end.
  */
 async function refuseGivenBack(tx: Transaction, { made, extended }: { made: string; extended: string }): Promise<void> {
   const family = familyOf(sqlText`${made}::uuid`);

@@ -36,14 +36,14 @@ export async function requestDynamicElevation(ctx: ActorContext, request: Dynami
   });
 }
 
-/** From here on the people to elevate are one list: those after `identities` were given as `users`. */
+/** Returns a path in the caller's request: the people of `users` were appended to `identities`. */
 function ofUsers(path: string, identities: number): string {
   const index = /^identities(?:\[(\d+)\])?$/.exec(path)?.[1];
   if (index !== undefined && Number(index) >= identities) return `users[${Number(index) - identities}]`;
   return path === 'identities' && identities === 0 ? 'users' : path;
 }
 
-/** Splits a comma-separated list, with or without spaces after the commas. */
+/** Trims names, and leaves out empty ones. */
 function clean(names: readonly string[] | undefined): string[] {
   return (names ?? []).map((name) => name.trim()).filter((name) => name !== '');
 }

@@ -11,9 +11,9 @@ import { requestElevation } from './request.js';
 type Result = ManyRequested['results'][number];
 
 /**
- * Requests several roles one after the other, each as `requestElevation` does: one request, one approval, one transaction
- * each, and one that is rejected rejects no other. With an idempotency key each role has a key of its own, so that a
- * repeated call requests nothing twice. Throws `invalid`, before any request, for a role that is named twice.
+ * Requests several roles one after the other, each as `requestElevation` does and in a transaction of its own: an error of
+ * one does not affect the others. With an idempotency key each role has a key of its own, so that a repeated call requests
+ * nothing twice. Throws `invalid`, before any request, for a role that is named twice.
  */
 export async function requestManyElevations(
   ctx: ActorContext,
@@ -41,7 +41,7 @@ export async function requestManyElevations(
   return { results, requested, rejected: results.length - requested };
 }
 
-/** Reads `<role>` or `<provider>:<role>`; a role's own name may have a colon and comes first. */
+/** Reads `<role>` or `<provider>:<role>`; the complete name of a role, which may contain a colon, takes precedence. */
 function readItem(catalog: Catalog, item: string): { role: string; providers?: string[] } {
   const colon = item.indexOf(':');
   if (colon < 1 || catalog.roles.has(item)) return { role: item };
@@ -60,7 +60,7 @@ async function requestOne(
   }
 }
 
-/** Earlier requests stand, so an unexpected error is a result too; its cause goes to the log only. */
+/** Returns an error as a result, also an unexpected one, because earlier requests stand. Its cause goes to the log only. */
 function describe(ctx: ActorContext, role: string, error: unknown): { code: ErrorCode; message: string } {
   if (error instanceof AccessError) {
     const issues = error.issues?.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)) ?? [];

@@ -41,7 +41,7 @@ export async function startExecution(ctx: ActorContext, request: StartExecution)
   return { workflow_id: output.workflow_id, run_id: output.execution_id, status };
 }
 
-/** Here `input` contains everything but the workflow, and a single provider may be a text. */
+/** Returns a path in the caller's request: `input` contains all fields but the workflow, and `provider` may be a single name. */
 function ofInput(path: string, isAlone: boolean): string {
   if (path === 'workflow') return path;
   return ['input', isAlone ? path.replace(/^providers(\[0\])?$/, 'provider') : path].filter(Boolean).join('.');

@@ -36,7 +36,7 @@ export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
   /** A session that proves with whom the caller has signed in; checked whenever it is given. */
   session?: PresentedSession | undefined;
   idempotencyKey?: string | undefined;
-  /** Written with the execution, in its transaction, which has locked the owner's row; no part of the request. */
+  /** Called in the transaction that stores the execution, with the owner's row locked; no part of the request. */
   alongside?: ((tx: Transaction, executionId: string) => Promise<void>) | undefined;
 }
 
@@ -47,7 +47,7 @@ interface Submission {
   role: CompiledRole;
   terms: RequestTerms;
   dynamic?: ElevationInput['dynamic'];
-  /** The execution whose access the request extends, and a check of what it would grant; throws to reject it. */
+  /** The execution whose access the request extends, and a check of what it would grant, which throws to reject the request. */
   extends?: { id: string; check(planned: readonly PlannedGrant[]): void };
   /** The complete request of the caller: what an idempotency key stands for. */
   request: RequestTerms & { extends?: string };
@@ -109,8 +109,8 @@ async function refuseEarly(
 }
 
 /**
- * Throws `conflict`, which clients do not repeat, for access that would be approved and not granted, because the
- * connection cannot grant it.
+ * Throws `conflict`, which clients do not repeat, for access that could be approved but not granted, because Belay's
+ * connection to the provider cannot grant it.
  */
 async function refuseObstacles(
   ctx: ActorContext,
@@ -122,7 +122,7 @@ async function refuseObstacles(
     const [obstacle] = (await ctx.catalog.client(id)?.obstacles?.(accesses, signal)) ?? [];
     if (obstacle === undefined) continue;
     const { message, cure } = obstacle;
-    // For operators: it names roles and users of the system, which a requester need not know.
+    // Only in the log: the message names roles and users of the system, which a requester need not know.
     ctx.log.warn({ provider: id, message, cure }, 'a request was rejected, because it would not be granted');
     throw new AccessError(
       'conflict',
@@ -233,7 +233,7 @@ interface One {
   starting: Starting;
 }
 
-/** Stores a request together with those of other people. */
+/** Stores a request together with simultaneous requests of other people, in one statement. */
 const startBeside = inGroups(
   async (group: readonly [One, ...One[]], hurried): Promise<readonly (Started | undefined)[]> => {
     const [{ ctx }] = group;
@@ -244,7 +244,7 @@ const startBeside = inGroups(
   ({ starting }) => [starting.ownerId],
 );
 
-/** Throws the reason why a request was not started; nothing was written then. */
+/** Returns the started execution, or throws the reason why the request was not started; nothing was written then. */
 function requireStarted(started: Started | undefined, limit: number): Started {
   if (!started?.live) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
   const { open } = started;

@@ -19,7 +19,7 @@ export interface SuggestionContext extends ActorStore {
 }
 
 /**
- * Suggests a role, duration, providers and workflow for words (POST /elevate/llm). It only reads: nothing is started,
+ * Suggests a role, duration, providers and workflow for a text (POST /elevate/llm). It only reads: nothing is started,
  * stored or granted, and a request based on the result passes through `requestElevation` like any other
  * (docs/architecture.md, section 9). Only roles that the caller may request are considered, before and after. Throws
  * `invalid`.

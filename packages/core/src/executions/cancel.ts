@@ -22,7 +22,7 @@ import { findExecution } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { listExtensions, listFamily } from '../request-family.js';
 
-/** How often a cancellation that lost against another move is decided again, before it is left to the next turn. */
+/** How often a cancellation is decided while other moves of the execution come first. Then it is left to the next turn. */
 const tries = 3;
 
 /**
@@ -37,24 +37,27 @@ export async function cancelExecution(
   await requireOwned(ctx, input.id);
   await endExtensions(ctx, input.id);
   await cancelUnasked(ctx, input.id);
-  // One may have been requested meanwhile.
+  // An extension may have been requested meanwhile.
   await endExtensions(ctx, input.id);
   return { status: 'ok', message: 'The execution is cancelled and its access ends' };
 }
 
-/** Does the same without looking at whose execution it is. */
+/** Cancels an execution without checking whose it is. */
 async function cancelUnasked(ctx: ActorContext, id: string): Promise<void> {
   const jobs = await cancel(ctx, id);
   ctx.crashpoint('committed');
   ctx.waker.wake(jobs);
 }
 
-/** Gives back, or cancels, everything that extends an execution: it is the same access. */
+/** Gives back or cancels all requests that extend an execution, because they hold the same access. */
 export async function endExtensions(ctx: ActorContext, id: string): Promise<void> {
   for (const one of await listExtensions(ctx.db, id)) await giveBack(ctx, one);
 }
 
-/** Does so for access that is about to be given back by its owner, and gives back what it extends. */
+/**
+ * Gives back the other access of a family, the extensions first, before its owner gives back the access of one execution. Does nothing when
+ * that execution holds no access.
+ */
 export async function endFamily(ctx: ActorContext, { id, ownerId }: { id: string; ownerId: string }): Promise<void> {
   const family = await listFamily(ctx.db, id, ownerId);
   if (family.length < 2 || !(await readRest(ctx, id)).held) return;
@@ -64,14 +67,14 @@ export async function endFamily(ctx: ActorContext, { id, ownerId }: { id: string
   }
 }
 
-/** Gives the access of an execution back, or cancels one that holds none yet. */
+/** Gives the access of an execution back, or cancels an execution that holds no access yet. */
 export async function giveBack(ctx: ActorContext, id: string): Promise<void> {
   const { held, ended } = await readRest(ctx, id);
   if (held) await unlessOver(endHeld(ctx, { id }, { reason: 'returned' }));
   else if (!ended) await unlessOver(cancelUnasked(ctx, id));
 }
 
-/** Returns what is left of an execution. */
+/** Returns whether an execution holds access, and whether it has ended. */
 export async function readRest(ctx: Context, executionId: string): Promise<{ held: boolean; ended: boolean }> {
   const [row] = await execute<{ held: boolean; ended: boolean }>(
     ctx.db,
@@ -83,7 +86,7 @@ export async function readRest(ctx: Context, executionId: string): Promise<{ hel
   return row ?? { held: false, ended: true };
 }
 
-/** What ended by itself meanwhile is no failure. */
+/** Ignores `conflict`: the access or the execution has ended by itself meanwhile. */
 async function unlessOver(work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -108,9 +111,9 @@ async function cancel(ctx: ActorContext, id: string): Promise<Job[]> {
 }
 
 /**
- * Stores the cancellation and ends the access immediately, because the cleanup may take any time. Without a move,
- * which an execution that always moves may outrun, its next turn applies the cancellation before anything else.
- * Returns null, and writes nothing, when it has moved since the move was decided.
+ * Stores the cancellation and ends the access immediately, because the cleanup may take any time. Without a move, for an execution that
+ * keeps moving, the next turn applies the cancellation before anything else. Returns null, and writes nothing, when the execution has moved
+ * since the move was decided.
  */
 function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Job[] | null> {
   const before = move?.jobs.length ?? 0;
@@ -120,7 +123,7 @@ function store(ctx: ActorContext, id: string, move?: PreparedMove): Promise<Job[
       const locked = await lockExecution(tx, id);
       if (!locked) throw hasEnded();
       if (move && move.version !== locked.version) return null;
-      // Before the move, because the move ends what its closed steps were granted, with another reason.
+      // This comes before the move, because the move would end the grants of its closed steps with another reason.
       const ended = await endGrants(tx, { executionId: id, reason: 'cancelled', actor: ctx.actor });
       if (move) await writePrepared(ctx, tx, move, { locked: true });
       else await makingTurnDue(tx, id);
@@ -146,8 +149,8 @@ async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerI
 }
 
 /**
- * Throws unless the caller owns the execution: `forbidden` for others who see it, and `conflict` for one that has
- * ended.
+ * Throws unless the caller owns the execution or is an operator: `forbidden` for others who see it, and `conflict` for an execution that
+ * has ended.
  */
 export async function requireOwned(ctx: ActorContext, id: string): Promise<void> {
   const found = await findExecution(ctx, ctx.actor, id);

@@ -24,7 +24,7 @@ import { listSelves } from '../people/selves.js';
 import { requireJson, requireText } from '../text.js';
 import { describeSender, isHeard, type Sender, withoutOwnAccess } from './senders.js';
 
-/** How often an event is tried on an execution that keeps moving; after that, its last result counts. */
+/** How often an event is checked against an execution that keeps moving. After that, the last check counts. */
 const tries = 5;
 
 /** An event in a sealed token, for exactly one person and one execution. */
@@ -64,8 +64,8 @@ export function eventOf(
 type Found = Awaited<ReturnType<typeof findToSignal>>;
 
 /**
- * Returns an execution that the caller may send events to: one that they may see, or one with a task that names a
- * group of theirs as sender. Throws `not_found` for every other.
+ * Returns an execution that the caller may send events to: one that they see as its owner or an approver, or one with a task that names
+ * them, for example by a group, as a sender. Throws `not_found` for every other.
  */
 export async function findToSignal(ctx: ActorContext, user: UserActor, id: string) {
   const seen = await findExecution(ctx, user, id).catch((error: unknown) => {
@@ -78,7 +78,7 @@ export async function findToSignal(ctx: ActorContext, user: UserActor, id: strin
   const named = await describeSender(ctx.db, user, execution);
   const sender = await withoutOwnAccess(ctx, user, { sender: named, workflow, execution });
   const expressly = isHeard(workflow, sender, { expressly: true });
-  // Seeing every request is no right to send events to one.
+  // Overseers may see a request and not send events to it.
   const sight = seen === null || seen.sight === 'overseer' ? null : seen.sight;
   if (sight === null && !expressly) throw notFound('The execution');
   return { execution, sight, sender, expressly, heard: isHeard(workflow, sender) };
@@ -112,7 +112,7 @@ export async function deliverEvent(
 
 export interface Arrival {
   executionId: string;
-  /** Its `source` is ours: the verified sender, not what the event says. */
+  /** Belay sets its `source` to the verified sender, and ignores the one in the event. */
   event: CloudEvent;
   sender: Sender;
   /** The sender's own id of the delivery. */
@@ -127,8 +127,8 @@ export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<
   let refusal =
     arrival.early === 'refused' ? new AccessError('conflict', 'The execution does not wait for this event') : null;
   for (let made = 1; ; made += 1) {
-    // An event that a task takes needs no room in the inbox; whether one does is checked without a lock, and only where
-    // it matters.
+    // An event that a task takes now needs no room in the inbox. Whether a task takes it is checked without a lock, and
+    // only when the event would be rejected otherwise.
     const seen = refusal ? await lookFor(ctx, arrival, refusal) : null;
     const kept = await retryDeadlock(() =>
       ctx.db.transaction((tx) => keep(ctx, tx, arrival, { seen, isLast: made >= tries })),
@@ -145,11 +145,11 @@ export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<
 /** The state of an execution when it was checked for the event. */
 interface Seen {
   version: number;
-  /** How often it was due so far: another event would have made it due again. */
+  /** How often a turn of the execution was made due so far; another event would have increased this number. */
   turn: number | null;
 }
 
-/** Throws the error unless a task accepts the event in the current state; no transaction is open meanwhile. */
+/** Throws `refusal` unless a task accepts the event in the current state. No transaction is open meanwhile. */
 async function lookFor(ctx: ActorContext, arrival: Arrival, refusal: AccessError): Promise<Seen> {
   const { executionId, event, sender } = arrival;
   const snapshot = await readSnapshot(ctx, executionId);
@@ -262,9 +262,8 @@ async function isAsked(
 const kept = 1_000;
 
 /**
- * Limits what an execution remembers of the signals that its tasks have taken: beyond a thousand, those are deleted
- * that are older than any sealed signal can be. Returns the error for one more when those of the last hour are too
- * many; the caller holds the execution's lock.
+ * Limits how many taken signals an execution keeps: beyond a thousand, those that are older than any sealed signal can be are deleted.
+ * Returns the error when a thousand remain, because too many were taken within the last hour. The caller holds the execution's lock.
  */
 async function boundSignals(ctx: Context, tx: Transaction, executionId: string): Promise<AccessError | null> {
   const taken = and(eq(signals.executionId, executionId), isNotNull(signals.consumedAt));

@@ -47,9 +47,9 @@ export interface Feed {
 
 interface Shared extends Feed {
   watchers: number;
-  /** How many of the watchers are requests that wait for an answer. */
+  /** How many of the watchers are requests that wait for a response. */
   requests: number;
-  /** Ends the pause before the next look. */
+  /** Ends the pause before the next read. */
   hurry(): void;
   waiting: Set<() => void>;
   stop: AbortController;
@@ -58,8 +58,8 @@ interface Shared extends Feed {
 const feeds = new WeakMap<Database, Map<string, Shared>>();
 
 /**
- * Joins the reader of an execution in this process, and starts it for the first watcher. `leave` must be called once;
- * the reader stops after the last.
+ * Joins the reader of an execution in this process, and starts it for the first watcher. `leave` must be called once; the reader stops when
+ * the last watcher has left.
  */
 export function joinFeed(ctx: Store, id: string, { isRequest }: { isRequest: boolean }): { feed: Feed; leave(): void } {
   const open = feeds.get(ctx.db) ?? new Map<string, Shared>();
@@ -75,7 +75,7 @@ export function joinFeed(ctx: Store, id: string, { isRequest }: { isRequest: boo
   const forget = () => {
     if (open.get(id) === feed) open.delete(id);
   };
-  // A watcher that joins after a failed start starts it again.
+  // A watcher that joins after a failed start starts the reader again.
   feed.ready.catch(forget);
   return {
     feed,
@@ -185,7 +185,7 @@ function createReader(ctx: Store, id: string, feed: Shared): Reader {
     marked = time;
   }
   async function look(): Promise<void> {
-    // Before the rows are read: what is written later is notified.
+    // The mark is set before the rows are read, so that rows that are written later are notified.
     await keepMarked();
     const state = await readState(ctx, id);
     const rows = await readHappenings(ctx.db, id, { after: after(), from: 'newest', limit: kept });
@@ -232,14 +232,14 @@ function createReader(ctx: Store, id: string, feed: Shared): Reader {
         }
         await keepMarked();
       } catch {
-        // Logged once for all of them.
+        // The failure was logged once for all readers.
       }
       return false;
     },
   };
 }
 
-/** Drops the oldest events; they and all up to `floor` are then only in the database. */
+/** Drops the oldest events. These, and all events up to `floor`, are then only in the database. */
 function drop(feed: Shared, count: number, floor: number): void {
   const gone = feed.events.splice(0, count);
   feed.dropped += gone.length;
@@ -267,7 +267,9 @@ export async function readEvents(
   return (await readHappenings(ctx.db, id, part)).map((happening) => toEvent(happening, status));
 }
 
-/** Read before the rows, so that an ended execution has no unread row. */
+/**
+ * Returns the status and whether the execution is over. It is read before the rows, so that an execution that is over has no unread row.
+ */
 async function readState(ctx: Store, id: string): Promise<{ status: WorkflowStatus; over: boolean }> {
   const [row] = await ctx.db
     .select({
@@ -280,6 +282,6 @@ async function readState(ctx: Store, id: string): Promise<{ status: WorkflowStat
     })
     .from(executions)
     .where(eq(executions.id, id));
-  // Of an execution that was deleted nothing runs any more.
+  // A deleted execution is over.
   return { status: row?.status ?? 'terminated', over: !row || (row.ended && !row.owed) };
 }

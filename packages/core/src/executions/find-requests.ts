@@ -11,8 +11,8 @@ import { idsKnownAs } from '../people/people.js';
 import { notPast, phaseOf } from './phase.js';
 
 /**
- * How many requests of a list one page looks at, at most: a filter that hardly any of them passes costs no more in a
- * list of a million than in a short one. Its page is shorter, and `next` continues after the last that was looked at.
+ * How many requests of a list one page examines at most, so that a filter with few matches costs no more in a list of a million than in a
+ * short one. Such a page is shorter, and `next` continues after the last request that was examined.
  */
 const mostLookedAt = 2_000;
 
@@ -41,21 +41,22 @@ export async function findRequests(
     order by e.at desc, e.place desc limit ${limit + 1}`);
   const shown = [...found].slice(0, limit);
   const end = found.length > limit || where.length === 0 ? undefined : await lastOf(ctx, window);
-  // Where some may not be seen, the next page starts from the last that was shown, or passes over as many again.
+  // A cursor must not name a request that the caller may not see. In a list with such requests, the next page starts
+  // after the last request that was shown, or skips as many more.
   const { skipped, ...start } = from ?? { ...newest, skipped: 0 };
   const behind = hidden ? (shown.at(-1) ?? { ...start, skipped: skipped + mostLookedAt }) : end;
   const next = found.length > limit ? shown.at(-1) : end && behind;
   return { ids: shown.map(({ execution }) => execution), next: next === undefined ? null : writePlace(next) };
 }
 
-/** Is newer than every request. */
+/** A place that is newer than every request. */
 const newest: Place = { at: '9'.repeat(14), id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
 function writePlace({ at, id, skipped }: Place & { skipped?: number }): string {
   return skipped === undefined ? `${at}.${id}` : `${at}.${id}.${skipped}`;
 }
 
-/** Returns the last request of a window that is full, behind which there may be more. */
+/** Returns the last request of a full window, after which there may be more; undefined for a window that is not full. */
 async function lastOf(ctx: ActorStore, window: SQL): Promise<Place | undefined> {
   const [last] = await ctx.db.execute<Place>(
     sql`select e.place as id, e.milliseconds as at from (${window}) e offset ${mostLookedAt - 1} limit 1`,
@@ -63,7 +64,7 @@ async function lastOf(ctx: ActorStore, window: SQL): Promise<Place | undefined> 
   return last;
 }
 
-/** Reads a cursor: a place, and in a list with requests that are not shown how many behind it were passed over. */
+/** Reads a cursor: a place and, in a list with hidden requests, how many requests after it are skipped. */
 function readPlace(cursor: string, hidden: boolean): Place & { skipped: number } {
   const [at = '', id = '', skipped = '0', ...more] = cursor.split('.');
   const passed = /^\d{1,9}$/.test(skipped) ? Number(skipped) : Number.NaN;
@@ -79,8 +80,8 @@ function placeOf({ at, id }: Place): SQL {
 }
 
 /**
- * Returns a list along an index, of rows with a place in it, the conditions that are checked on each of them, and whether it is of
- * other people, so that it has requests that the caller may not see.
+ * Returns the query of a list in the order of an index, each row with its place; the conditions to check on each row; and whether the list
+ * can contain requests of other people that the caller may not see.
  */
 async function selectRequests(
   ctx: ActorStore,
@@ -100,7 +101,7 @@ async function selectRequests(
     const rows = sql`select ${columns}, d.decided_at as at, d.approval_id as place from ${decisions} d
       join ${approvals} a on a.id = d.approval_id join ${executions} e on e.id = a.execution_id
       where d.approver_id = ${user.id}::uuid`;
-    // A request on which they decided again is listed once, by the latest decision.
+    // A request on which the caller decided more than once is listed once, by the latest decision.
     where.push(sql`not exists (select from ${decisions} later join ${approvals} a on a.id = later.approval_id
       where a.execution_id = e.id and later.approver_id = ${user.id}::uuid and (later.decided_at, later.approval_id) > (e.at, e.place))`);
     if (isOwner) where.push(isOwner);
@@ -119,7 +120,9 @@ async function selectRequests(
   return { rows, where, hidden };
 }
 
-/** Returns whether a status selects only what is not past, which is little: it is found before the rest of the list. */
+/**
+ * Returns whether a status selects only requests that are not past. These are few, so they are selected before the other conditions apply.
+ */
 function isCurrent(status: ExecutionFilter['status']): boolean {
   return status === 'open' || status === 'active' || runningStatus.safeParse(status).success;
 }
@@ -141,7 +144,7 @@ async function ownersOf(ctx: ActorStore, user: UserActor, person: string | undef
 function isOneOf(owners: readonly string[]): SQL {
   const [one, ...others] = owners;
   if (one === undefined) return sql`false`;
-  // An equality leads along the index, in its order.
+  // With an equality, PostgreSQL reads the index in its order.
   if (others.length === 0) return sql`e.owner_id = ${one}::uuid`;
   return sql`e.owner_id in (${sql.join(
     owners.map((id) => sql`${id}::uuid`),
@@ -149,7 +152,7 @@ function isOneOf(owners: readonly string[]): SQL {
   )})`;
 }
 
-/** Matches requests of which a person is an approver, as `findExecution` decides, and those that are theirs. */
+/** Matches a person's own requests, and those of which they are an approver by the rules of `findExecution`. */
 function isSeenBy(user: UserActor): SQL {
   const groups = sql`${JSON.stringify(user.groups)}::text::jsonb`;
   return sql`(e.owner_id = ${user.id}::uuid or exists (select from ${approvals} a where a.execution_id = e.id and (
@@ -166,7 +169,7 @@ function conditionsOf({ status, role, provider, q, decided_by, from, to }: Execu
     provider !== undefined && sql`jsonb_exists(e.input -> 'providers', ${provider}::text)`,
     exact !== undefined && sql`e.status = ${exact}`,
     q !== undefined && has(q.trim()),
-    // The list of decisions is in the order of its own times.
+    // The list of decisions is ordered by the times of decisions, so the times of requests are checked on each row.
     decided_by !== undefined && from !== undefined && sql`e.created_at >= ${timeOf(startOfMoment(from))}`,
     decided_by !== undefined && to !== undefined && sql`e.created_at <= ${timeOf(endOfMoment(to))}`,
     // Last, because it reads other rows.

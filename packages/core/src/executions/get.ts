@@ -68,8 +68,8 @@ export async function getExecution(ctx: ActorStore, input: GetExecution): Promis
 }
 
 /**
- * Returns one page of the history, newest first at the start; an entry states how many task events in the middle are
- * not kept.
+ * Returns one page of the history. The first page has the newest entries; in a page, the oldest entry comes first. An entry states how many
+ * task events in the middle are not kept.
  */
 async function readHistory(
   ctx: Store,
@@ -80,7 +80,7 @@ async function readHistory(
   const before = cursor === undefined ? undefined : Number(cursor);
   const wanted = Math.min(limit, mostHistory);
   const [found, gap, archived] = await Promise.all([
-    // One more than is shown tells whether there are more.
+    // One more row than is shown tells whether there are more.
     readHappenings(ctx.db, execution.id, { before, from: 'newest', limit: wanted + 1 }),
     readGap(ctx.db, execution),
     readArchivedUntil(ctx.db, execution.createdAt),

@@ -22,7 +22,9 @@ export interface Glances {
   mark(id: string): Promise<unknown>;
 }
 
-/** How long checks are gathered, in milliseconds: no watcher waits for a check without a notification. */
+/**
+ * How long checks are gathered for one query, in milliseconds. The delay does no harm: checks are only for changes without a notification.
+ */
 const moment = 200;
 const most = 500;
 

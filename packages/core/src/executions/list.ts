@@ -13,15 +13,15 @@ import { findRequests } from './find-requests.js';
 import { type Outcome, outcomeOf, readDecisions } from './outcome.js';
 import { readStandings } from './state.js';
 
-/** The queue that executions are worked from. */
+/** The queue from which workers take executions. */
 export const taskQueue = 'executions';
 
 const most = limits.page;
 
 /**
- * Returns requests of the caller's, or that they may see, newest first, 500 at most (GET /executions): without a filter
- * those that run. `next` continues after the last of them. Throws `invalid` for a text that is not a cursor, and the
- * errors of `findRequests`.
+ * Returns the caller's running requests, newest first, 500 at most (GET /executions); with a filter, the requests that it selects and the
+ * caller may see. `next` continues after the last of them. Throws `invalid` for a text that is not a cursor, and the errors of
+ * `findRequests`.
  */
 export async function listExecutions(ctx: ActorStore, input: PageOf & ExecutionFilter = {}): Promise<ExecutionList> {
   const user = requireUser(ctx);
@@ -49,15 +49,14 @@ async function findRunning(
       ),
     )
     .orderBy(desc(executions.createdAt), desc(executions.id))
-    // One more than is shown tells whether there are more.
+    // One more row than is shown tells whether there are more.
     .limit(limit + 1);
   const ids = rows.slice(0, limit).map(({ id }) => id);
   return { ids, next: rows.length > limit ? (ids.at(-1) ?? null) : null };
 }
 
 /**
- * Returns the position of an execution in its owner's list, also when it has ended meanwhile; as text, which keeps
- * microseconds.
+ * Returns the position of an execution in its owner's list, even when it has ended meanwhile. The time is text, which keeps microseconds.
  */
 async function placeOf(ctx: ActorStore, ownerId: string, cursor: string) {
   const [row] = isId(cursor)

@@ -3,7 +3,7 @@ import { approvals, decisions, users } from '@belay/db';
 import { asc, eq, inArray } from 'drizzle-orm';
 import type { Store } from '../context.js';
 
-/** What of a grant tells when its request was active. */
+/** The times of a grant that determine when its request was active. */
 export interface GrantTimes {
   activatedAt: Date | null;
   expiresAt: Date | null;

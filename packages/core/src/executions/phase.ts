@@ -2,8 +2,8 @@ import { approvals, grants, type SqlText, sqlText } from '@belay/db';
 import { isLiveIn } from '../access/wanted.js';
 
 /**
- * Returns the phase of the execution in the row `e`, as `executionState` would tell it: `open` before access is active,
- * `active` while access is held or its removal is awaited, `past` afterwards.
+ * The phase of the execution in the row `e`: `open` before access is active, `active` while access is held or its removal is awaited,
+ * `past` afterwards.
  */
 export const phaseOf: SqlText = sqlText`(case
   when exists (${grantsOf(sqlText`${isLiveIn('g')} and g.activated_at is null`)}) then 'open'
@@ -16,14 +16,14 @@ export const phaseOf: SqlText = sqlText`(case
 end)`;
 
 function grantsOf(condition: SqlText): SqlText {
-  // As the index of an execution's grants has it.
+  // Grants that lapsed do not count: their step grants again after a new approval.
   return sqlText`select from ${grants} g where g.execution_id = e.id and coalesce(g.ended_reason, '') <> 'lapsed' and ${condition}`;
 }
 
 /** Returns the ids of executions that are not past, of one owner or of everyone, as a query. */
 export function notPast(ownerId: string | undefined): SqlText {
   if (ownerId === undefined) {
-    // The index of what is owed has what is live at its end.
+    // The index `grants_over_idx` is in the order of the ends of grants, so live grants are its last rows.
     return sqlText`select id from executions where ended_at is null union
       select execution_id from ${grants} where gone_at is null and least(ended_at, coalesce(expires_at, activate_by)) > app_now()`;
   }

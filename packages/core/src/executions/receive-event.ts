@@ -103,7 +103,7 @@ function isProved(source: EventSource | undefined, received: ReceivedEvent, now:
 }
 
 /**
- * Verifies Standard Webhooks, symmetric: HMAC-SHA256 of id, time and body; several signatures while a secret is
+ * Verifies a symmetric signature of Standard Webhooks: HMAC-SHA256 of id, time and body. There may be several signatures while a secret is
  * replaced.
  */
 function isSigned(secret: Uint8Array, webhook: ReceivedEvent['webhook'], body: string, now: Date): boolean {

@@ -13,7 +13,7 @@ import { APPROVAL_DECIDED } from './signal.js';
 
 const stateSchema = z.object({
   executionId: z.string(),
-  /** The one person that it was created for: another person cannot use the link. */
+  /** The only person who can use the link. */
   userId: z.string(),
   verdict,
   requestDigest: z.string(),
@@ -58,10 +58,9 @@ export async function createTaskToken(
 }
 
 /**
- * Resumes a paused execution with a sealed state or a task token (/elevate/resume). Each can be used once, because a
- * step is resolved once: a second use finds a decided approval, a later one, or an event that was already received,
- * and is a `conflict`. Throws `invalid` for tokens that are expired, modified or for another purpose, `forbidden` for
- * another person's.
+ * Resumes a paused execution with a sealed state or a task token (/elevate/resume). Each can be used once, because a step is resolved once:
+ * a second use finds a decided approval, a later approval, or an event that was already received, and throws `conflict`. Throws `invalid`
+ * for tokens that are expired, modified or for another purpose, and `forbidden` for those of another person.
  */
 export async function resumeExecution(ctx: ActorContext, input: { state: string }): Promise<Resumed> {
   const user = requireUser(ctx);
@@ -92,7 +91,7 @@ async function openEither(ctx: ActorContext, token: string, now: Date): Promise<
   return parsed.data;
 }
 
-/** Whether it approved the request: an event approves nothing. */
+/** Returns whether the token approved the request. An event approves nothing. */
 async function act(
   ctx: ActorContext,
   user: UserActor,

@@ -6,9 +6,9 @@ import { findExecution, isId } from '../find-execution.js';
 import { endExtensions, endFamily } from './cancel.js';
 
 /**
- * Gives the access of the caller's execution back before it expires. The grants end in this transaction; the provider
- * is called immediately, and until it has revoked (R3, R4). What extends the access, or is extended by it, ends with it. Throws `forbidden` for another person's execution,
- * `conflict` when no access is held.
+ * Gives the access of the caller's execution back before it expires. The grants end in one transaction. The provider is called immediately,
+ * and again until it has revoked the access (R3, R4). All access that extends this access, or is extended by it, ends too. Throws
+ * `forbidden` for another person's execution, `conflict` when no access is held.
  */
 export async function returnAccess(
   ctx: ActorContext,
@@ -24,7 +24,7 @@ export async function returnAccess(
   return { status: 'ok', message: 'The access is given back' };
 }
 
-/** Ends the access of an execution, after that of its family, so that a person can repeat it when the process stops in between. */
+/** Ends the access of an execution after that of its family, so that the owner can repeat the call when the process stops in between. */
 async function endOwn(ctx: ActorContext, id: string, owner: string): Promise<boolean> {
   try {
     return await endHeldHere(ctx, { id }, { reason: 'returned', owner, alone: true });
@@ -33,7 +33,7 @@ async function endOwn(ctx: ActorContext, id: string, owner: string): Promise<boo
   }
   await endFamily(ctx, { id, ownerId: owner });
   const own = await endHeldHere(ctx, { id }, { reason: 'returned', owner });
-  // One may have been requested meanwhile.
+  // An extension may have been requested meanwhile.
   if (own) await endExtensions(ctx, id);
   return own;
 }

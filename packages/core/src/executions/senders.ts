@@ -17,9 +17,9 @@ const senderSchema = z.union([
     kind: z.literal('user'),
     /** The requester, under any of their identities. */
     requester: z.boolean(),
-    /** Named by an approval of this execution, and neither the requester nor to be elevated by it. */
+    /** Named by an approval of this execution, and neither its requester nor a person whom it elevates. */
     approver: z.boolean(),
-    /** None for the requester and the person to be elevated: no membership lets them speak for their own access. */
+    /** Empty for the requester and the people to be elevated: no group lets them speak for their own access. */
     groups: z.array(z.string()),
   }),
   z.object({ kind: z.literal('source'), name: z.string() }),
@@ -41,7 +41,7 @@ export async function describeSender(
       .where(eq(approvals.executionId, execution.id)),
   ]);
   const requester = user.id === execution.ownerId || isRequester(selves, execution);
-  // What approvers were shown, and what is known of a request of which no one was asked.
+  // The request itself also names the people to be elevated: it may have no approval yet.
   const { identities = [], elevated = [] } = execution.input as Partial<ElevationInput>;
   const others = { excluded: [...identities.map(foldName), ...elevated] };
   const barred = requester || [...asked, others].some((one) => isExcluded(selves, one));
@@ -54,9 +54,9 @@ export async function describeSender(
 }
 
 /**
- * Returns a sender without the right to speak for others when a system knows them by an identity that the request elevates, as for
- * an approval: its name may say nothing about them. No system is asked about those whose events count in no case, or count even so.
- * Throws `unavailable` when a system cannot say it.
+ * Returns the sender; without the rights of approvers and groups when a system knows the person by an identity that the request elevates.
+ * The name of such an identity may not show whose it is. Systems are called only when the result changes whether the sender's events count.
+ * Throws `unavailable` when a system cannot tell.
  */
 export async function withoutOwnAccess(
   ctx: Store,
@@ -70,7 +70,8 @@ export async function withoutOwnAccess(
     .select({ subject: approvals.subject })
     .from(approvals)
     .where(eq(approvals.executionId, execution.id));
-  // What approvers were shown, and what is requested by an id of a system before anyone is asked.
+  // The grants that approvers were shown, and the identities that the request names by their ids: it may have no
+  // approval yet.
   const { identities = [], providers = [] } = execution.input as Partial<ElevationInput>;
   const elevated = [
     ...asked.flatMap(({ subject }) => (subject as ApprovalSubject).grants),
@@ -80,10 +81,7 @@ export async function withoutOwnAccess(
   return (await wouldBeElevated(ctx, selves, { grants: elevated })) ? barred : sender;
 }
 
-/**
- * Returns the sender of a stored signal; one from before senders were stored counts as sent by the requester, who may
- * send least.
- */
+/** Returns the sender of a stored signal. A signal from before senders were stored counts as sent by the requester, who may send least. */
 export function readSender(stored: unknown): Sender {
   const parsed = senderSchema.safeParse(stored);
   return parsed.success ? parsed.data : { kind: 'user', requester: true, approver: false, groups: [] };
@@ -95,15 +93,15 @@ export function admitsFrom(workflow: Workflow, sender: Sender): Admits {
   return (metadata) => {
     const from = fromOf(metadata);
     if (from !== undefined) return counts(from, sender);
-    // A request from before granting workflows had to name their senders: the requester's events do not count.
+    // Only older workflows can grant access without naming their senders. Then only events of approvers count.
     if (sender.kind === 'source') return false;
     return !granting || sender.approver;
   };
 }
 
 /**
- * Returns whether any `listen` of a workflow accepts events of this sender; `expressly` counts only those that name
- * them. When nothing listens at all, the event of a person changes nothing, and is not rejected.
+ * Returns whether any `listen` of a workflow accepts events of this sender; `expressly` counts only tasks that name their senders. When no
+ * task listens, the event of a person changes nothing and is not rejected.
  */
 export function isHeard(workflow: Workflow, sender: Sender, { expressly = false } = {}): boolean {
   const admits = admitsFrom(workflow, sender);

@@ -23,7 +23,7 @@ export function executionState({ status, ended, grants: held, approvals: asked }
   if (held.includes('ended')) return 'ending';
   if (status === 'cancelled' || status === 'terminated') return status;
   const granted = held.includes('gone');
-  // Also when the workflow turns it into a fault.
+  // A denied request is `denied` even when the workflow turns the denial into a fault.
   if (!granted && asked.some((each) => each === 'denied' || each === 'expired')) return 'denied';
   if (status === 'faulted') return 'failed';
   if (granted) return 'ended';
@@ -31,7 +31,7 @@ export function executionState({ status, ended, grants: held, approvals: asked }
   return ended ? 'ended' : 'running';
 }
 
-/** Returns the states and the grants of several executions, each with the status of its workflow, by id. */
+/** Returns the state and the grants of each execution, by id. */
 export async function readStandings(
   ctx: Store,
   executions: readonly { id: string; status: string; endedAt: Date | null }[],
@@ -71,7 +71,7 @@ export async function readStandings(
   );
 }
 
-/** Returns whether a grant failed while another one keeps the access: then nothing must be revoked. */
+/** Whether a grant failed while another grant keeps the access, so that nothing must be revoked. */
 export const failedBeside: SQL<boolean> = sql<boolean>`(${grants}.ended_reason = 'failed' and exists (
   select from ${grants} as other
   where other.entitlement_id = ${grants}.entitlement_id and ${isLiveIn('other')}))`;

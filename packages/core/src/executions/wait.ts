@@ -7,7 +7,7 @@ import { type GetExecution, getExecution } from './get.js';
 import { lastSeq } from './history.js';
 import { watchExecution } from './watch.js';
 
-/** The states before each one. A request that has ended has nothing to wait for. */
+/** The states before each target. A request that has ended has nothing to wait for. */
 const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
   approval: ['running'],
   decision: ['running', 'waiting_for_approval'],
@@ -19,15 +19,14 @@ const usual = 'PT20S';
 /** The longest wait, because proxies give up on slower responses. */
 const longest = 30_000;
 /**
- * How long the database may be unreachable before the wait ends, in milliseconds; a silent one is noticed only later.
+ * How long the database may be unreachable before the wait ends, in milliseconds. A database that does not respond is noticed only later.
  */
 const patience = 5_000;
 
 /**
- * Returns an execution as `getExecution` does, when it has reached `until` or the time of `wait` has passed; its
- * `state` tells which. Throws `invalid` for a wait that is too long, `unavailable` when there is no response 4 s after
- * that time (9 s after the call, where that is later), the error of the database when it is unreachable for long
- * meanwhile, and the errors of `getExecution`.
+ * Returns an execution as `getExecution` does, when it has reached `until` or the time of `wait` has passed; its `state` tells which.
+ * Throws `invalid` for a wait that is too long, `unavailable` when there is no response 4 s after that time (9 s after the call, where that
+ * is later), the error of the database when it is unreachable for 5 s, and the errors of `getExecution`.
  */
 export async function waitForExecution(
   ctx: ActorStore,
@@ -74,7 +73,7 @@ async function waitUntil(
   found = await get();
   if (!isTooEarly()) return found;
   for await (const _event of watchExecution(ctx, { id, after, signal, patience })) {
-    // An execution that always moves has an event for every read.
+    // An execution that keeps moving has a new event after every read, and would keep this loop running.
     if (signal.aborted) break;
     found = await get();
     if (!isTooEarly()) return found;
@@ -82,7 +81,7 @@ async function waitUntil(
   return get();
 }
 
-/** Returns what the work does, or throws `unavailable` when it goes on for some milliseconds after the signal. */
+/** Returns the result of the work. Throws `unavailable` when the work continues for some milliseconds after the signal. */
 async function inTime<T>(ctx: ActorStore, work: Promise<T>, over: AbortSignal, milliseconds: number): Promise<T> {
   const answered = new AbortController();
   const late = aborted(over)

@@ -4,11 +4,10 @@ import { findExecution } from '../find-execution.js';
 import { joinFeed, readEvents } from './feed.js';
 
 /**
- * Follows an execution: every ledger row about it, from `after` on, until it has ended and nothing is left of its
- * grants at any provider. All watchers of an execution in one process share one reader, and store only their position
- * in it. Throws `not_found` when the caller may not see the execution; ends without an error when the signal aborts.
- * With `patience`, throws the error of the database when it has been unreachable for this many milliseconds; without,
- * waits until it is back.
+ * Yields every event of an execution, from `after` on, until it has ended and nothing is left of its grants at any provider. All watchers
+ * of an execution in one process share one reader, and store only their position in it. Throws `not_found` when the caller may not see the
+ * execution; ends without an error when the signal aborts. With `patience`, throws the error of the database when it has been unreachable
+ * for this many milliseconds; without, waits until it is back.
  */
 export async function* watchExecution(
   ctx: ActorStore,
@@ -33,7 +32,7 @@ export async function* watchExecution(
           yield event;
         }
         newest = known;
-        // Unless it has continued meanwhile.
+        // Unless the reader has dropped more events meanwhile.
         if (feed.floor === upTo) place = feed.dropped;
         continue;
       }
@@ -59,7 +58,7 @@ interface Older {
   signal: AbortSignal;
 }
 
-/** Returns the events between two numbers, page by page, that the feed does not keep. */
+/** Yields the events between two numbers that the feed does not keep, page by page. */
 async function* readOlder(ctx: ActorStore, { id, status, after, upTo, signal }: Older): AsyncGenerator<ExecutionEvent> {
   for (let from = after; from < upTo && !signal.aborted; ) {
     const page = await readEvents(ctx, id, { after: from, upTo, status });

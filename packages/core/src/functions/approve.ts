@@ -12,8 +12,8 @@ import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
 
 /**
- * `access.approve`: submits exactly what would be granted to the approvers of its first stage, and waits. Each further stage is
- * opened by the decision that completes the one before. No decision is a denial (docs/architecture.md, section 5).
+ * `access.approve`: submits exactly what would be granted to the approvers of its first stage, and waits. Each further stage is opened by
+ * the decision that completes the stage before it. A missing decision counts as a denial (docs/architecture.md, section 5).
  */
 export const approve = {
   asks: (call: ElevationCall) => call.input.providers,
@@ -28,7 +28,7 @@ export const approve = {
       // The approvers' time starts when they can see the request, not while a provider was down.
       const waits =
         plan === null
-          ? // Under the lock: a decision may have opened another stage since the look above.
+          ? // Read again under the lock: a decision may have opened another stage meanwhile.
             await readLast(tx, call)
           : await openStage(ctx, tx, {
               executionId,
@@ -69,7 +69,7 @@ export const approve = {
   progress: settleApproval,
 } satisfies CallFunction;
 
-/** Returns the approval of the stage that a step has come to. */
+/** Returns the approval of the latest stage that a step has opened; undefined before the first. */
 async function readLast(db: Database | Transaction, { executionId, key }: ElevationCall) {
   const [last] = await db
     .select({ id: approvals.id, expiresAt: approvals.expiresAt, rule: approvals.rule })

@@ -10,15 +10,16 @@ import type { ElevationCall } from '../plans/input.js';
 import type { Plan } from '../plans/plan.js';
 
 /**
- * Rejects what was not approved, and requests approval again for what was approved too long ago (decision 0040).
- * Returns null when it may be granted.
+ * Rejects a plan that was not approved, and requests approval again for one that was approved too long ago (decision 0040). Returns null
+ * when the plan may be granted.
  */
 export async function askAgain(
   ctx: Context,
   call: ElevationCall,
   { plan, lifetime }: { plan: Plan; lifetime: number },
 ): Promise<Performed | null> {
-  // Most approvals have not lapsed. What is read here without a lock is read again by the intent under its own lock.
+  // Most approvals have not lapsed, so they are read without a lock here. The intent reads them again under its own
+  // lock.
   const seen = judgeApprovals(await readCurrentApprovals(ctx.db, call.executionId, lifetime), plan);
   const asked: Asked = 'until' in seen ? { performed: null } : await look(ctx, call, { plan, lifetime });
   ctx.crashpoint('asked again');
@@ -36,7 +37,7 @@ interface Asked {
   told?: boolean;
 }
 
-/** Judges the approvals under the execution's lock, and requests those again that have lapsed. */
+/** Judges the approvals under the execution's lock, and requests lapsed ones again. */
 function look(ctx: Context, call: ElevationCall, { plan, lifetime }: { plan: Plan; lifetime: number }): Promise<Asked> {
   return ctx.db.transaction(async (tx): Promise<Asked> => {
     const execution = await lockExecution(tx, call.executionId, call.key);

@@ -31,11 +31,11 @@ import { askAgain } from './ask-again.js';
  * `access.grant`: intends the grants (R1, R2), and resolves when it is verified that the providers hold them all (R6).
  */
 export const grant = {
-  // Questions to approvers are searched under the open step, so that step must be open.
+  // Approvals are found by their open step, so with approvals the step must be stored before the call.
   joins: (beside: unknown) => !readOwner(beside).asked,
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
-    // The intent and the parking are one transaction: only a repeated call can have one.
+    // The intent and the parking are one transaction, so only a repeated call can find an intent.
     if (call.attempt > 1 && (await hasIntent(ctx, call))) return lookAgain(ctx, call);
     const { version } = ctx.catalog.current();
     const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
@@ -55,7 +55,7 @@ export const grant = {
     };
     let intended = await intendGrants(ctx, { ...intention, pending: call.pending }, signal);
     call.pending = undefined;
-    // What was held may have been our own access, revoked since it was read: a second read tells.
+    // The access may have been Belay's own, and revoked since it was read. A second read tells.
     if (intended.outcome === 'held_outside') intended = await intendGrants(ctx, intention, signal);
     if (intended.outcome === 'held_outside') {
       throw new AccessError(
@@ -65,7 +65,7 @@ export const grant = {
     }
     if (intended.outcome === 'cancelled') throw new AccessError('forbidden', 'The request was cancelled');
     if (intended.outcome === 'not_approved') return { kind: 'outcome', outcome: intended.refusal };
-    // It ended while the provider was called: start again.
+    // The approval ended while the provider was called: start again.
     if (intended.outcome === 'lapsed') return { kind: 'again', after: 0, because: 'its approval' };
     // Without places of its own, this worker continues here instead of sending itself a job; if it stops, the rows are
     // due.
@@ -86,7 +86,7 @@ async function hasIntent(ctx: Context, call: ElevationCall): Promise<boolean> {
   return existing !== undefined;
 }
 
-/** Handles a repeated call: the intent is stored, so check whether it is done, and otherwise wait on. */
+/** Handles a repeated call. The intent is already stored, so check whether its grants are settled, and otherwise wait on. */
 async function lookAgain(ctx: Context, call: ElevationCall): Promise<Performed> {
   await waitOn(ctx.db, call, { after: ctx.timing.lease, release: true });
   ctx.crashpoint('looked again');
@@ -104,7 +104,7 @@ function shortened(call: ElevationCall): ElevationCall['input'] {
   return requireDuration(duration, 'duration') < asked ? { ...call.input, duration } : call.input;
 }
 
-/** Returns whether every grant of a step is active; a fault when one can no longer become active. */
+/** Returns the outcome of a step when all its grants are active, or when one of them can no longer become active; otherwise null. */
 async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, key: string): Promise<Progress | null> {
   const rows = await tx
     .select({
@@ -172,8 +172,8 @@ async function hasLapsed(ctx: Context, tx: Transaction, execution: Locked): Prom
 }
 
 /**
- * Handles an approval that ended before the provider held the access: revokes what was intended, and requests approval
- * again.
+ * Handles an approval that ended before the provider held the access: ends the grants as lapsed and repeats the step, which requests
+ * approval again.
  */
 async function lapse(tx: Transaction, execution: Locked, key: string): Promise<void> {
   const own = and(eq(grants.executionId, execution.id), eq(grants.stepKey, key));

@@ -7,8 +7,8 @@ import { readNow } from '../now.js';
 import type { ElevationCall } from '../plans/input.js';
 
 /**
- * `access.hold`: waits until the execution's grants have ended, by expiry or early (docs/architecture.md, section 12).
- * The move that opens it parks it until then (`parks`); this code runs when that time comes.
+ * `access.hold`: waits until the execution's grants have ended, by expiry or early (docs/architecture.md, section 12). The move that opens
+ * the task parks it until then (`parks`); `perform` runs when that time comes.
  */
 export const hold = {
   parks: {
@@ -26,7 +26,7 @@ export const hold = {
   progress: settleHold,
 } satisfies CallFunction;
 
-/** Returns whether the execution's grants have all ended, by expiry or early. */
+/** Returns the outcome when the execution's grants have all ended, by expiry or early; otherwise null. */
 async function settleHold(_ctx: Context, tx: Transaction, execution: Locked): Promise<Progress | null> {
   const { last, reason } = await readHold(tx, execution.id);
   return last ? null : { outcome: { ok: true, value: { ended: true, reason } } };

@@ -37,7 +37,10 @@ export const notify = {
   },
 } satisfies CallFunction;
 
-/** Returns the outcome of the step once its message is delivered. Throws `Terminal` when it was given up or tried often, else `Retryable`. */
+/**
+ * Returns the outcome of the step once its message is delivered. Throws `Terminal` when the message was given up or attempted too often,
+ * otherwise `Retryable`.
+ */
 async function judge(ctx: Context, key: string): Promise<Performed> {
   const [message] = await ctx.db
     .select({

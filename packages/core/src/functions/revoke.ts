@@ -16,7 +16,9 @@ import { isLiveIn } from '../access/wanted.js';
 import type { Context, Job } from '../context.js';
 import type { ElevationCall } from '../plans/input.js';
 
-/** `access.revoke`: ends the execution's grants, and resolves when they are gone at the provider (docs/architecture.md, sections 6 and 12). */
+/**
+ * `access.revoke`: ends the execution's grants, and resolves when they are gone at the provider (docs/architecture.md, sections 6 and 12).
+ */
 export const revoke = {
   async perform(ctx: Context, call: ElevationCall): Promise<Performed> {
     const jobs = await ctx.db.transaction(async (tx): Promise<Job[]> => {
@@ -39,7 +41,7 @@ export const revoke = {
   progress: settleRevocation,
 } satisfies CallFunction;
 
-/** Returns whether everything that the execution was granted is gone at the provider. */
+/** Returns the outcome when all access of the execution is gone at its providers; otherwise null. */
 async function settleRevocation(_ctx: Context, tx: Transaction, execution: Locked): Promise<Progress | null> {
   const [row] = await tx
     .select({

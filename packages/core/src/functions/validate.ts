@@ -5,8 +5,8 @@ import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
 
 /**
- * `access.validate`: checks the request again, against the current catalog and identities; returns it resolved
- * (docs/architecture.md, section 12).
+ * `access.validate`: checks the request again, against the current catalog and identities, and returns it with the grants that it would
+ * lead to (docs/architecture.md, section 12).
  */
 export const validate = {
   asks: (call: ElevationCall) => call.input.providers,

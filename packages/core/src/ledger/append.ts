@@ -18,7 +18,7 @@ export interface LedgerEntry extends Omit<EntryOfEngine, 'actor' | 'type'> {
   actor: Actor;
 }
 
-/** The channel on which the database announces executions that were written about, while a process watches them. */
+/** The channel on which the database announces executions with new entries, while a process watches them. */
 export const ledgerChannel = 'belay_ledger';
 
 /**
@@ -61,7 +61,7 @@ export function appending(
     notified as materialized (${notifyingOf(entries, when)})`;
 }
 
-/** Notifies of the executions of entries that are known in advance. */
+/** Returns the query that notifies of the entries' executions, when these are known in advance. */
 function notifyingOf(entries: readonly (EntryOfEngine | TaskEntry)[], when?: SqlText): SqlText {
   const ids = new Set(entries.flatMap(({ executionId }) => executionId ?? []));
   return sqlText`
@@ -88,8 +88,8 @@ function toRow(entry: EntryOfEngine | TaskEntry): object {
 }
 
 /**
- * Returns the expressions for a statement that appends its own changes: its rows in the order type, level, message,
- * actor, user, provider, execution, entitlement, data. Belongs in a common table expression `told`, beside
+ * Returns the insert for a statement that appends entries about its own changes: `rows` selects type, level, message, actor,
+ * user, provider, execution, entitlement and data, in this order. Belongs in a common table expression `told`, beside
  * `notifying()`.
  */
 export function writingLedger(rows: SqlText): SqlText {
@@ -98,7 +98,7 @@ export function writingLedger(rows: SqlText): SqlText {
     returning execution_id`;
 }
 
-/** Notifies of the watched executions of the expression `told`. Runs only where its result is read. */
+/** Returns the query that notifies of the watched executions of the expression `told`. It runs only where its result is read. */
 export function notifying(): SqlText {
   return sqlText`
     select pg_notify(${rawText(`'${ledgerChannel}'`)}, execution_id::text)
@@ -108,11 +108,11 @@ export function notifying(): SqlText {
 
 /**
  * Returns the actor as the ledger stores it: enough for an auditor, without any credential. Most entries are of the
- * service itself, so its part is one word; older entries have `kind` and `name`. `about` is the person whom the entry is
+ * service itself, so these have only `system`; older entries have `kind` and `name`. `about` is the person whom the entry is
  * about. When they acted themselves, their id is the entry's `user_id` and is not stored twice (in older entries it is).
  */
 export function describeActor(acting: EngineActor, about?: string | null): object {
-  // Every actor in this repository is one of core's; the engine only passes them on.
+  // Every actor is one of core's: the engine only passes them on.
   const actor = acting as Actor;
   if (actor.kind === 'system') return { system: actor.name };
   if (actor.kind !== 'user') return actor;

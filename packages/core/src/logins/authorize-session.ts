@@ -17,9 +17,9 @@ export interface AuthorizeSession extends SessionAuthorization {
 }
 
 /**
- * Starts an OAuth 2.0 flow that opens, or renews, the caller's session with a provider (authorizeSession). Returns
- * where to send the person, and for how many seconds that is valid. Throws `not_found`, `not_configured` for a
- * provider that does not support sign-in, and `invalid` for a scope or a redirect URI that is not allowed.
+ * Starts an OAuth 2.0 flow that opens, or renews, the caller's session with a provider (authorizeSession). Returns the URL for the person's
+ * browser, and for how many seconds it is valid. Throws `not_found`, `not_configured` for a provider that does not support sign-in, and
+ * `invalid` for a scope or a redirect URI that is not allowed.
  */
 export async function authorizeSession(ctx: ActorContext, input: AuthorizeSession): Promise<AuthorizationStart> {
   const user = requireUser(ctx);
@@ -43,8 +43,8 @@ export async function authorizeSession(ctx: ActorContext, input: AuthorizeSessio
 const scopesOf = z.object({ scopes: z.array(z.string()).catch([]), session_scopes: z.array(z.string()).catch([]) });
 
 /**
- * Returns the requested scopes, each allowed by the provider's `scopes` or `session_scopes`. Throws `invalid` with the
- * first that is not.
+ * Returns the requested scopes, each allowed by the provider's `scopes` or `session_scopes`. Throws `invalid` for the first scope that is
+ * not allowed.
  */
 function checkScopes(provider: CompiledProvider, asked: readonly string[]): string[] {
   const parsed = scopesOf.safeParse(provider.config ?? {});

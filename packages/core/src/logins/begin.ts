@@ -11,11 +11,11 @@ export interface BeginLogin {
   codeChallenge?: string | undefined;
   /** The name that the program gives itself, for the confirmation page. */
   label?: string | undefined;
-  /** The secret that only this browser knows: the flow can only return to it. */
+  /** The secret that only this browser knows: the flow can only return to this browser. */
   browserSecret: string;
   /**
-   * The person who is signed in in this browser and started this on a page of ours: the identity that they prove is
-   * linked to them (docs/interface.md, section 16, rule 15).
+   * The person who is signed in in this browser and started this sign-in on a page of Belay: the identity that they prove is linked to them
+   * (docs/interface.md, section 16, rule 15).
    */
   signedIn?: UserActor | undefined;
 }

@@ -36,8 +36,8 @@ export async function completeSession(ctx: Context, input: CompleteSession): Pro
   if (currentUrl.searchParams.has('error')) return answer({ error: 'access_denied' });
   const answered = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
   const { tokens } = answered;
-  // Identities are linked only for the browser that requested it. A person who is sent here by a link proves who they
-  // are and gives nothing away.
+  // Identities are linked only in the browser that started the flow. A person who opens a link of another person proves
+  // their identity here, but it is not linked to that other person.
   const mayLink = flow.browserHash !== null && signedIn?.loginId === loginId;
   await ctx.db.transaction(async (tx) => {
     const { userId, kind } = await lockLogin(tx, loginId);

@@ -36,10 +36,9 @@ export interface CompleteLogin {
 }
 
 /**
- * Completes a login that returned from its provider, with its session there. The flow must belong to this browser, be
- * unused and in time; the provider's response is fully verified; a person without a verified e-mail address is
- * rejected. A person who is already signed in stays signed in with their other providers under a new secret. Throws
- * `invalid` or `forbidden`.
+ * Completes a login that returned from its provider, with its session there. The flow must belong to this browser, be unused and not have
+ * expired; the provider's response is fully verified; a person without a verified e-mail address is rejected. A person who is already
+ * signed in stays signed in with their other providers under a new secret. Throws `invalid` or `forbidden`.
  */
 export async function completeLogin(ctx: Context, input: CompleteLogin): Promise<CompletedLogin> {
   const { provider, currentUrl, browserSecret, signedIn } = input;
@@ -52,8 +51,8 @@ export async function completeLogin(ctx: Context, input: CompleteLogin): Promise
   const { label = null, ...secrets } = await openFlow(ctx, flow, now);
   const proved = await exchangeAnswer(ctx, flow, currentUrl, secrets, now);
   const { tokens } = proved;
-  // Linked only to the person who started this and is still signed in: a login that was planted in between gains
-  // nothing.
+  // Linked only to the person who started this and is still signed in: a login that another person planted in this
+  // browser meanwhile gains nothing.
   const linkTo = signedIn && flow.loginId === signedIn.loginId ? signedIn.id : null;
   return ctx.db.transaction(async (tx) => {
     await requireNotLoggedOut(tx, provider, tokens.sid);
@@ -78,9 +77,9 @@ async function requireNotLoggedOut(tx: Transaction, provider: string, sid: strin
   if (ended) throw new AccessError('forbidden', 'You were signed out at the provider; sign in again');
 }
 
-/** Replaces the old login by the new one, with its other sessions, its pending flows and its end. */
+/** Moves the sessions with other providers, the pending flows and the codes of the old login to the new one, and deletes the old login. */
 async function continueLogin(tx: Transaction, old: string, next: string, provider: string): Promise<void> {
-  // The login before its sessions, in the same order as signing out: otherwise the two could wait for each other.
+  // Locked before its sessions, as signing out does: otherwise the two transactions could wait for each other.
   const [held] = await tx.select({ id: logins.id }).from(logins).where(eq(logins.id, old)).for('update');
   if (!held) return;
   await tx

@@ -12,8 +12,8 @@ export interface EndedLogin {
 }
 
 /**
- * Ends the caller's login with all its sessions, or only its session with `provider`; the login ends with its last
- * session (GET /auth/logout). Both stop working everywhere immediately. Tokens at the provider are not revoked.
+ * Ends the caller's login with all its sessions, or only its session with `provider`; the login ends with its last session (GET
+ * /auth/logout). What has ended stops working everywhere immediately. Tokens at the provider are not revoked.
  */
 export async function endLogin(ctx: ActorStore, input: { provider?: string | undefined }): Promise<EndedLogin> {
   const user = requireUser(ctx);

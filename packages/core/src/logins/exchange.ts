@@ -13,8 +13,8 @@ import { openTokens } from '../sessions/seal-tokens.js';
 import { createLogin } from './create.js';
 
 /**
- * Exchanges the code that a program got at its loopback callback for its own login, once and within a minute; only the
- * program that started it knows the verifier (RFC 7636). Throws the same `forbidden` for every mismatch.
+ * Exchanges the code that a program got at its loopback callback for a login of its own, once and within a minute. Only the program that
+ * started the sign-in knows the verifier (RFC 7636). Throws the same `forbidden` for every mismatch.
  */
 export async function exchangeLoginCode(
   ctx: Context,
@@ -54,7 +54,10 @@ export async function exchangeLoginCode(
   };
 }
 
-/** Locks the login in which the code was approved, so that it cannot end before the program's own exists. */
+/**
+ * Locks the login in which the code was approved, so that it cannot end before the program's own login exists. Throws `forbidden` when it
+ * has ended.
+ */
 async function requireApprovedIn(tx: Transaction, loginId: string | null): Promise<void> {
   if (loginId === null) return;
   const [login] = await tx
@@ -69,7 +72,7 @@ function unknown(): AccessError {
   return new AccessError('forbidden', 'The code is unknown, already used or expired');
 }
 
-/** Returns the S256 challenge: the hash of the verifier. */
+/** Returns whether the S256 hash of a verifier equals the challenge. Compares in constant time. */
 function isVerifier(verifier: string, challenge: string): boolean {
   const hashed = Buffer.from(hashSecret(verifier));
   const expected = Buffer.from(challenge);

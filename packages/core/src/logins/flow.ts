@@ -88,7 +88,7 @@ export async function beginFlow(ctx: Context, input: BeginFlow): Promise<URL> {
   return url;
 }
 
-/** Consumes a flow when it belongs to this browser, is unused and in time; otherwise returns undefined. */
+/** Consumes a flow when it belongs to this browser, is unused and has not expired; otherwise returns undefined. */
 export async function takeFlow(
   ctx: Context,
   input: { provider: string; purpose: BeginFlow['purpose']; state: string; browserSecret: string | undefined },
@@ -113,7 +113,7 @@ export async function takeFlow(
   return flow;
 }
 
-/** Opens what a flow stores sealed. */
+/** Returns the secrets that a flow stores sealed. */
 export async function openFlow(ctx: Context, flow: Flow, now: Date) {
   return flowSecrets.parse(await open(ctx.keyring, 'oauth', flow.sealed, now));
 }

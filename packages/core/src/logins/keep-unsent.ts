@@ -12,7 +12,7 @@ export interface UnsentForm {
   procedure: string;
   /** The address that the form posts to. */
   action: string;
-  /** What the form says of whom it was shown to: see `signForm`. */
+  /** Proves to whom the form was shown: see `signForm`. */
   signature: string;
   fields: Readonly<Record<string, unknown>>;
 }
@@ -20,7 +20,7 @@ export interface UnsentForm {
 /** How long the fields can be opened: long enough to sign in again, and no longer. */
 const lifetime = 60 * 60_000;
 
-/** The largest form that is kept, in characters of JSON; the longest form of a page has less. */
+/** The largest form that is kept, in characters of JSON; the longest form of a page is shorter. */
 const largest = 32_768;
 
 const unsentForm = z.object({
@@ -31,8 +31,8 @@ const unsentForm = z.object({
 });
 
 /**
- * Returns the sealed fields of a form whose sender has no login; undefined when they are too large. The page that holds them
- * shows nothing of them, and they open only for the person whom the form was shown to (`openUnsent`).
+ * Returns the sealed fields of a form whose sender has no login; undefined when they are too large. The page that carries the sealed fields
+ * cannot show them, and only the person to whom the form was shown can open them (`openUnsent`).
  */
 export async function keepUnsent(ctx: Context, form: UnsentForm): Promise<string | undefined> {
   if (JSON.stringify(form).length > largest) return undefined;
@@ -40,8 +40,8 @@ export async function keepUnsent(ctx: Context, form: UnsentForm): Promise<string
 }
 
 /**
- * Returns the fields of a form that the caller had not sent. Throws `invalid` for what is expired or was not sealed here, and
- * `forbidden` when the form was shown to another person.
+ * Returns a form that was not accepted because the caller's login had ended. Throws `invalid` for a text that is expired or was not sealed
+ * here, and `forbidden` when the form was shown to another person.
  */
 export async function openUnsent(ctx: ActorContext, sealed: string): Promise<UnsentForm> {
   const form = unsentForm.parse(await open(ctx.keyring, 'unsent', sealed, await readNow(ctx.db)));

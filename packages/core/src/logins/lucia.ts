@@ -15,7 +15,7 @@ export interface LoginAttributes {
   subject: string | null;
   label: string | null;
   sid: string | null;
-  /** When the login ends: by its current expiry, and at the latest regardless of its use. */
+  /** When the login ends if it is not used until then; `endsAt` is when it ends regardless of its use. */
   until: Date;
   endsAt: Date;
   /** When the provider last returned the person's data; null when no provider did. */
@@ -46,8 +46,8 @@ export function newLoginSecret(ctx: Store): string {
 }
 
 /**
- * Creates Lucia on our tables: only this module uses it. Sessions slide; their ids are the secrets of logins. `rows` are
- * the logins to validate, as `readLogins` has read them.
+ * Creates Lucia on our tables; only this module imports the library. The end of a session moves with its use, and its id is the secret of a
+ * login. `rows` are the logins to validate, as returned by `readLogins`.
  */
 export function luciaOf(
   ctx: Store,
@@ -77,8 +77,8 @@ function createAdapter(ctx: Store, db: Database | Transaction, rows: LoginRows):
       const endsAt = endOf(ctx, row);
       const expires = new Date(row.expires_at);
       const until = expires < endsAt ? expires : endsAt;
-      // The name and groups of a person are those from the provider that this login was proved with. Without its
-      // identity, a login has only what it was created with, never what another provider says about the person.
+      // The name and groups of a person come from the provider that proved this login. A login without its identity may
+      // use only the data of the user that the same provider described, never what another provider says.
       if (!row.identified && (row.login_subject !== null || row.login_provider !== row.provider)) return [null, null];
       // A directory says that the person has left.
       if (row.deprovisioned) return [null, null];
@@ -149,7 +149,7 @@ function createAdapter(ctx: Store, db: Database | Transaction, rows: LoginRows):
 /** How many logins one query reads: a statement must not grow with the number of callers. */
 const together = 500;
 
-/** A login as it is read, with its person as the provider that it was proved with knows them. */
+/** A login with its person, as described by the provider that proved the login. */
 interface LoginRow {
   secret_hash: string;
   id: string;
@@ -163,7 +163,7 @@ interface LoginRow {
   expires_at: string;
   ends_at: string;
   deprovisioned: boolean;
-  /** Whether the login's own identity is there; without it, the person is as they were when it was created. */
+  /** Whether the identity that proved the login exists. Without it, the data below comes from the user. */
   identified: boolean;
   provider: string;
   subject: string;
@@ -175,10 +175,10 @@ interface LoginRow {
   now: string;
 }
 
-/** By their secrets. */
+/** Logins by their secrets. */
 export type LoginRows = ReadonlyMap<string, LoginRow>;
 
-/** Reads the logins of secrets, by secret; many share one query. An unknown secret has none. */
+/** Returns the logins of secrets, by secret, with one query for many. An unknown secret has no entry. */
 export async function readLogins(ctx: Store, secrets: readonly string[]): Promise<LoginRows> {
   const byHash = new Map(secrets.map((secret) => [hashSecret(secret), secret]));
   const hashes = [...byHash.keys()];
@@ -190,7 +190,10 @@ export async function readLogins(ctx: Store, secrets: readonly string[]): Promis
   return found;
 }
 
-/** Runs with every request, so it reads no column in vain; its text is the same for one login and for many. */
+/**
+ * Returns the query of logins. It runs with every request, so it reads only the columns that are needed. Its text is the same for one login
+ * and for many.
+ */
 function statement(hashes: readonly string[]) {
   // One text parameter for any number of logins: a hash contains no comma.
   return sqlText`

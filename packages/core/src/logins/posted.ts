@@ -7,7 +7,7 @@ import type { Context } from '../context.js';
 import { providerTokens } from '../sessions/seal-tokens.js';
 import { open, type SealOptions, seal } from '../tokens/seal.js';
 
-/** `kind` distinguishes it from the other sealed values of a flow. */
+/** `kind` distinguishes this sealed value from the others of a flow. */
 const stored = z.object({
   kind: z.literal('answer'),
   proved: z.object({
@@ -29,10 +29,7 @@ export function sealAnswer(ctx: Context, proved: Authenticated, options: SealOpt
   return seal(ctx.keyring, 'oauth', { kind: 'answer', proved: { ...rest, ...ends, tokens: { ...tokens } } }, options);
 }
 
-/**
- * Returns the posted identity of a flow, for the holder of the code that the post was answered with. Throws
- * `forbidden`.
- */
+/** Returns the posted identity of a flow, for the browser that got the code with the reply to the post. Throws `forbidden`. */
 export async function openAnswer(
   ctx: Context,
   flow: typeof oauthFlows.$inferSelect,

@@ -19,9 +19,9 @@ export interface AskedByProgram {
 }
 
 /**
- * Stores a program's sign-in until its person has confirmed it, and returns the confirmation page. Without it, a page
- * of another site could send a signed-in browser through the whole flow and have the code sent to its own program (RFC
- * 8252, section 8.6). Bound to the browser and to the login that was just created in it.
+ * Stores a program's sign-in until its person has confirmed it, and returns the confirmation page. Without the confirmation, a page of
+ * another site could send a signed-in browser through the whole flow and have the code sent to its own program (RFC 8252, section 8.6). The
+ * sign-in is bound to the browser and to the login that was just created in it.
  */
 export async function askForProgram(
   ctx: Store,
@@ -48,10 +48,7 @@ export interface NamedProgramLogin {
   browserSecret: string | undefined;
 }
 
-/**
- * Returns which program requests to sign in as the caller. Throws `not_found` unless it was started in this browser
- * and login.
- */
+/** Returns which program requests to sign in as the caller. Throws `not_found` unless the sign-in was started in this browser and login. */
 export async function findProgramLogin(ctx: ActorStore, input: NamedProgramLogin): Promise<ShownProgramLogin> {
   const waiting = waitingIn(requireUser(ctx), input);
   const [found] = waiting === undefined ? [] : await ctx.db.select().from(programLogins).where(waiting);
@@ -73,9 +70,9 @@ export async function findProgramLogin(ctx: ActorStore, input: NamedProgramLogin
 type Waiting = typeof programLogins.$inferSelect;
 
 /**
- * Approves or denies a program's sign-in, once, in the browser and the login in which it was started. Returns where to
- * send the browser, with the code or with an error (RFC 6749, 4.1.2). Throws `not_found` for one that is unknown,
- * decided or expired, and `forbidden` when the session with the provider has ended meanwhile.
+ * Approves or denies a program's sign-in, once, in the browser and the login in which it was started. Returns where to send the browser,
+ * with the code or with an error (RFC 6749, 4.1.2). Throws `not_found` for a sign-in that is unknown, decided or expired, and `forbidden`
+ * when the session with the provider has ended meanwhile.
  */
 export async function decideProgramLogin(
   ctx: ActorContext,
@@ -84,7 +81,7 @@ export async function decideProgramLogin(
   const user = requireUser(ctx);
   const approved = input.verdict === 'approve';
   return ctx.db.transaction(async (tx) => {
-    // The login before the rows that belong to it, in the same order as signing out.
+    // Locked before the rows that belong to the login, as signing out does.
     const [login] = await tx
       .select({ kind: logins.kind })
       .from(logins)
@@ -133,8 +130,8 @@ async function makeCode(ctx: Context, tx: Transaction, userId: string, decided: 
 }
 
 /**
- * Returns the provider's tokens for the program. A refresh token has one holder (decision 0018): after the
- * confirmation that is the program, and the browser's session has none.
+ * Returns the provider's tokens for the program. A refresh token has one holder (decision 0018): after the confirmation the program holds
+ * it, and the browser's session no longer does.
  */
 async function takeTokens(ctx: Context, tx: Transaction, decided: Waiting, now: Date): Promise<ProviderTokens> {
   const { loginId, provider, subject } = decided;
@@ -159,8 +156,7 @@ async function takeTokens(ctx: Context, tx: Transaction, decided: Waiting, now: 
 }
 
 /**
- * Matches a waiting sign-in that is in time, and was started in this browser and this login; undefined without a
- * browser.
+ * Matches a waiting sign-in that has not expired and was started in this browser and this login; undefined without the browser's secret.
  */
 function waitingIn(user: UserActor, { request, browserSecret }: NamedProgramLogin): SQL | undefined {
   if (browserSecret === undefined) return undefined;

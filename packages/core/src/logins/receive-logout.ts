@@ -9,10 +9,10 @@ import { endAtProvider } from '../sessions/end-at-provider.js';
 import { authenticatorOf } from './flow.js';
 
 /**
- * Receives a logout token that a provider sends when a person has signed out there, or was signed out (OpenID Connect
- * Back-Channel Logout 1.0): immediately ends what belongs to the sign-in that it names, or to all of the person's.
- * Throws `not_found`, `invalid` for a token that is not valid or was already received, and `unavailable` when the
- * provider's keys cannot be fetched.
+ * Receives a logout token that a provider sends when a person has signed out there, or was signed out (OpenID Connect Back-Channel Logout
+ * 1.0): immediately ends the sessions and logins of the sign-in that the token names, or of all of the person's sign-ins. Throws
+ * `not_found`, `invalid` for a token that is not valid or was already received, and `unavailable` when the provider's keys cannot be
+ * fetched.
  */
 export async function receiveLogout(
   ctx: Context,

@@ -8,10 +8,10 @@ import { authenticatorOf, type Flow, openFlow, redirectUri, verifyAnswer } from 
 import { sealAnswer } from './posted.js';
 
 /**
- * Receives a response that a provider made a browser post here (SAML 2.0 Bindings, 3.5): verified fully, and once per
- * flow. Such a post arrives without our cookies, so it creates no login. Returns where to send the browser: the
- * callback, with the flow's state and a code that only this browser has; there its cookie must be the one that started
- * the flow. The code alone is worthless. Throws `not_found`, `invalid`, `forbidden` or `unavailable`.
+ * Receives a response that a provider made a browser post here (SAML 2.0 Bindings, 3.5): verified fully, and once per flow. Such a post
+ * arrives without our cookies, so it creates no login. Returns the URL of the callback for the browser, with the flow's state and a code
+ * that only this browser has. The callback also requires the cookie of the browser that started the flow, so the code alone is worthless.
+ * Throws `not_found`, `invalid`, `forbidden` or `unavailable`.
  */
 export async function receiveAnswer(
   ctx: Context,
@@ -40,7 +40,7 @@ export async function receiveAnswer(
   return { url: url.href };
 }
 
-/** Matches a flow that was started, is in time, and has no response yet: the same response twice is a replay. */
+/** Matches a flow that has not expired and has no response yet: a second response is a replay. */
 function waiting(provider: Flow['provider'], state: string) {
   return and(
     eq(oauthFlows.stateHash, hashSecret(state)),

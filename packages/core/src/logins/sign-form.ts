@@ -8,8 +8,8 @@ export interface ShownForm {
 }
 
 /**
- * Returns the signature of a form for the person it is shown to. Only this server can create it, and it reveals nothing about the
- * person, so a form can state whom it was shown to when their login has ended (decision 0059).
+ * Returns the signature of a form for the person to whom it is shown. Only this server can create it, and it reveals nothing about the
+ * person. With it, a form proves to whom it was shown even after their login has ended (decision 0059).
  */
 export function signForm(keyring: Keyring, form: ShownForm): string {
   const secret = keyring.secrets.get(keyring.current);

@@ -78,8 +78,8 @@ export async function createToken(
 }
 
 /**
- * Returns the person of an address: as the trusted provider describes them, otherwise as operators did before. Creates
- * a person who has not signed in yet, with the operator's data alone; their sign-in will find it.
+ * Returns the person of an address: as the trusted provider describes them, otherwise as operators did before. Creates a person who has not
+ * signed in yet, with the operator's data alone; their first sign-in is linked to this person.
  */
 async function chooseIdentity(
   ctx: Store,
@@ -87,7 +87,8 @@ async function chooseIdentity(
   email: string,
   groups: string[] | undefined,
 ): Promise<Person> {
-  // Takes turns with sign-ins: a running one would neither see this person nor be seen.
+  // Takes turns with sign-ins: a concurrent sign-in would not see this person, and its own person would not be seen
+  // here.
   await tx.execute(sql`lock table ${userIdentities} in share row exclusive mode`);
   const latest = desc(userIdentities.updatedAt);
   const same = await tx.select().from(userIdentities).where(eq(userIdentities.emailFolded, email)).orderBy(latest);

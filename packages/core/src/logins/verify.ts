@@ -5,15 +5,14 @@ import { luciaOf, readLogins } from './lucia.js';
 export interface VerifiedLogin {
   actor: UserActor;
   expiresAt: Date;
-  /** True when its end was extended because it is in use. */
+  /** True when the end of the login was extended because it is in use. */
   refreshed: boolean;
   kind: 'browser' | 'device' | 'token';
 }
 
 /**
- * Returns the person that a login's secret proves, or null when it is unknown or has ended, without a difference. The
- * provider's data of the person is refreshed when it is old; a request waits for that no longer than
- * `timing.groups.wait`.
+ * Returns the person that a login's secret proves. Returns null both for an unknown secret and for a login that has ended. The provider's
+ * data of the person is refreshed when it is old; a request waits for that no longer than `timing.groups.wait`.
  */
 export function verifyLogin(ctx: Context, { token }: { token: string }): Promise<VerifiedLogin | null> {
   return verifyWith(ctx, token, read(ctx, [token]));
@@ -48,7 +47,7 @@ async function verifyWith(ctx: Context, token: string, sessions: Promise<Session
   return { ...again.login, actor: { ...again.login.actor, stale: true } };
 }
 
-/** The secrets of a valid form: the database is not queried for the others. */
+/** Returns the secrets that have a valid form; the database is not queried for the others. */
 function plausible(tokens: readonly string[]): string[] {
   return tokens.filter(({ length }) => length >= 20 && length <= 200);
 }

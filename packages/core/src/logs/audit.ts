@@ -82,12 +82,13 @@ async function readPage(
     before && sql`${place} < ${rowOf(before)}`,
     filter.since === undefined ? undefined : gte(ledger.at, startOfMoment(filter.since)),
     filter.until === undefined ? undefined : lte(ledger.at, endOfMoment(filter.until)),
-    // What one request wrote is found by an index of its own; what others match is searched for, so far and no further.
+    // The entries of one execution have an index of their own. With other filters, a bounded number of entries is
+    // searched.
     id === undefined ? undefined : eq(ledger.executionId, id),
   );
   const read = (db: Reader) => readEntries(db, { filter, people, bounds, limit });
   if (id !== undefined || !isNarrowed(filter)) return pageOf(await read(ctx.db), limit);
-  // In one snapshot: an entry that is written between the two would move the end of what was searched.
+  // Both queries use one snapshot: an entry that is written between them would move the end of the searched range.
   return ctx.db.transaction(
     async (tx) => {
       const rows = await read(tx);
@@ -105,7 +106,7 @@ function readEntries(
 ) {
   const { filter, people, bounds, limit } = given;
   const whole = filter.execution_id === undefined;
-  // The entries to search are taken from the index first, so that no filter leads the planner elsewhere.
+  // The entries to search are selected first, by the index, so that no filter makes the planner use another one.
   const part = db
     .select({ ...getTableColumns(ledger), micros: micros.as('micros') })
     .from(ledger)
@@ -138,7 +139,7 @@ function readEntries(
   );
 }
 
-/** Returns a page of rows, one more than is shown where there are more. `end` is the place behind which nothing was searched. */
+/** Returns a page. `rows` has one more row than the page when there are more. `end` is the place after which nothing was searched. */
 function pageOf(rows: Awaited<ReturnType<typeof readEntries>>, limit: number, end?: Place): AuditPage {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);

@@ -20,7 +20,9 @@ export async function listLogs(ctx: ActorStore, input: LogFilter): Promise<LogLi
   return { logs: rows.map(({ entry }) => entry) };
 }
 
-/** Returns one page of everything that the caller may see, however old: the limit of GET /logs does not apply. */
+/**
+ * Returns one page of all log entries that the caller may see, however old. The limit of GET /logs applies to a page and not to the export.
+ */
 export async function exportLogs(
   ctx: ActorStore,
   input: LogFilter & { cursor?: string | undefined },
@@ -59,7 +61,7 @@ async function readLedger(
   const shared: (SQL | undefined)[] = [
     page.before === undefined ? undefined : lt(ledger.seq, page.before),
     filter.level === undefined ? undefined : eq(ledger.level, filter.level),
-    // Repeated in the form that an index has as its condition.
+    // Repeated in the form of an index's condition, so that the index is used.
     notable ? sql`${ledger.level} <> 'info'` : undefined,
     filter.provider === undefined ? undefined : eq(ledger.provider, filter.provider),
     filter.type === undefined ? undefined : eq(ledger.type, filter.type),
@@ -67,7 +69,7 @@ async function readLedger(
     until === undefined ? undefined : lte(ledger.at, until),
     filter.workflow_id === undefined ? undefined : eq(ledger.executionId, filter.workflow_id),
   ];
-  // As the indexes have it: another place for nulls, even if there are none, would sort all rows.
+  // The order of the indexes. With another position of nulls, even where there are no nulls, all rows would be sorted.
   const bySeq = [sql`${ledger.seq} desc nulls last`];
   const walk = (where: readonly (SQL | undefined)[], order: readonly SQL[] = bySeq) =>
     ctx.db
@@ -79,7 +81,8 @@ async function readLedger(
       .limit(page.limit);
   const own = () => {
     const mine = eq(ledger.userId, user.id);
-    // Notable entries have an index by number; the index of all entries has the ranges of the numbers.
+    // The index of notable entries is in the order of numbers; the index of all entries is in the order of their
+    // ranges.
     if (notable) return walk([mine]);
     const before = page.before === undefined ? undefined : lte(rangeOf(ledger.seq), rangeOf(page.before));
     return walk([mine, before], [desc(rangeOf(ledger.seq)), desc(ledger.seq)]);
@@ -104,7 +107,7 @@ async function readLedger(
   const tasks = readTaskEvents(ctx, user, filter, { ...page, since, until, by });
   const [told, ...found] = await Promise.all([tasks, ...walks]);
   const rows: FoundEntry[] = [...told, ...found.flat().map(({ entry, email }) => ({ ...entry, email }))];
-  // What a person did about their own request is found in both parts.
+  // Each entry is listed once, even when two of these queries find it.
   return [...new Map(rows.map((row) => [row.seq, row])).values()]
     .sort((a, b) => b.seq - a.seq)
     .slice(0, page.limit)

@@ -6,7 +6,7 @@ import type { Person, Store } from '../context.js';
 import { namesOfGroups } from '../people/admission.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 
-/** A person with an address; without a user where only the configuration knows them. */
+/** A person with an address. `userId` is null when only the configuration names the person. */
 export interface Addressee {
   userId: string | null;
   address: string;
@@ -17,16 +17,21 @@ interface Known extends Addressee {
   person: Person;
   groups: readonly string[];
   recent: boolean;
-  /** Known all the same: a workflow that still names their address names no unknown person. */
+  /**
+   * The person has left. They stay in this list, so that an address of theirs in a workflow does not count as that of an unknown person.
+   */
   left: boolean;
 }
 
-/** Returns who may decide an approval, each person once. Groups count as they do for clicks: as told lately. */
+/**
+ * Returns who may decide an approval, each person once. Groups count, as for clicks, only when their provider has described the person
+ * recently.
+ */
 export type FindApprovers = (approval: Asked) => Addressee[];
 
 type Asked = Pick<typeof approvals.$inferSelect, 'rule' | 'excluded'>;
 
-/** Reads the people whom some approvals name or exclude, and no others, to find the approvers of these approvals among them. */
+/** Returns a function that finds the approvers of some approvals. Reads only the people whom these approvals name or exclude. */
 export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly Asked[]): Promise<FindApprovers> {
   const addresses = asked.flatMap(({ rule, excluded }) => [...rule.users, ...excluded]);
   const groups = asked.flatMap(({ rule }) => rule.groups);

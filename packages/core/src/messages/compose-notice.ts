@@ -18,7 +18,7 @@ interface Words {
   action: { label: string; to: Place };
 }
 
-/** Returns the message that tells of a notice, in the words that are true when it is delivered. */
+/** Returns the message of a notice, with what is true when it is delivered. */
 export async function composeNotice(ctx: Context, row: Row, notice: Notice): Promise<Message> {
   const { title, text, facts = [], action } = await wordsOf(ctx, row, notice);
   return {
@@ -58,9 +58,9 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     return { title: `A comment on ${role}`, text: row.text ?? '', facts: facts.slice(0, 1), action };
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
   if (notice.kind === 'break_glass.used') {
-    // Of access that the provider may have held and that was never seen there, no grant became active.
+    // No grant became active when the provider may have held the access, but this was never verified.
     const title = `Emergency access: ${who} ${(await wasActive(ctx, notice)) ? 'uses' : 'may have used'} ${role}`;
-    // People choose their names, so the address says who it is.
+    // People choose their names, so only the address identifies the requester.
     const requester = { name: 'Requester', value: `${who} <${address}>` };
     return { title, text: `${title} at ${systems}`, facts: [requester, ...facts], action };
   }

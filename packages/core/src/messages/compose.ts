@@ -15,7 +15,7 @@ import { linkTo, placeOfApproval } from './link-to.js';
 type Approval = typeof approvals.$inferSelect;
 
 const decisionToken = z.object({ approval: z.string(), digest: z.string(), verdict });
-/** What a button decides: it names the approval and its content, and permits nothing by itself. */
+/** What a button decides: the approval, the digest of its content, and the verdict. It permits nothing by itself. */
 export type DecisionToken = z.infer<typeof decisionToken>;
 
 export const outcomes: Record<Exclude<ApprovalStatus, 'open'>, string> = {
@@ -25,7 +25,7 @@ export const outcomes: Record<Exclude<ApprovalStatus, 'open'>, string> = {
   withdrawn: 'Withdrawn',
 };
 
-/** Returns the message that asks for a decision, with a link to the page and a button for each verdict. */
+/** Returns the message that requests a decision, with a link to the page and a button for each verdict. */
 export async function composeQuestion(
   ctx: Context,
   row: typeof messages.$inferSelect,
@@ -49,13 +49,13 @@ export async function composeQuestion(
   };
 }
 
-/** Returns what may be decided by a button in a message of a provider. */
+/** Returns the verdicts that buttons in messages of a provider may have. */
 export function verdictsOf(ctx: Store, provider: string): readonly Verdict[] {
   const { connector, config } = ctx.catalog.current().providers.get(provider) ?? {};
   return config === undefined ? [] : (connector?.verdicts?.(config) ?? []);
 }
 
-/** Returns the message in the place of a question that is closed: how it ended, by whom, and nothing to decide. */
+/** Returns the message that replaces a question that is closed: its outcome, who decided, and no buttons. */
 export async function composeOutcome(
   ctx: Context,
   row: typeof messages.$inferSelect,
@@ -80,7 +80,7 @@ export async function composeOutcome(
   };
 }
 
-/** Returns the decisions that the outcome is made of: who made each, and with which comment. */
+/** Returns the decisions that led to the outcome: who made each, and with which comment. */
 export async function listDecisions(
   ctx: Store,
   { id, status }: Pick<Approval, 'id' | 'status'>,
@@ -96,7 +96,7 @@ export async function listDecisions(
   return found.map(({ name, email, comment }) => ({ by: `${name} <${email}>`, comment }));
 }
 
-/** Opens the token of a button. Throws `invalid` for one that is expired, tampered with or made for something else. */
+/** Opens the token of a button. Throws `invalid` for a token that is expired, modified or for another purpose. */
 export async function openDecisionToken(ctx: Context, token: string): Promise<DecisionToken> {
   return decisionToken.parse(await open(ctx.keyring, 'decision', token, await readNow(ctx.db)));
 }

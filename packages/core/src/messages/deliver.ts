@@ -41,14 +41,14 @@ interface ClaimedNotice {
 type AnyClaimed = Claimed | ClaimedTold | ClaimedNotice;
 
 /**
- * Delivers what is queued, and revises what was delivered about approvals that have closed since; only of one execution when
- * it is named. Otherwise it first queues what people have to be told. Every message is delivered at least once, or given up with an
- * alarm after a day, or when its approval closes. Returns how many were tried. Throws nothing that a provider throws: it is tried
+ * Delivers queued messages, and revises delivered ones whose approval has closed; with `executionId`, only those of one execution. Without
+ * it, queues the messages of notices first. Each message is delivered at least once, or given up with a warning in the ledger after a day,
+ * or when its approval closes. Returns how many messages were attempted. Does not throw the errors of providers: the message is attempted
  * again after a pause.
  */
 export async function deliverMessages(ctx: Context, only: { executionId?: string } = {}): Promise<number> {
   if (only.executionId === undefined) {
-    // What cannot be written now is written by a later pass, and holds up no delivery.
+    // Notices that cannot be written now are written by a later pass. The delivery does not wait for them.
     for (const write of [writeReminders, tellNotices]) {
       await write(ctx).catch((error: unknown) => ctx.log.error({ error }, 'notices could not be written'));
     }
@@ -60,7 +60,7 @@ export async function deliverMessages(ctx: Context, only: { executionId?: string
   return claimed.length;
 }
 
-/** Returns the notifications of a provider. Throws `Terminal` when it has none, or is switched off. */
+/** Returns the notifications of a provider. Throws `Terminal` when the provider does not deliver messages, or is disabled. */
 function notificationsOf(ctx: Context, provider: string): Notifications {
   const defined = ctx.catalog.current().providers.get(provider);
   const notifications = ctx.catalog.client(provider)?.notifications;
@@ -70,9 +70,9 @@ function notificationsOf(ctx: Context, provider: string): Notifications {
 }
 
 /**
- * Takes what is due for the time of a lease, in which no other worker tries it. Of what one recipient is to be told of one request on
- * one channel it takes the first, in the order of what happened: the next is taken when that was delivered or given up. What is urgent
- * waits for nothing, and what waits for the end of quiet hours is not waited for.
+ * Claims due messages for the time of a lease, during which no other worker attempts them. Messages to one recipient about one request on
+ * one channel go out in the order of events: each is claimed after the one before it was delivered or given up. Urgent messages do not
+ * wait, and no message waits for one that is held back by quiet hours.
  */
 async function claim(ctx: Context, executionId: string | undefined): Promise<AnyClaimed[]> {
   const request = sql`coalesce(a.execution_id, m.execution_id, n.execution_id)`;
@@ -134,7 +134,7 @@ async function performNotice(ctx: Context, { message, notice }: ClaimedNotice): 
   const late = notice.endsAt !== null && notice.endsAt <= (await readNow(ctx.db));
   const earlier = message.attempts > 1 ? await findDelivered(ctx, message) : null;
   const receipt = earlier ?? (late ? null : await send(ctx, message, await composeNotice(ctx, message, notice)));
-  // A reminder is of no use after the end.
+  // A reminder is of no use after the access has ended.
   if (receipt === null) throw new Terminal('It could not be delivered in time');
   await write(ctx, message, { receipt, deliveredAt: sql`app_now()`, closedAt: sql`app_now()`, lastError: null });
 }
@@ -142,7 +142,7 @@ async function performNotice(ctx: Context, { message, notice }: ClaimedNotice): 
 async function performQuestion(ctx: Context, claimed: Claimed): Promise<void> {
   const { message, approval } = claimed;
   if (message.deliveredAt !== null) return revise(ctx, claimed);
-  // An earlier attempt may have delivered it, although its answer was lost.
+  // An earlier attempt may have delivered the message although its response was lost.
   const earlier = message.attempts > 1 ? await findDelivered(ctx, message) : null;
   const open = approval.status === 'open';
   const receipt = earlier ?? (open ? await send(ctx, message, await composeQuestion(ctx, message, approval)) : null);
@@ -168,8 +168,8 @@ async function send(ctx: Context, row: Row, message: Message): Promise<Receipt> 
 }
 
 /**
- * Returns a message in which control characters and marks that turn text around are visible, as on pages: a reason must not be
- * made to read as another one. A title is one line on every channel.
+ * Returns a message in which control characters and marks that change the direction of text are visible, as on pages, so that a reason
+ * cannot be made to read as another one. A title is one line on every channel.
  */
 function shown({ title, text, facts, ...message }: Message): Message {
   return {
@@ -180,7 +180,7 @@ function shown({ title, text, facts, ...message }: Message): Message {
   };
 }
 
-/** Due at once: the approval may have closed meanwhile, and the message is revised then. */
+/** Records a delivery. The message is due again at once, so that it is revised if its approval has closed meanwhile. */
 async function recordDelivery(ctx: Context, message: Row, receipt: Receipt): Promise<void> {
   const { revise } = notificationsOf(ctx, message.provider);
   await write(ctx, message, {
@@ -204,7 +204,9 @@ async function revise(ctx: Context, { message, approval }: Claimed): Promise<voi
   await write(ctx, message, { closedAt: sql`app_now()`, lastError: null });
 }
 
-/** Writes what came of a try, unless another worker has tried since: at the worst the message is delivered again. */
+/**
+ * Writes the result of an attempt, unless another worker has attempted the message since. In the worst case the message is delivered again.
+ */
 async function write(
   ctx: Context,
   { id, attempts }: Row,
@@ -217,8 +219,9 @@ async function write(
 }
 
 /**
- * Returns whether nothing more is tried: a message that can never be delivered or was tried for a day, or one that could not be
- * revised for a day. Its buttons decide nothing then, but an operator who restores the channel in time has them removed.
+ * Returns whether a message is given up: one that can never be delivered or was attempted for a day, or one that could not be revised for a
+ * day. A revision is attempted again even after a permanent error, so that an operator who restores the channel in time has the buttons
+ * removed; they decide nothing any more.
  */
 async function isGivenUp(ctx: Context, claimed: AnyClaimed, error: unknown): Promise<boolean> {
   const { message } = claimed;
@@ -230,7 +233,7 @@ async function isGivenUp(ctx: Context, claimed: AnyClaimed, error: unknown): Pro
   return now - claimed.approval.closedAt.getTime() > revision;
 }
 
-/** A message delays nothing: the inbox shows the request nevertheless. */
+/** Records a failed attempt. An approval does not depend on its message: the inbox shows the request nevertheless. */
 async function fail(ctx: Context, claimed: AnyClaimed, error: unknown): Promise<void> {
   const { message } = claimed;
   const { provider } = message;

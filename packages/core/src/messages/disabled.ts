@@ -3,7 +3,7 @@ import { eq, ne, sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 
-/** Returns the channels that wanted no more messages in the configuration in force. */
+/** Returns the channels that have been disabled since the configuration in force was applied. */
 export async function readDisabled(ctx: Store): Promise<ReadonlySet<string>> {
   const rows = await ctx.db
     .select({ provider: disabledChannels.provider })
@@ -12,7 +12,7 @@ export async function readDisabled(ctx: Store): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ provider }) => provider));
 }
 
-/** Sends no more messages there until the configuration changes, and says so once. */
+/** Disables a channel until the configuration changes, and records that once in the ledger. */
 export async function disableChannel(ctx: Store, provider: string, reason: string): Promise<void> {
   const catalogVersion = ctx.catalog.current().version;
   await ctx.db.transaction(async (tx) => {

@@ -9,9 +9,9 @@ import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 type Identity = typeof userIdentities.$inferSelect;
 
 /**
- * Returns the person who clicked at a provider, or null: whose identity there is linked, else the one person whom a trusted
- * provider knows by the e-mail that this one verified. They act as the identity that they signed in with last. What it said
- * then, groups included, counts for as long as the longest login lasts (decision 0113).
+ * Returns the person who clicked in a message of a provider, or null: the owner of the identity that is linked there, otherwise the only
+ * person whom a trusted provider knows by the e-mail address that this one verified. They act under the identity that its provider
+ * described last. Its data, groups included, counts for as long as the longest login lasts (decision 0113).
  */
 export async function findClicker(ctx: Store, provider: string, clicker: HookActor): Promise<UserActor | null> {
   const userId = (await findLinked(ctx, provider, clicker)) ?? (await findByAddress(ctx, provider, clicker));
@@ -48,6 +48,6 @@ async function findByAddress(ctx: Store, provider: string, { email }: HookActor)
   const same = await ctx.db.select().from(userIdentities).where(eq(userIdentities.emailFolded, folded));
   const owners = new Set(same.filter((one) => isTrusted(ctx, one.provider, folded)).map(({ userId }) => userId));
   const [owner] = owners;
-  // Two people with one address: no guess.
+  // When two people have the address, neither is chosen.
   return owner !== undefined && owners.size === 1 ? owner : null;
 }

@@ -1,7 +1,7 @@
 import type { notices } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 
-/** What happens to a request, in the order in which it happens: for notices of the same millisecond. */
+/** The kinds of notices of a request, in the order in which they happen. This decides the order of notices of the same millisecond. */
 const course: readonly (typeof notices.$inferSelect)['kind'][] = [
   'request.waiting',
   'request.comment',
@@ -11,7 +11,7 @@ const course: readonly (typeof notices.$inferSelect)['kind'][] = [
   'access.ended',
 ];
 
-/** Returns the place of a kind in the course of a request; null, which is last, for what is not part of it. */
+/** Returns the place of a kind in the course of a request; null, which sorts last, for other kinds. */
 export function placeInCourse(kind: SQL): SQL {
   return sql`array_position(array[${sql.join(
     course.map((one) => sql`${one}`),

@@ -5,17 +5,14 @@ import { eq, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorStore, Store } from '../context.js';
 
-/** Returns what the caller wants to be told, and what they can choose from; everything on every channel unless they chose. */
+/** Returns which notices the caller receives, and what they can choose from; all notices on all channels until they choose. */
 export async function readPreferences(ctx: ActorStore): Promise<ShownPreferences> {
   const { id } = requireUser(ctx);
   const [row] = await ctx.db.select().from(notificationPreferences).where(eq(notificationPreferences.userId, id));
   return show(ctx, row);
 }
 
-/**
- * Stores what the caller wants to be told, in the place of what they wanted before. Throws `invalid` for a channel that the
- * configuration does not name.
- */
+/** Replaces the preferences of the caller. Throws `invalid` for a channel that the configuration does not name. */
 export async function writePreferences(ctx: ActorStore, input: NotificationPreferences): Promise<ShownPreferences> {
   const { id } = requireUser(ctx);
   const { channels, muted, quiet_hours } = input;
@@ -39,8 +36,8 @@ export async function writePreferences(ctx: ActorStore, input: NotificationPrefe
 }
 
 /**
- * Stores what the caller chose in a form (`writePreferences`). Kinds that the configuration does not tell now stay as they are. Throws
- * `invalid` for quiet hours with one end, or with two equal ones.
+ * Stores what the caller chose in a form (`writePreferences`). Kinds that the configuration does not contain now keep their setting. Throws
+ * `invalid` for quiet hours with only a start or only an end, or with an end that equals the start.
  */
 export async function choosePreferences(ctx: ActorStore, input: ChosenPreferences): Promise<ShownPreferences> {
   const { available, muted } = await readPreferences(ctx);

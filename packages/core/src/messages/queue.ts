@@ -1,10 +1,10 @@
 import { approvals, messages, notices, type Transaction, toldKinds } from '@belay/db';
 import { sql } from 'drizzle-orm';
 
-/** A message about an approval: to whom, and in the workflow's own words when it has some. */
+/** A message about an approval. `text` is the workflow's own text, where it has one. */
 export interface Queued {
   id: string;
-  /** The same key is queued once. */
+  /** Only one message is queued with the same key. */
   key: string;
   approvalId: string;
   provider: string;
@@ -12,7 +12,10 @@ export interface Queued {
   text?: string | undefined;
 }
 
-/** Queues a message in the transaction that opens the approval it is about; `deliverMessages` sends it. Nothing without the approval. */
+/**
+ * Queues a message in the transaction that opens the approval that it is about; `deliverMessages` sends it. Queues nothing when the
+ * approval does not exist.
+ */
 export function queueMessage(tx: Transaction, { id, key, approvalId, provider, to, text }: Queued) {
   return tx.execute(sql`
     insert into ${messages} (id, key, approval_id, provider, recipient, text)
@@ -31,7 +34,7 @@ export interface Told {
   text: string;
 }
 
-/** Queues the message of a step, once: from then on it is delivered, also when the step has ended. */
+/** Queues the message of a step, once. It is then delivered even when the step has ended. */
 export function queueTold(tx: Transaction, { to, ...message }: Told) {
   const key = keyOfStep(message.executionId, message.stepKey);
   return tx
@@ -46,8 +49,8 @@ export function keyOfStep(executionId: string, stepKey: string): string {
 }
 
 /**
- * Writes that some people are to be told of a comment, in the transaction that writes it; nothing where the configuration does not
- * tell of comments.
+ * Writes a notice of a comment for each of some people, in the transaction that writes the comment. Writes nothing when the configuration
+ * has no notices of comments.
  */
 export function noticeComment(
   tx: Transaction,

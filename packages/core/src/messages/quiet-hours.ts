@@ -7,7 +7,7 @@ export interface QuietHours {
 
 const day = 24 * 60;
 
-/** Returns how long it is until the quiet hours end, in milliseconds; 0 outside of them. */
+/** Returns how long the quiet hours still last, in milliseconds; 0 outside of them. */
 export function untilQuietEnds({ from, to, timeZone }: QuietHours, now: Date): number {
   const time = minutesOf(localTime(now, timeZone));
   const since = (time - minutesOf(from) + day) % day;

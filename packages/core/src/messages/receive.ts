@@ -13,9 +13,9 @@ import { deliverMessages } from './deliver.js';
 import { findClicker } from './find-clicker.js';
 
 /**
- * Takes a provider's signed request (`POST /hooks/{provider}`). A decision in it goes the way of one on the page. The reply does
- * not wait for it for longer than providers wait: it then goes on, and who clicked is told what came of it. Throws `not_found` for a provider
- * that sends none, `unauthenticated` for a request that it did not sign, and `unavailable`.
+ * Handles a provider's signed request (`POST /hooks/{provider}`). A decision in it is made by the same rules as on the page. The reply
+ * waits for the decision no longer than providers wait. The decision then continues, and the person who clicked is told its result. Throws
+ * `not_found` for a provider that sends no such requests, `unauthenticated` for a request that it did not sign, and `unavailable`.
  */
 export async function receiveHook(
   ctx: Context,
@@ -48,7 +48,7 @@ async function decide(ctx: Context, provider: string, decision: HookDecision): P
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   const text = await untilStopped(decideAs(ctx, provider, decision, signal), signal).then(
     async ({ status, execution_id: executionId }) => {
-      // Who clicked sees at once what came of it; the messages elsewhere follow with the next sweep.
+      // The messages about this request show the outcome at once; notices of it follow with the next sweep.
       if (status !== 'open') await deliverMessages(ctx, { executionId });
       return status === 'open' ? 'Your decision is recorded; the request waits for further approvals' : null;
     },
@@ -92,8 +92,8 @@ async function decideAs(
 }
 
 /**
- * Returns whether a button was in a message about its own approval (decision 0119). One that is being delivered counts: the click can be
- * faster than the record of its receipt.
+ * Returns whether a button was in a message about its own approval (decision 0119). A message that is being delivered counts too: the click
+ * can be faster than the record of the delivery.
  */
 async function isItsMessage(
   ctx: Context,

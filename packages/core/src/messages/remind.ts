@@ -2,19 +2,19 @@ import { entitlements, grants, notices, reviews } from '@belay/db';
 import { sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 
-/** How many overdue revocations, and how many overdue reviews, one pass writes notices of. */
+/** For how many overdue revocations, and how many overdue reviews, one pass writes notices. */
 const most = 100;
 const minute = 60_000;
 
-/** How long before the end of access its holder is reminded, and whether in quiet hours too. */
+/** How long before the end of access its holder is reminded, and whether also in quiet hours. */
 const reminders = [
   { from: 15 * minute, to: 5 * minute, urgent: false },
   { from: 5 * minute, to: 0, urgent: true },
 ];
 
 /**
- * Writes the notices that follow from the time: access that ends soon, overdue revocations and reviews, and the digest of a morning. Each has a key,
- * so that every pass of every worker may write it. Reads only what is live or owed, by its index.
+ * Writes the notices that become due by time: of access that ends soon, of overdue revocations and reviews, and the digest of a morning.
+ * Each has a key, so that every pass of every worker may write it. Reads only what is live or owed, by its index.
  */
 export async function writeReminders(ctx: Store): Promise<void> {
   const told = ctx.catalog.current().document.messages;
@@ -28,7 +28,10 @@ export async function writeReminders(ctx: Store): Promise<void> {
 const end = sql`least(g.ended_at, coalesce(g.expires_at, g.activate_by))`;
 const milliseconds = (value: number) => sql`${`${value} milliseconds`}::interval`;
 
-/** Short access has no early reminder, and access that another grant extends has none at all. */
+/**
+ * Writes reminders of access that ends soon. Access that lasts less than twice the time of a reminder does not get it, and access that
+ * another grant extends gets no reminder.
+ */
 async function remindOfEnd(ctx: Store, { from, to, urgent }: (typeof reminders)[number]): Promise<void> {
   await ctx.db.execute(sql`
     insert into ${notices} (key, kind, execution_id, user_id, ends_at, urgent)
@@ -43,7 +46,10 @@ async function remindOfEnd(ctx: Store, { from, to, urgent }: (typeof reminders)[
     on conflict do nothing`);
 }
 
-/** Writes one notice for each overdue entitlement, for the last of its grants (`overdueOf`): it is the one whose end is late. */
+/**
+ * Writes a notice for each overdue revocation, by the last grant of its entitlement: for those that `countOverdue` counts, and
+ * those that it leaves to `countElsewhere`.
+ */
 async function tellOverdue(ctx: Store): Promise<void> {
   await ctx.db.execute(sql`
     insert into ${notices} (key, kind, execution_id, entitlement_id, urgent)
@@ -57,7 +63,7 @@ async function tellOverdue(ctx: Store): Promise<void> {
     on conflict do nothing`);
 }
 
-/** Once when a review is overdue, and again every week until it is closed. */
+/** Writes a notice when a review is overdue, and again every week until it is closed. */
 async function remindOfReviews(ctx: Store): Promise<void> {
   const weeks = sql`floor(extract(epoch from app_now() - r.due_at) / extract(epoch from interval '7 days'))`;
   const key = sql`'review.overdue:' || r.id || ':' || ${weeks}`;
@@ -69,7 +75,7 @@ async function remindOfReviews(ctx: Store): Promise<void> {
     on conflict do nothing`);
 }
 
-/** From the hour of the digest on, for a morning: a worker that starts in the evening sends none. */
+/** Writes the digest of a morning, within four hours after its time: a worker that starts in the evening writes no digest. */
 async function writeDigest(ctx: Store, { digest, time_zone }: { digest: string; time_zone: string }): Promise<void> {
   const local = sql`(app_now() at time zone ${time_zone})`;
   await ctx.db.execute(sql`

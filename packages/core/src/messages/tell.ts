@@ -40,23 +40,23 @@ interface Telling {
 }
 
 /**
- * Turns due notices into one message for each person and channel, each notice in a transaction of its own: a message is queued once,
- * however many workers do this and wherever one of them stops. A notice that fails is tried again later and holds up no other.
+ * Turns due notices into one message for each person and channel. Each notice has a transaction of its own, so that a message is queued
+ * once, even with several workers or when one of them stops. A notice that fails is tried again later and delays no other.
  */
 export async function tellNotices(ctx: Store): Promise<void> {
   const told = ctx.catalog.current().document.messages;
   if (!told) return;
   for (let left = most; left > 0; ) {
     const due = await findDue(ctx, left);
-    // None, or only such as other workers tell.
+    // No notice is due, or other workers handle all that are.
     if ((await tellAll(ctx, due, told)) === 0) return;
     left -= due.length;
   }
 }
 
 /**
- * Returns notices that are due, of each request only the first: when the next is told, the messages of the one before are queued, also
- * where another worker queues them. One that fails is not due for a minute, and is not waited for meanwhile; an urgent one waits for none.
+ * Returns due notices, of each request only the first, so that its messages are queued before those of the next notice, even by different
+ * workers. A notice that failed is not due for a minute, and the next one does not wait for it. An urgent notice waits for no other.
  */
 async function findDue(ctx: Store, limit: number): Promise<{ id: string }[]> {
   const line = sql`case when urgent then id else coalesce(execution_id, id) end`;
@@ -67,7 +67,7 @@ async function findDue(ctx: Store, limit: number): Promise<{ id: string }[]> {
     order by due_at limit ${limit}`);
 }
 
-/** Returns how many of these notices were told, or postponed; those that another worker tells are left to it. */
+/** Returns how many of these notices were told or postponed. Notices that another worker has locked are left to it. */
 async function tellAll(ctx: Store, due: readonly { id: string }[], told: MessagesDefinition): Promise<number> {
   if (due.length === 0) return 0;
   const now = await readNow(ctx.db);
@@ -120,8 +120,8 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
 }
 
 /**
- * Whether a notice that no person but the requester can be told yet is still of use: of an emergency, until its request is deleted
- * (decision 0146).
+ * Returns whether a notice of an emergency must wait, because only the requester could be told now. It waits until another person can be
+ * told, or until its request is deleted (decision 0146).
  */
 async function waitsForPerson(tx: Transaction, { kind, executionId }: Notice, tellings: Telling[]): Promise<boolean> {
   if (kind !== 'break_glass.used') return false;
@@ -137,7 +137,7 @@ async function waitsForPerson(tx: Transaction, { kind, executionId }: Notice, te
   return tellings.every(({ to }) => 'userId' in to && isRequester(to));
 }
 
-/** Whether a request is not yet as the notice says: others of its grants still wait, or are still held. */
+/** Returns whether a notice is too early: other grants of its request are not active yet, or are still held. */
 async function pauseOf(tx: Transaction, { kind, executionId }: Notice): Promise<boolean> {
   if (executionId === null || (kind !== 'access.active' && kind !== 'access.ended')) return false;
   const over = sql`coalesce(${grants.endedAt}, ${grants.expiresAt}, ${grants.activateBy}) <= app_now()`;
@@ -173,21 +173,21 @@ async function tellingsOf(ctx: Store, tx: Transaction, notice: Notice, { told, n
       .select({ status: approvals.status, rule: approvals.rule })
       .from(approvals)
       .where(eq(approvals.id, approvalId ?? ''));
-    // The requester is told when the last stage was approved.
+    // The requester is told only when the last stage was approved.
     if (approval?.status === 'approved' && hasMore(approval.rule)) return [];
   }
   if (kind === 'break_glass.used') return tellBreakGlass(ctx, tx, notice, told);
   if (kind === 'review.opened' || kind === 'review.overdue') return tellReview(ctx, tx, notice, told);
   if (kind === 'request.comment') return tellComment(ctx, tx, notice);
-  // A reminder is of no use after the end.
+  // A reminder is of no use after the access has ended.
   if (endsAt && endsAt <= now) return [];
   const owner = await readOwner(tx, executionId);
   return owner ? [{ to: owner, urgent }] : [];
 }
 
 /**
- * Returns who requested something, with the address that the provider of the request says now: another person may have the earlier one. None when they
- * have left.
+ * Returns the requester, with the current address of the identity of the request, because another person may have the earlier address.
+ * Undefined when the requester has left.
  */
 async function readOwner(tx: Transaction, executionId: string | null): Promise<Addressee | undefined> {
   const signedIn = sql`${executions.input} -> 'user'`;
@@ -208,8 +208,8 @@ async function readOwner(tx: Transaction, executionId: string | null): Promise<A
 }
 
 /**
- * What was written, to the one person whom the notice is for: nothing when they have left, or are no approver of the request any more
- * and have not decided on it, so that they could not read it in Belay either.
+ * Returns the message about a comment for the person of the notice. Returns nothing when they have left, or can no longer read the request
+ * in Belay.
  */
 async function tellComment(ctx: Store, tx: Transaction, { key, userId, executionId }: Notice): Promise<Telling[]> {
   const [written] = await tx
@@ -226,7 +226,7 @@ async function tellComment(ctx: Store, tx: Transaction, { key, userId, execution
   return [{ to: { userId, address: reader.address }, urgent: false, text: `${written.name} ${verb}: ${written.text}` }];
 }
 
-/** Who is told of the use of a role for emergencies: whom its request names, and the operators. */
+/** Returns who is told of the use of an emergency role: the people whom its request names, and the operators. */
 async function tellBreakGlass(
   ctx: Store,
   tx: Transaction,
@@ -243,7 +243,7 @@ async function tellBreakGlass(
   return [...people, ...operators].map((to) => ({ to, urgent }));
 }
 
-/** Who is told of a review that is open: its reviewers, without those whom it is about; and the operators of one that is overdue. */
+/** Returns who is told of an open review: its reviewers, without the people whom it is about, and the operators when it is overdue. */
 async function tellReview(
   ctx: Store,
   tx: Transaction,
@@ -259,7 +259,7 @@ async function tellReview(
   return [...people, ...(kind === 'review.overdue' ? operators : [])].map((to) => ({ to, urgent }));
 }
 
-/** Whether a person can read a request in Belay: its owner, who decided on it, and its approvers as they are now. */
+/** Returns whether a person can read a request in Belay: its owner, a person who decided on it, or one of its current approvers. */
 async function mayRead(
   ctx: Store,
   tx: Transaction,
@@ -280,9 +280,9 @@ async function mayRead(
   return asked.some((approval) => find(approval).some((one) => one.userId === userId));
 }
 
-/** How many requests wait for each person. */
+/** Returns for each approver how many requests wait for their decision. */
 async function tellDigest(ctx: Store, tx: Transaction): Promise<Telling[]> {
-  // As a literal, which the partial index of open approvals needs.
+  // The status is a literal: the partial index of open approvals needs one.
   const open = await tx.select().from(approvals).where(sql`${approvals.status} = 'open'`);
   const find = await readApprovers(ctx, tx, open);
   const waiting = new Map<string, { to: Addressee; count: number }>();
@@ -299,7 +299,7 @@ async function tellDigest(ctx: Store, tx: Transaction): Promise<Telling[]> {
   }));
 }
 
-/** One about an open approval is a question, with the buttons that the channel has; every other one only tells. */
+/** Queues the messages of a notice. A message about an open approval becomes a question with buttons; every other one only informs. */
 async function queueAll(ctx: Store, tx: Transaction, notice: Notice, tellings: Telling[], { told, now }: Telltale) {
   const ids = tellings.flatMap(({ to }) => ('userId' in to && to.userId !== null ? [to.userId] : []));
   const rows =

@@ -9,16 +9,13 @@ import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { ProvedIdentity } from './proved.js';
 
-/**
- * The data of an identity that the configuration judges: always the provider's own data, never what was derived from
- * it.
- */
+/** The data of an identity that the configuration judges: always the provider's own data, never data that was derived from it. */
 export type Told = Pick<ProvedIdentity, 'provider' | 'email' | 'groups' | 'organizations'>;
 
 /**
- * Returns the accepted groups of a person, under the names that they have here, by the configuration in force
- * (`groups` of the provider). The provider's own names are stored; all code that reads groups uses this function, so a
- * change of the configuration counts immediately for people who are signed in.
+ * Returns the accepted groups of a person, under their names in Belay, by the configuration in force (`groups` of the provider). The
+ * provider's own names are stored; all code that reads groups uses this function, so a change of the configuration counts immediately for
+ * people who are signed in.
  */
 export function passingGroups(catalog: Catalog, { provider: id, groups }: Pick<Told, 'provider' | 'groups'>): string[] {
   if (id === operatorProvider) return [...groups];
@@ -32,8 +29,8 @@ export function passingGroups(catalog: Catalog, { provider: id, groups }: Pick<T
 }
 
 /**
- * Returns the names that groups can have at their providers: the inverse of `passingGroups`, of all providers together. A person with
- * one of these names need not have the group; a person without any of them has none of the groups.
+ * Returns the names that groups can have at their providers: the inverse of `passingGroups`, for all providers together. A person with one
+ * of these names does not always have the group; a person without any of them never has it.
  */
 export function namesOfGroups({ authenticators, providers }: Catalog, groups: readonly string[]): string[] {
   const mapped = authenticators.flatMap((id) => {
@@ -63,8 +60,8 @@ const unmet = {
 };
 
 /**
- * Rejects an identity that its provider proved but `sign_in` does not admit, and records that in the ledger. Throws
- * `forbidden` with the condition that is not met. Call it outside of a transaction, so that its record stays.
+ * Rejects an identity that its provider proved but `sign_in` does not admit, and records the rejection in the ledger. Throws `forbidden`
+ * with the condition that is not met. Call it outside of a transaction, so that the record stays.
  */
 export async function requireAdmitted(ctx: Store, proved: ProvedIdentity): Promise<void> {
   const catalog = ctx.catalog.current();

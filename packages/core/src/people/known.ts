@@ -17,14 +17,14 @@ import { isKnownAs, toPerson } from './people.js';
 export interface Known {
   /** The person's name here, for messages. */
   email: string;
-  /** None for a person who never signed in: colleagues may still have requested access for them. */
+  /** Empty for a person who never signed in: colleagues may still have requested access for them. */
   ids: string[];
   names: string[];
   /** Their former addresses, by which requests from before the change are found. */
   former: FormerAddress[];
 }
 
-/** Returns the people that one of their providers knows by an address; with `lock`, their rows are locked first. */
+/** Returns the people that one of their providers knows by an address; with `lock`, locks their rows first. */
 export async function findKnown(db: Database | Transaction, address: string, lock = false): Promise<Known> {
   const people = db
     .select({ id: users.id, email: users.email })
@@ -53,11 +53,11 @@ export async function describeKnown(
 }
 
 /**
- * Matches grants, joined with their entitlements, that people requested, or that give access to an account of theirs,
- * by a name that they have now or had when it was requested.
+ * Matches grants, joined with their entitlements, that people requested, or that give access to an account of theirs, by a name that they
+ * have now or had when the access was requested.
  */
 export function isAccessOf(known: Known): SQL | undefined {
-  // A grant of an older version has the one address that its entitlement has.
+  // A grant that an older version wrote has no names; the address of its entitlement is used.
   const account = sql`coalesce(${grants.knownAs}, jsonb_build_array(${entitlements.identityEmail}))
     || jsonb_build_array(lower(${entitlements.identity}))`;
   return or(inArray(grants.userId, known.ids), isNamed(account, grants.executionId, known));
@@ -72,7 +72,7 @@ export function isRequestOf(known: Known): SQL | undefined {
   const asked = sql`(select coalesce(jsonb_agg(lower(one)), '[]') from jsonb_array_elements_text(${executions.input} -> 'identities') one)
     || coalesce(${executions.input} -> 'elevated', '[]')`;
   const { knownAs, subject, executionId } = approvals;
-  // An approval without names has one address of each identity.
+  // An approval that an older version wrote has no names; the addresses of its identities are used.
   const shown = sql`coalesce(${knownAs}, (select jsonb_agg(lower(one ->> 'identityEmail'))
     from jsonb_array_elements(${subject} -> 'grants') one))`;
   const shownTo = sql`exists (select from ${approvals} where ${executionId} = ${executions.id} and ${isNamed(shown, executions.id, known)})`;
@@ -80,15 +80,16 @@ export function isRequestOf(known: Known): SQL | undefined {
 }
 
 /**
- * Matches a JSON array of names that contains one of these people's names, or one that was theirs when an execution was
- * requested. A former name finds only what was requested for others: what people requested for themselves is found by who
- * they are, and their address may have become another person's.
+ * Matches a JSON array of names that contains one of these people's names, or one that was theirs when an execution was requested. A former
+ * name finds only requests for others. Requests of people for themselves are found by their ids, and their former address may have become
+ * another person's.
  */
 function isNamed(account: SQL, executionId: Column, { names, former }: Known): SQL {
   const list = sql`array(select jsonb_array_elements_text(${JSON.stringify(names)}::text::jsonb))`;
   const now = sql`coalesce(jsonb_exists_any(${account}, ${list}), false)`;
   if (former.length === 0) return now;
-  // A change is dated when its transaction begins; with the address before it, people can request until it is committed.
+  // A change has the time at which its transaction began. Until it is committed, people can still request with the old
+  // address.
   return sql`(${now} or exists (
     select from jsonb_to_recordset(${JSON.stringify(former)}::text::jsonb) as former (address text, until timestamptz)
     join ${executions} made on made.id = ${executionId}

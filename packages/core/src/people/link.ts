@@ -62,8 +62,8 @@ async function takeTurns(tx: Transaction, proved: ProvedIdentity): Promise<Perso
 }
 
 /**
- * Links an identity to a person; returns undefined when they already have one at that provider, because this one then
- * belongs to another person.
+ * Links an identity to a person. Returns undefined when the person already has an identity at that provider, because this one then belongs
+ * to another person.
  */
 async function link(
   tx: Transaction,
@@ -111,10 +111,9 @@ async function handOver(tx: Transaction, userId: string, proved: ProvedIdentity)
 }
 
 /**
- * Returns the one person that a provider which is trusted for the domain knows by the same address; otherwise the one
- * that an operator created a token for, under this address. Both sides must be trusted: otherwise a person could make
- * an unknown provider assert an address first, and wait here for its owner or get what the operator meant for the
- * owner.
+ * Returns the one person that a provider which is trusted for the domain knows by the same address; otherwise the person for whom an
+ * operator created a token under this address. Both providers must be trusted. Otherwise a person could claim an address with another
+ * provider first, and would then be linked with its owner, or get what the operator meant for the owner.
  */
 async function findTrusted(
   ctx: Store,
@@ -129,7 +128,7 @@ async function findTrusted(
     .where(eq(userIdentities.emailFolded, email));
   const owners = new Set(same.filter(({ provider }) => isTrusted(ctx, provider, email)).map(({ userId }) => userId));
   const [owner] = owners;
-  // Two people with one address: it would be a guess.
+  // When two people have the address, neither is chosen.
   if (owner !== undefined) return owners.size === 1 ? { userId: owner, because: 'trusted e-mail' } : undefined;
   const awaited = same.find(({ provider }) => provider === operatorProvider);
   return awaited && { userId: awaited.userId, because: 'an operator created a token for this address' };

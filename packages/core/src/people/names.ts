@@ -22,9 +22,9 @@ export function namesOf(selves: readonly Pick<Person, 'provider' | 'subject' | '
 }
 
 /**
- * Returns the names by which an account belongs to a person, beside the name that its system has for it: every address
- * and every sign-in whose account it is. What people request for their own account has their own address instead: by the
- * other names the account may belong to more people, and what people request for themselves is theirs.
+ * Returns the names by which an account belongs to a person, besides its name at its system: all its addresses and sign-ins. For their own
+ * account, requesters are stored with their own address instead: the account may belong to more people by its other names, and what people
+ * request for themselves is theirs.
  */
 export function namesOfAccount({ email, addresses = [], logins = [] }: ProviderIdentity): string[] {
   return [...new Set([...[email, ...addresses].filter(Boolean).map(foldName), ...logins.map(nameOfLogin)])];

@@ -10,10 +10,9 @@ import { isTrusted } from './admission.js';
 export type Oversight = 'administrator' | 'auditor';
 
 /**
- * Returns what the caller oversees by the configuration in force; null for everyone else. An address counts only from
- * a sign-in provider that is trusted for it, a group only as it passes, a token only of a person whom `tokens` names,
- * and nothing counts that is too old or that was not proved by a login. It is no right to approve or to be granted
- * anything.
+ * Returns what the caller oversees by the configuration in force; null for everyone else. An address counts only from a sign-in provider
+ * that is trusted for it, a group only as `passingGroups` returns it, and a token only of a person whom `tokens` names. Data that is too
+ * old does not count, and neither does a person who acts without a login. Oversight gives no right to approve or to be granted anything.
  */
 export function oversightOf(ctx: Store, actor: Actor): Oversight | null {
   if (actor.kind !== 'user' || actor.stale === true) return null;

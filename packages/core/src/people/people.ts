@@ -37,7 +37,7 @@ export async function upsertUser(
   return toPerson(identity);
 }
 
-/** Returns the stored data of an identity, apart from its person. */
+/** Returns the columns of an identity that its provider describes. */
 export function toldBy(proved: ProvedIdentity) {
   const { email, name, groups, organizations = groups, issuer = null } = proved;
   return { email, emailFolded: foldAddress(email) ?? null, name, groups, organizations, issuer };
@@ -53,7 +53,7 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
     .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)))
     .returning();
   if (!identity) return undefined;
-  // The first provider of a person describes them where there is no login.
+  // Where a person acts without a login, the data of their first provider describes them.
   await db
     .update(users)
     .set({ email, name, groups, updatedAt })
@@ -62,8 +62,8 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
 }
 
 /**
- * Returns a person by one of their identities, with the accepted groups of its provider; undefined when it is no
- * longer theirs, when the configuration no longer lets it sign in, or when a directory says that the person has left.
+ * Returns a person by one of their identities, with the accepted groups of its provider. Undefined when the identity is no longer theirs,
+ * when the configuration no longer lets it sign in, or when a directory says that the person has left.
  */
 export async function readPerson(
   ctx: Store,

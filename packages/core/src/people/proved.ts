@@ -12,14 +12,13 @@ export interface ProvedIdentity extends Omit<Person, 'id'> {
   issuer?: string | undefined;
 }
 
-/** The maximum length of a text about a person, in characters; no honest text is longer. */
+/** The maximum length of a text about a person, in characters: real ones are shorter. */
 const longest = { subject: 1_000, name: 200 };
 
 /**
- * Returns the person that a provider proved, when their data can be stored and compared. Roles and approvals name
- * people by their address, so an address that can be read as another one (a letter that lower case or a font changes,
- * an invisible character) is rejected. So is a person whose groups the provider left out: that must mean neither "in none"
- * nor "as before". Throws `forbidden`.
+ * Returns the person that a provider proved, when their data can be stored and compared. Roles and approvals name people by their address,
+ * so an address that can be read as another one (a letter that lower case or a font changes, an invisible character) is rejected. A person
+ * whose groups the provider left out is rejected too, because they must count neither as empty nor as unchanged. Throws `forbidden`.
  */
 export function requireReadable(proved: Authenticated): Authenticated {
   const { subject, email, name, groups, organizations = [] } = proved;

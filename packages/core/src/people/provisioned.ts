@@ -17,7 +17,7 @@ import { isTrusted } from './admission.js';
 import { asPerson } from './people.js';
 import type { ProvedIdentity } from './proved.js';
 
-/** A provisioned user that may describe an identity: the lower the rank, the surer. */
+/** A provisioned user that may describe an identity; a lower rank is a more certain match. */
 interface Match {
   userId: string;
   /** The identity. */
@@ -34,8 +34,8 @@ interface Match {
 const actor = { kind: 'system' as const, name: 'provisioning' };
 
 /**
- * Brings what a directory said about some people into force: who has left, and the groups of the others. Returns who
- * has left. Locks the users, as sign-ins and SCIM requests both do, so that the later one sees what the earlier wrote.
+ * Applies what directories say about some people: who has left, and the groups of the others. Returns the ids of the people who have left.
+ * Locks the users, as sign-ins and SCIM requests both do, so that the later of two sees what the earlier wrote.
  */
 export async function settleProvisioned(ctx: Store, tx: Transaction, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return [];
@@ -78,7 +78,7 @@ export async function requireStaying(ctx: Store, tx: Transaction, person: Person
   return asPerson(ctx, { ...person, groups: told?.groups ?? [] });
 }
 
-/** Returns an identity with its provisioned groups in place of those of the sign-in, where its provider has them. */
+/** Returns an identity with its provisioned groups in place of those of the sign-in, when its provider has them provisioned. */
 export async function asProvisioned(ctx: Store, tx: Transaction, proved: ProvedIdentity): Promise<ProvedIdentity> {
   const matches = await matchProved(ctx, tx, proved);
   const [found] = await readGroups(ctx.catalog.current(), tx, matches);
@@ -96,8 +96,8 @@ function matchProved(ctx: Store, db: Database | Transaction, proved: ProvedIdent
 }
 
 /**
- * Rejects an identity of a person who has left, and records that in the ledger. Throws `forbidden`. Call it outside of
- * a transaction, so that its record stays.
+ * Rejects an identity of a person who has left, and records the rejection in the ledger. Throws `forbidden`. Call it outside of a
+ * transaction, so that the record stays.
  */
 export async function requireProvisioned(ctx: Store, proved: ProvedIdentity): Promise<void> {
   const { provider, subject, email } = proved;
@@ -121,9 +121,9 @@ function deactivated(): AccessError {
 }
 
 /**
- * Returns the provisioned users that describe some identities. At its own provider an identity is the account whose
- * `externalId` or `userName` is its subject; otherwise the one with its address as `userName`; otherwise one with its
- * address among `emails`. At a provider that is trusted for the address the last two count for all identities.
+ * Returns the provisioned users that describe some identities. At its own provider, an identity is the account whose `externalId` or
+ * `userName` is its subject; otherwise the one with its address as `userName`; otherwise one with its address among `emails`. At another
+ * provider that is trusted for the address, only the last two rules apply.
  */
 async function readMatches(ctx: Store, db: Database | Transaction, source: SQL): Promise<Match[]> {
   const rows = await db.execute<{ [key in keyof Match]: unknown }>(sql`
@@ -145,7 +145,7 @@ async function readMatches(ctx: Store, db: Database | Transaction, source: SQL):
     const rivals = matches.filter(({ userId, from }) => userId === one.userId && from === one.from);
     const known = rivals.filter(({ provider }) => provider === one.from);
     if (one.provider !== one.from) {
-      // Where the person has an account of their own, that one counts.
+      // Where the person has an account at that provider, only this account counts.
       if (known.length > 0 || one.email === null || !isTrusted(ctx, one.from, one.email)) return false;
       return rivals.every(({ email, rank }) => email !== one.email || rank >= one.rank);
     }

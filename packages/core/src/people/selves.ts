@@ -4,10 +4,9 @@ import type { Person } from '../context.js';
 import { toPerson } from './people.js';
 
 /**
- * Returns every identity that the person behind a user has at the providers: their own identities, and those of other
- * users who are the same person by what is known now. Users are one person when they share a verified address or a
- * subject of the same issuer, directly or through others. Nothing is merged: it only prevents one person from acting
- * as two.
+ * Returns every identity that the person behind a user has at the providers: those of this user, and those of other users who are known to
+ * be the same person. Users are one person when they share a verified address or a subject of the same issuer, directly or through others.
+ * Nothing is merged: the result only prevents one person from acting as two.
  */
 export async function listSelves(db: Database | Transaction, userId: string): Promise<Person[]> {
   const identities = await db

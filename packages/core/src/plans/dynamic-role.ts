@@ -90,7 +90,7 @@ function splitGroup(group: string): [provider: string, name: string] {
   return [group.slice(0, colon), group.slice(colon + 1)];
 }
 
-/** A person who is not a requester learns nothing about what others may request. */
+/** Returns a provider and its bounds. The errors do not reveal to a person what only others may request. */
 function findPlace(
   catalog: Catalog,
   user: { email: string; groups: readonly string[] },
@@ -117,7 +117,7 @@ function check(kind: 'permissions', names: string[], places: Place[], issues: Er
   });
 }
 
-/** A permission or resource applies to every provider of the request, as with a role: each of them must allow it. */
+/** Adds an issue unless all given providers permit a name: a permission or resource applies to each of them, as with a role. */
 function checkName(
   path: string,
   name: string,
@@ -171,7 +171,7 @@ function plan(catalog: Catalog, place: Place, asked: DynamicAsk['asked']): reado
   return planned?.ok ? unite(planned.accesses) : [];
 }
 
-/** Returns the workflows that all providers with own workflows accept; undefined when none has any. */
+/** Returns the sign-in providers that the bounds of all providers accept; undefined when no bounds restrict them. */
 function commonAuthenticators(places: readonly Place[]): string[] | undefined {
   const lists = places.flatMap(({ bounds }) => (bounds.authenticators === undefined ? [] : [bounds.authenticators]));
   const [first, ...others] = lists;

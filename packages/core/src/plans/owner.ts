@@ -15,17 +15,17 @@ const ownerSchema = z.object({
   ended: z.boolean().optional(),
 });
 
-/** The ends after which an extension is not granted any more: not those of time, or of a grant that failed. */
+/** The reasons of an end after which an extension is not granted any more. Expiry and failed grants are not among them. */
 export const endedByPeople = sqlText`'returned', 'revoked', 'cancelled', 'terminated', 'deprovisioned'`;
 
-/** Returns the error of an extension that is not granted any more. */
+/** Returns the error for an extension of access that was ended early. */
 export function accessEnded(): AccessError {
   return new AccessError('conflict', 'The access that this request extends was ended before its time');
 }
 
 /**
- * Returns an expression for the requester under the identity of the request, by the current data of its provider, and
- * whether approvers were involved, and whether the access that is to be extended was ended.
+ * Returns an expression for the requester's current data under the identity of the request, whether approvers were
+ * involved, and whether the access that is to be extended was ended.
  */
 export function besideExecution({ id, ownerId, input }: { id: SqlText; ownerId: SqlText; input: SqlText }): SqlText {
   return sqlText`(
@@ -43,8 +43,8 @@ export function readOwner(beside: unknown): z.infer<typeof ownerSchema> {
 }
 
 /**
- * Returns the input of a request with its requester as they are now, by the identity of the request: a person who has
- * left a group has lost its rights, and an identity without a user, or one that may no longer sign in, has none.
+ * Returns the input of a request with the requester's current data, under the identity of the request: a person who has
+ * left a group can no longer use it, and an identity without a user, or one that may not sign in, has no address and no groups.
  */
 export function inputNow(ctx: Store, input: ElevationInput, beside: unknown): ElevationInput {
   const { email, groups, organizations, ended } = readOwner(beside);

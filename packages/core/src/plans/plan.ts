@@ -37,7 +37,7 @@ export interface PlannedGrant {
   residual: string;
   /** What the holder may leave behind, in the connector's words; absent for nothing. */
   leavesBehind?: string;
-  /** How the provider ends it by itself; absent when it does not. */
+  /** How the provider ends the access by itself; absent when it does not. */
   expiry?: Expiry;
 }
 
@@ -150,7 +150,7 @@ async function planProvider(
   const own = await client.identities.find(await soughtBy(ctx, client.identities, input.user), signal);
   const found = await findIdentities(client.identities, own, { provider: id, role, input }, signal);
   const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));
-  // Before any is looked up, because each lookup is a call of the provider.
+  // Before any pin is looked up, because each lookup is a call of the provider.
   if (named.length > mostGrants) throw tooMany(input);
   return Promise.all(
     named.map(async ({ identity, access }) => ({
@@ -245,8 +245,8 @@ function requireMinimum(
 
 /**
  * Throws `invalid` unless a role can be requested through a workflow now: another workflow may have other approvers,
- * so the workflows of a role are one of its bounds. A disabled one is never replaced by the role's next, which may
- * require less.
+ * so the workflows of a role are one of its bounds. A disabled workflow is never replaced by the next one of the
+ * role, which may require less.
  */
 export function requireWorkflow(catalog: Catalog, role: CompiledRole, name: string): void {
   if (!role.workflows.includes(name)) {

@@ -11,11 +11,14 @@ export interface ProvisionedGroup {
   externalId: string | null;
   createdAt: Date;
   updatedAt: Date;
-  /** Absent when they were not wanted. */
+  /** Absent when the caller did not request members. */
   members?: { id: string; userName: string }[];
 }
 
-/** Of each that is present, the value must be equal. `member` is the id of a provisioned person. */
+/**
+ * A group matches when it has the value of every field that is present; `displayName` is compared without case. `member` is the id
+ * of a provisioned person.
+ */
 export interface GroupFilter {
   id?: string | undefined;
   displayName?: string | undefined;
@@ -67,7 +70,7 @@ export async function listProvisionedGroups(
   return { total: all?.total ?? 0, rows: await describeGroups(ctx.db, rows, members) };
 }
 
-/** Returns rows as they are shown. */
+/** Returns groups as callers see them, with the members when `members` is true. */
 export async function describeGroups(
   db: Database | Transaction,
   rows: (typeof provisionedGroups.$inferSelect)[],

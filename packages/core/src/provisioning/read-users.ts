@@ -8,7 +8,10 @@ export interface ProvisionedUser extends Omit<typeof provisionedUsers.$inferSele
   groups: { id: string; displayName: string }[];
 }
 
-/** Of each that is present, the value must be equal; names of users are compared without case. */
+/**
+ * A user matches when they have the value of every field that is present; `userName`, `displayName` and `email` are compared
+ * without case.
+ */
 export interface UserFilter {
   id?: string | undefined;
   userName?: string | undefined;
@@ -19,7 +22,7 @@ export interface UserFilter {
 }
 
 export interface Page {
-  /** How many to pass over. */
+  /** How many rows to skip. */
   offset: number;
   limit: number;
 }
@@ -66,7 +69,7 @@ export async function listProvisionedUsers(
   return { total: all?.total ?? 0, rows: await withGroups(ctx.db, rows) };
 }
 
-/** Matches an id; one that is no UUID matches nothing. */
+/** Returns the condition for an id. An id that is not a UUID matches nothing; without an id there is no condition. */
 export function matchId(
   table: { id: typeof provisionedUsers.id | typeof provisionedGroups.id },
   id?: string,
@@ -75,7 +78,7 @@ export function matchId(
   return isId(id) ? eq(table.id, id) : sql`false`;
 }
 
-/** Returns a row as it is shown. */
+/** Returns a person as callers see them, with their groups. */
 export async function describeUser(
   tx: Transaction,
   row: typeof provisionedUsers.$inferSelect,

@@ -8,16 +8,16 @@ import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
 import { timing } from '../timing.js';
 
-/** The one in use and its successor. */
+/** How many valid tokens a provider may have: the current one and its successor. */
 const most = 2;
 
 /** A different form than the secrets of logins and agents, so that none is ever looked up as another. */
 const tokenForm = /^belay-scim\.[A-Za-z0-9_-]{43}$/;
 
 /**
- * Creates the bearer token with which the directory of a provider provisions people by SCIM (`belay scim create-token`):
- * operators only, audited, with a fixed end; shown once and stored as a hash. A provider has two at most, so that one
- * can replace the other without a gap. Throws `conflict` for a third.
+ * Creates the bearer token with which the directory of a provider provisions people by SCIM (`belay scim create-token`): operators
+ * only, audited. The token is shown once, stored as a hash, and expires. A provider has two at most, so that one can replace the
+ * other without a gap. Throws `forbidden`, `invalid`, and `conflict` for a third token.
  */
 export async function createProvisioningToken(
   ctx: ActorStore,
@@ -34,7 +34,7 @@ export async function createProvisioningToken(
   }
   const token = `belay-scim.${Buffer.from(ctx.randomBytes(32)).toString('base64url')}`;
   return ctx.db.transaction(async (tx) => {
-    // Two that are created at once count each other.
+    // Without the lock, two tokens that are created at the same time would not count each other.
     await tx.execute(sql`lock table ${provisioningTokens} in share row exclusive mode`);
     const [valid] = await tx
       .select({ count: count() })
@@ -110,9 +110,8 @@ export async function revokeProvisioningToken(ctx: ActorStore, input: { id: stri
 }
 
 /**
- * Returns the provider whose people and groups the bearer of a SCIM token may provision; null when the token is
- * unknown, revoked or expired, without a difference. Throws `forbidden` when the configuration does not let the
- * provider's directory do so.
+ * Returns the provider whose people and groups the bearer of a SCIM token may provision; null when the token is unknown, revoked or
+ * expired, so a caller cannot tell which. Throws `forbidden` when the configuration does not let the provider provision people.
  */
 export async function verifyProvisioningToken(ctx: Store, input: { token: string }): Promise<string | null> {
   if (!tokenForm.test(input.token)) return null;

@@ -8,14 +8,17 @@ import { settleProvisioned } from '../people/provisioned.js';
 import { describeGroups, type ProvisionedGroup } from './read-groups.js';
 import { commit, findUsers } from './write-user.js';
 
-/** What a directory says about a group; the members are ids of provisioned people. */
+/** A group as a directory describes it; `members` are ids of provisioned people. */
 export interface ProvisionedCrowd {
   displayName: string;
   externalId: string | null;
   members: string[];
 }
 
-/** Stores a group that a directory provisions. Throws `conflict` for a known name, `invalid` for unknown members. */
+/**
+ * Stores a group that a directory provisions. Throws `conflict` when another group of the provider has the name, and `invalid` for
+ * unknown members.
+ */
 export function createProvisionedGroup(
   ctx: Store,
   provider: string,
@@ -31,8 +34,8 @@ export function createProvisionedGroup(
 }
 
 /**
- * Changes a group that a directory provisioned: `change` returns what it is from now on. The groups of its people
- * change in the same transaction. Throws `not_found`, `conflict`, `invalid`, and what `change` throws.
+ * Changes a group that a directory provisioned: `change` returns its new state. The groups of its people change in the same
+ * transaction. Throws `not_found`, `conflict`, `invalid`, and what `change` throws.
  */
 export function changeProvisionedGroup(
   ctx: Store,
@@ -93,7 +96,7 @@ async function requireFree(tx: Transaction, provider: string, displayName: strin
   if (taken) throw new AccessError('conflict', 'Another group has this displayName');
 }
 
-/** Stores the members of a group, and brings its change into force for all whom it concerns. */
+/** Stores the members of a group, and updates the groups of the people whom the change concerns. */
 async function follow(
   ctx: Store,
   tx: Transaction,

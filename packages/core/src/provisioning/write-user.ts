@@ -20,7 +20,7 @@ import { settleProvisioned } from '../people/provisioned.js';
 import { endPeople } from '../users/end-people.js';
 import { describeUser, type ProvisionedUser } from './read-users.js';
 
-/** What a directory says about a person. */
+/** A person as a directory describes them. */
 export interface ProvisionedPerson {
   userName: string;
   externalId: string | null;
@@ -30,10 +30,13 @@ export interface ProvisionedPerson {
 
 type Row = typeof provisionedUsers.$inferSelect;
 
-/** Sign-ins and getting access may lock the same rows at this moment. */
+/** How often a change is tried: sign-ins and grants may lock the same rows at the same time. */
 const attempts = 5;
 
-/** Stores a person that a directory provisions. Creates no user and no right. Throws `conflict` for a known name. */
+/**
+ * Stores a person that a directory provisions. Creates no user and no access. Throws `conflict` when another person of the provider
+ * has the user name.
+ */
 export function createProvisionedUser(
   ctx: Store,
   provider: string,
@@ -41,7 +44,7 @@ export function createProvisionedUser(
 ): Promise<ProvisionedUser> {
   return commit(ctx, async (tx) => {
     await requireFree(tx, provider, person.userName, null);
-    // A person who is created again is no longer the one that was deleted.
+    // The deleted row of the same person is removed: it would keep the person deactivated.
     const before = await tx
       .select()
       .from(provisionedUsers)
@@ -74,9 +77,9 @@ export function createProvisionedUser(
 }
 
 /**
- * Changes a person that a directory provisioned: `change` returns what they are from now on, in the transaction that
- * holds their row. A person who is no longer active loses logins, open requests, access and the right to decide in
- * the same transaction. Throws `not_found`, `conflict` for the name of another person, and what `change` throws.
+ * Changes a person that a directory provisioned: `change` returns their new state, in the transaction that locks their row. A
+ * person who is no longer active loses logins, open requests, access and the right to decide in the same transaction. Throws
+ * `not_found`, `conflict` for the name of another person, and what `change` throws.
  */
 export function changeProvisionedUser(
   ctx: Store,
@@ -114,8 +117,8 @@ export function deleteProvisionedUser(ctx: Store, provider: string, id: string):
 }
 
 /**
- * Runs one change of a directory. It takes turns with first sign-ins, which hold the same lock: each sees what the
- * other wrote. Wakes the workers after the commit.
+ * Runs one change of a directory, and wakes the workers after the commit. First sign-ins hold the same lock, so of a change and a
+ * sign-in the later one sees what the earlier one wrote.
  */
 export async function commit<Result>(
   ctx: Store,
@@ -169,8 +172,8 @@ function columnsOf({ userName, externalId, active, details }: ProvisionedPerson)
 }
 
 /**
- * Returns the users that provisioned people may describe: what they were found by, before a change and after it.
- * `settleProvisioned` decides whom they do describe.
+ * Returns the ids of the users that provisioned people may describe, by subject or address. Pass the rows from before and after a
+ * change. `settleProvisioned` decides which users they do describe.
  */
 export async function findUsers(tx: Transaction, rows: readonly Row[]): Promise<string[]> {
   const keys = rows.map(({ provider, externalId, userName, userNameFolded, addresses }) => ({
@@ -189,7 +192,10 @@ export async function findUsers(tx: Transaction, rows: readonly Row[]): Promise<
   return [...found].map(({ id }) => id);
 }
 
-/** Brings a change into force: ends everything of those who have left, also of a person who never signed in. */
+/**
+ * Applies a change of a person to the users that it describes. Ends everything of people who have left, and the access for the
+ * addresses of a person who never signed in.
+ */
 async function follow(ctx: Store, tx: Transaction, provider: string, rows: readonly Row[], after: Row): Promise<Job[]> {
   const ids = await settleProvisioned(ctx, tx, await findUsers(tx, rows));
   const gone = !after.active;
@@ -220,10 +226,9 @@ async function follow(ctx: Store, tx: Transaction, provider: string, rows: reado
 }
 
 /**
- * Returns the present and the former addresses of a person who has left, if the directory is trusted for them. Addresses
- * of people who stay are left out: such a person may have a second account with their address. A person who never signed
- * in stays by another active account with the address, unless only the account that is gone has it as its user name
- * (`settleProvisioned`).
+ * Returns the present and former addresses of a person who has left, if the directory is trusted for them. Leaves out an address of
+ * another person who stays: of a user who signed in with it, or of another active account. The user name of the account that has
+ * left counts as an address of another account only when it is also the user name of that account (`settleProvisioned`).
  */
 async function findTheirs(
   ctx: Store,

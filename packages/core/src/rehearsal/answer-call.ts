@@ -10,7 +10,7 @@ import { faultOf, NOT_APPROVED } from '../faults.js';
 import type { ElevationInput } from '../plans/input.js';
 import { admitRequest } from '../plans/plan.js';
 
-/** How people answer an approval, or a system a call, by the name of the task. */
+/** The answers of people to approvals, and of systems to calls, by the name of the task. */
 export type Answers = Readonly<Record<string, Answer>>;
 type StageAnswer =
   | { verdict: 'approved' | 'denied' | 'expired' }
@@ -18,7 +18,7 @@ type StageAnswer =
   | { by: readonly string[] };
 export type Answer =
   | StageAnswer
-  /** One for each of several stages. */
+  /** One answer for each of several stages. */
   | { stages: readonly StageAnswer[] }
   /** What any other call returns. */
   | { returns: Json };
@@ -29,25 +29,25 @@ export interface RehearsedApproval {
   users: string[];
   groups: string[];
   count: number;
-  /** From 1, where there are several. */
+  /** Counted from 1; absent when there is only one stage. */
   stage?: number;
   answer: 'approved' | 'denied' | 'expired';
-  /** Why it was not approved, where the case does not say so itself. */
+  /** Why it was not approved, when that does not follow from the verdict of the case. */
   because?: string;
 }
 
-/** What a rehearsal has come to so far. */
+/** The results of a rehearsal so far. */
 export interface Played {
   approvals: RehearsedApproval[];
   grants: { providers: string[]; duration: string }[];
   /** When each approval was given, and when the access ends, in milliseconds. */
   decidedAt: number[];
-  /** Who approved so far, as far as the case names them, and whether another step wants distinct people. */
+  /** The approvers that the case names, and whether the stage that each approved wants people who approve no other step. */
   approvers: { address: string; distinct: boolean }[];
   endsAt: number | undefined;
 }
 
-/** What neither the configuration nor the case decides. */
+/** Thrown for a question that neither the configuration nor the case decides. */
 export class NotKnown extends Error {}
 
 interface Stage {
@@ -65,13 +65,13 @@ interface Stage {
 
 /** An open step. */
 export interface Opened {
-  /** Returns when it is answered, in milliseconds; what happens meanwhile can change that. */
+  /** Returns when the step is answered, in milliseconds; other steps can change this time. */
   at(): number;
   /** Returns the answer at that time. */
   answer(now: number): Outcome;
 }
 
-/** Opens a call: what it does at once is done, and its answer is prepared. Throws `NotKnown` when neither a rule nor the case says it. */
+/** Opens a call and prepares its answer. Throws `NotKnown` when neither a rule nor the case gives the answer. */
 export function openCall(step: Step, stage: Stage): Opened {
   const name = callName(step.request);
   const play = plays[name] ?? openOther;
@@ -97,7 +97,7 @@ const plays: Readonly<Record<string, (step: Step, stage: Stage) => Opened>> = {
 const atOnce = ({ now }: Stage, answer: Opened['answer']): Opened => ({ at: () => now, answer });
 const done = (value: Json): Outcome => ({ ok: true, value });
 
-/** Returns the outcome of a check that throws as the engine does: its error is the fault that the workflow sees. */
+/** Returns the outcome of a check. As in the engine, an error of the check becomes the fault that the workflow sees. */
 function checked(check: () => Outcome): Outcome {
   try {
     return check();
@@ -153,7 +153,7 @@ function approve(step: Step, stage: Stage): Opened {
       ...by.map((approver) => ({ approver, verdict: 'approve' as const, comment: null, at, stage: index + 1 })),
     );
     if (answer === 'approved') continue;
-    // What is not approved ends the step: the stages after it are not opened.
+    // A stage that is not approved ends the step: later stages are not opened.
     const timeout = asked.timeout === undefined ? patience : requireDuration(asked.timeout, 'timeout');
     const after = answer === 'expired' ? timeout : 0;
     return { at: () => now + after, answer: () => done({ approved: false, decisions }) };
@@ -167,7 +167,7 @@ function approve(step: Step, stage: Stage): Opened {
   };
 }
 
-/** Returns the answer to each stage: one answer is for all of them, unless it says who approves. */
+/** Returns the answer to each stage. A single verdict counts for every stage; `by` is for an approval with one stage. */
 function answersOf(task: string, stages: number, answer: Answer | undefined): readonly (StageAnswer | undefined)[] {
   if (answer && 'stages' in answer) {
     if (answer.stages.length > stages) throw new NotKnown(`the task "${task}" has no stage ${stages + 1}`);
@@ -188,7 +188,7 @@ interface Decided {
   told: { because?: string };
 }
 
-/** Returns how an approval is decided. Requesters do not approve their own requests, so what only the requester may decide expires. */
+/** Returns how an approval is decided. It expires when only the requester could approve, because that never counts. */
 function decide(
   {
     task,
@@ -251,7 +251,7 @@ function requireUnread({ definition }: CompiledWorkflow, name: string, what: str
   if (reads(definition, name)) throw new NotKnown(`the workflow reads ${what}`);
 }
 
-/** Returns whether any text of a workflow may read a field of this name; in doubt it does. */
+/** Returns whether any text of a workflow may read a field of this name; true in doubt. */
 export function reads({ workflow }: CompiledWorkflow['definition'], name: string): boolean {
   return new RegExp(`[.$"\\[]${name}\\b`).test(JSON.stringify(workflow));
 }

@@ -13,13 +13,13 @@ export interface RoleChange {
   change: 'added' | 'removed' | 'changed';
   /** Its terms, such as its longest duration, before and after. */
   terms: { term: string; before: string; after: string }[];
-  /** People for whom a request of it goes another way, for its default duration. */
+  /** People for whom a request for the role, with its default duration, has another result. */
   people: { who: string; workflow: string; before: string; after: string }[];
 }
 
 /**
- * Returns what the change from one configuration to another does to those who request roles, by role. Requests are
- * rehearsed for everyone whom either configuration names: each group, each address, and a person who is neither.
+ * Returns what the change from one configuration to another means for requesters, by role. Requests are rehearsed for each
+ * group and each address that one of the configurations names, and for a person whom neither names.
  */
 export async function compareRoles(before: Catalog, after: Catalog, evaluate: Evaluate): Promise<RoleChange[]> {
   const changes: RoleChange[] = [];
@@ -86,7 +86,7 @@ async function comparePeople({ before, after, evaluate, role }: Comparing): Prom
       );
       const way = canonicalJson([was, is]);
       seen.set(`${who} ${workflow}`, way);
-      // A second group that changes nothing is not told.
+      // A second group that changes nothing is not reported.
       if (was === undefined || is === undefined || was === is || seen.get(`${as} ${workflow}`) === way) continue;
       found.push({ who, workflow, before: was, after: is });
     }
@@ -96,7 +96,7 @@ async function comparePeople({ before, after, evaluate, role }: Comparing): Prom
 
 interface Someone {
   who: string;
-  /** Who they are without their second group. */
+  /** The `who` of the same person without the second group. */
   as?: string;
   email: string;
   groups: string[];
@@ -105,7 +105,7 @@ interface Someone {
 /** Stands for people whom no configuration names. */
 const unnamed = 'someone@person.invalid';
 
-/** Returns a person for each name that decides about a role in one of the configurations. */
+/** Returns one person for each address and group that can matter for a role in one of the configurations. */
 function findPeople(catalogs: readonly Catalog[], name: string): Someone[] {
   const roles = catalogs.flatMap((catalog) => catalog.roles.get(name) ?? []);
   const audiences = catalogs.flatMap((catalog) => {
@@ -118,7 +118,7 @@ function findPeople(catalogs: readonly Catalog[], name: string): Someone[] {
   const people: Someone[] = [{ who: 'everyone else', email: unnamed, groups: [] }];
   people.push(...[...groups].map(memberOf));
   for (const user of users) people.push({ who: user, email: user, groups: [] });
-  // A workflow can go another way for people who are in a second group.
+  // A workflow can have another result for people who are in a second group.
   const texts = catalogs.flatMap((catalog) =>
     roles.flatMap(({ workflows }) =>
       workflows.map((workflow) => JSON.stringify(catalog.workflows.get(workflow)?.definition)),
@@ -150,7 +150,7 @@ function knownGroups(catalogs: readonly Catalog[]): string[] {
   return [...new Set(all.flatMap((groups) => groups ?? []))];
 }
 
-/** Returns in words how a request goes. */
+/** Returns the result of a request, in words. */
 async function describeWay(
   catalog: Catalog,
   evaluate: Evaluate,
@@ -167,13 +167,13 @@ async function describeWay(
     timed: false,
     answers: {},
   });
-  // Who may not request it at all may not with any reason.
+  // A person who may not request the role at all is rejected with any reason.
   const isBarred = rehearsal.result === 'rejected' && !rehearsal.because.includes('reason');
   if (!isBarred && definition && reads(definition, 'reason')) return 'not known: the workflow reads the reason';
   return describeRehearsal(rehearsal);
 }
 
-/** What a reason has to look like is a term of the role, and compared as one. */
+/** Returns a catalog in which the role accepts any reason: the rules for reasons are compared as terms of the role. */
 function withoutReasons(catalog: Catalog, role: CompiledRole | undefined): Catalog {
   if (!role) return catalog;
   const free = { ...role, reason: { required: false, pattern: undefined } };

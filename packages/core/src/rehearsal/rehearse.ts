@@ -25,11 +25,11 @@ export type Described = Pick<UserActor, 'email' | 'groups' | 'provider'> & { org
 
 /** A request to rehearse: who requests what, when, and how people and systems answer. */
 export interface RehearsedRequest {
-  /** With the groups as they are named here. */
+  /** The groups have their names in Belay, not those of the provider. */
   user: UserActor;
   terms: Omit<ElevationRequest, 'role' | 'authenticator'> & { role: string };
   at: Date;
-  /** Whether `at` is part of the case: what reads the time is not known without it. */
+  /** Whether `at` is part of the case. Otherwise, the result of a workflow that reads the time is `unknown`. */
   timed: boolean;
   answers: Answers;
 }
@@ -46,19 +46,19 @@ export interface Rehearsal {
 
 /** Stands for the ids that a real request would have. */
 const anyId = '00000000-0000-4000-8000-000000000000';
-/** The steps after which a workflow counts as one that does not end. */
+/** The number of steps after which a workflow counts as endless. */
 const mostSteps = 1_000;
-/** The same for tasks that wait for nothing: a configuration of a stranger must not hold up what checks it. */
+/** The same for tasks, also those that wait for nothing: an untrusted configuration must not block the process that checks it. */
 const mostTasks = 10_000;
-/** Milliseconds of processor time for all expressions of a case: each may take a quarter of a second, and a task may catch its fault. */
+/** Milliseconds of processor time for all expressions of a case. Each expression has a limit too, but a task may catch its fault. */
 const mostSpent = 5_000;
-/** How long approvers have where a workflow does not say it. */
+/** How long approvers have to decide when a workflow does not set a time. */
 const patience = timing.approval;
 
 /**
- * Returns what would become of a request, by a configuration alone: no database, no provider, no clock. It is checked
- * and its workflow runs with the server's own code; only what people, systems and time do is answered by the case. What
- * a case does not say, and no rule decides, is `unknown`.
+ * Returns what would become of a request, by a configuration alone: no database, no provider, no clock. The server's own
+ * code checks the request and runs its workflow; only what people, systems and the clock do comes from the case. What
+ * neither the case nor a rule decides is `unknown`.
  */
 export async function rehearse(catalog: Catalog, evaluate: Evaluate, asked: RehearsedRequest): Promise<Rehearsal> {
   const played: Played = { approvals: [], grants: [], decidedAt: [], approvers: [], endsAt: undefined };
@@ -78,14 +78,14 @@ export async function rehearse(catalog: Catalog, evaluate: Evaluate, asked: Rehe
   }
 }
 
-/** Returns the words of a rejection; throws any other error. */
+/** Returns the text of a rejection; throws every other error. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof AccessError)) throw error;
   const issues = (error.issues ?? []).map(({ path, message }) => `${path} ${message}`.trim());
   return [error.message, ...issues].join(': ');
 }
 
-/** Returns what would become of a request of a person, from their sign-in on. */
+/** Returns what would become of a person's request, including their sign-in. */
 export async function rehearseFor(
   catalog: Catalog,
   evaluate: Evaluate,
@@ -108,7 +108,7 @@ function signIn(catalog: Catalog, person: Described): UserActor {
   return stranger(person.email, passingGroups(catalog, person), person.provider);
 }
 
-/** Returns a person whom only their address and their groups, as they are named here, describe. */
+/** Returns a person with only an address and groups, which have their names in Belay. */
 export function stranger(email: string, groups: string[], provider: string): UserActor {
   return { kind: 'user', id: anyId, loginId: anyId, email, name: email, subject: email, provider, groups };
 }
@@ -124,14 +124,17 @@ async function compose(catalog: Catalog, { user, terms, at }: RehearsedRequest) 
   return { role, ...(await composeRequest(catalog, { user, role, terms, requestedAt: at })) };
 }
 
-/** Whose an identity is, only its provider knows: a delegate may name any, and others only themselves. */
+/**
+ * Throws `NotKnown` for identities other than the requester's address, in a role without delegates: only the provider knows
+ * whether they belong to the requester.
+ */
 function requireOwn(role: CompiledRole, identities: readonly string[], user: UserActor): void {
   if (identities.length === 0 || role.definition.permissions?.delegates !== undefined) return;
   if (identities.every((identity) => identity === user.email)) return;
   throw new NotKnown('whether the identities are those of the requester: only their provider knows');
 }
 
-/** What a workflow reads of the clock depends on the time of the request. */
+/** Throws `NotKnown` when the workflow reads a time and the case does not say when the request is made. */
 function requireTimes({ definition }: CompiledWorkflow, timed: boolean): void {
   const times = ['startedAt', 'requested_at', 'granted_at', 'expires_at', 'revoked_at', 'delivered_at'];
   if (!timed && times.some((time) => reads(definition, time)))
@@ -148,7 +151,7 @@ interface Playing {
   workflow: CompiledWorkflow;
 }
 
-/** Runs the workflow to its end: time passes as its steps need it. */
+/** Runs the workflow to its end, and moves the time to that of each answer. */
 async function play(playing: Playing): Promise<Transition> {
   const { catalog, evaluate, asked, played, role, input, workflow } = playing;
   let now = asked.at.getTime();
@@ -179,7 +182,7 @@ async function play(playing: Playing): Promise<Transition> {
     for (const key of last.close) open.delete(key);
     for (const step of last.open) if (!isFinal(last.status)) open.set(step.key, openStep(step, { ...stage, now }));
     if (isFinal(last.status)) return last;
-    // The sort is stable: of two that are answered at the same time, the one that was opened first comes first.
+    // The sort is stable: of two steps that are answered at the same time, the one that was opened first comes first.
     const [first] = [...open].filter(([, { at }]) => at() < never).sort(([, one], [, other]) => one.at() - other.at());
     if (first === undefined) throw new NotKnown(`the workflow waits for an event at ${[...open.keys()].join(', ')}`);
     const [key, step] = first;
@@ -190,7 +193,7 @@ async function play(playing: Playing): Promise<Transition> {
   throw new NotKnown(`the workflow does not end within ${mostSteps} steps`);
 }
 
-/** When an event arrives that no case tells of. */
+/** When an event arrives: a case has no events. */
 const never = Number.POSITIVE_INFINITY;
 
 function openStep(step: Step, stage: Parameters<typeof openCall>[1]): Opened {
@@ -203,7 +206,7 @@ function openStep(step: Step, stage: Parameters<typeof openCall>[1]): Opened {
 function conclude(end: Transition, { approvals, grants }: Played): [Rehearsal['result'], string] {
   const refused = approvals.find(({ answer }) => answer !== 'approved');
   const fault = end.fault && [end.fault.title, end.fault.detail].filter(Boolean).join(': ');
-  // Access that a fault ends again was there.
+  // Access was granted, even when a later fault ends it.
   if (grants.length > 0) return ['granted', fault === undefined ? '' : `the workflow faults after it: ${fault}`];
   if (refused || end.fault?.type === NOT_APPROVED)
     return ['denied', refused ? `${refused.task}: ${refused.because ?? refused.answer}` : (fault ?? '')];

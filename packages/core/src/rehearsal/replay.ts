@@ -7,7 +7,7 @@ import { elevationInputSchema } from '../plans/input.js';
 import { describeRehearsal } from './compare-roles.js';
 import { type Rehearsal, type RehearsedRequest, rehearse } from './rehearse.js';
 
-/** A request of the past that would be decided differently. */
+/** A past request that would be decided differently. */
 interface PastRequest {
   execution_id: string;
   requested_at: string;
@@ -17,9 +17,9 @@ interface PastRequest {
   after: string;
 }
 
-/** What a change of the configuration would have meant for the requests of a time. */
+/** What a change of the configuration would have meant for the requests since a time. */
 export interface Replay {
-  /** How many requests were rehearsed; `more` when there are more than are looked at. */
+  /** How many requests were rehearsed; `more` is set when there are further ones. */
   count: number;
   more: boolean;
   rejected: number;
@@ -37,7 +37,7 @@ const mostExamples = 50;
 
 /**
  * Rehearses the requests since a time under two configurations, the latest first, at most `limit` of them, with the
- * groups that their requesters had then. Reads only; everyone is taken to approve.
+ * groups that their requesters had then. Writes nothing, and assumes that every approver approves.
  */
 export async function replayRequests(
   ctx: Pick<Store, 'db'> & { evaluate: Evaluate },
@@ -113,7 +113,7 @@ async function* readRequests({ db }: Pick<Store, 'db'>, since: Date): AsyncGener
   }
 }
 
-/** Returns a stored request as one to rehearse; undefined for one that names no role. */
+/** Returns a stored request as one to rehearse; undefined when it names no role, or its input has another form. */
 function toRequest({ input, workflow, createdAt }: Row): RehearsedRequest | undefined {
   const read = elevationInputSchema.safeParse(input);
   if (!read.success || read.data.dynamic) return undefined;

@@ -26,7 +26,7 @@ interface ArchivedMonth {
   file: string;
 }
 
-/** Writes archives. It returns when the file is on the disk and was read back, and leaves no half of a file under its name. */
+/** Writes archives. `write` resolves when the file is on the disk and was read back; it leaves no incomplete file under its name. */
 export interface ArchiveFiles {
   write(
     month: string,
@@ -40,13 +40,13 @@ interface LedgerArchive {
   waiting: string[];
 }
 
-/** How long a month has to be over before it is archived: transactions of its last moment have ended, and clocks agree. */
+/** How long a month has to be over before it is archived: its last transactions have ended, and clocks may differ a little. */
 const margin = '1 day';
 
 /**
- * Archives what is not archived yet of every month that is over, a file for each. It deletes nothing: workers do that, after
- * `server.retention.ledger`, and only what has the digest that was archived. Throws `forbidden`, and `conflict` when another
- * archive of the same entries was written meanwhile.
+ * Archives the entries of every past month that are not archived yet, in one file for each month. Deletes nothing: workers
+ * delete entries after `server.retention.ledger`, and only those whose digest is the archived one. Throws `forbidden`, and
+ * `conflict` when another archive of the same entries was written meanwhile.
  */
 export async function archiveLedger(ctx: ActorStore, files: ArchiveFiles): Promise<LedgerArchive> {
   requireAdministrator(ctx);
@@ -88,12 +88,12 @@ function listMonths(ctx: ActorStore): Promise<Month[]> {
   );
 }
 
-/** Blocks that gained entries count as not archived: their entries go into the next file. */
+/** Deletes changed blocks, so that their entries count as not archived and go into the next file. */
 async function dropChanged(ctx: ActorStore): Promise<void> {
   await ctx.db.delete(archivedBlocks).where(sql`${archivedBlocks.changedAt} is not null`);
 }
 
-/** Entries are never deleted apart from their block, so equal numbers are equal entries. */
+/** Returns whether a month is archived. Entries are deleted only together with their block, so equal counts mean the same entries. */
 async function isArchived(ctx: ActorStore, { name, from, until }: Month): Promise<boolean> {
   const [row] = await execute<{ same: boolean }>(
     ctx.db,
@@ -105,7 +105,7 @@ async function isArchived(ctx: ActorStore, { name, from, until }: Month): Promis
   return row?.same ?? false;
 }
 
-/** Reads what no block has, from the start of the month to its end. */
+/** Reads the entries of a month that are in no block yet, in order, and returns them as blocks. */
 async function* readBlocks(ctx: ActorStore, month: Month): AsyncGenerator<{ block: Block; text: string }> {
   const held = await execute<{ from: string; from_seq: number; to: string; to_seq: number }>(
     ctx.db,
@@ -141,7 +141,7 @@ function toPosition({ at, seq }: Position): Position {
   return { at, seq };
 }
 
-/** Writes that a month is archived: its entries may be deleted from now on. */
+/** Records that a month is archived: its entries may be deleted from now on. */
 async function record(
   ctx: ActorStore,
   { name }: Month,

@@ -4,13 +4,14 @@ import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { hasLive, lineOf } from './lines.js';
 
-/** How many blocks one call deletes at most; the next one deletes the others. */
+/** The maximum number of blocks that one call deletes; the next call deletes the others. */
 const most = 200;
 
 /**
- * Deletes archived entries of months that have been over for the time of `server.retention.ledger`; nothing without it, or while a
- * restored database waits to be compared. Each block goes in one statement, which counts its entries and compares their digest with
- * the archive's: with one more, one less or a changed one it is kept, and told once. Returns how many entries were deleted.
+ * Deletes archived entries of months that have been over for the time of `server.retention.ledger`; nothing without this
+ * setting, or while a restored database waits to be compared. One statement for each block counts its entries and compares
+ * their digest with that of the archive: when an entry was added, removed or changed, the block is kept, which is reported
+ * once. Returns how many entries were deleted.
  */
 export async function deleteArchived(ctx: Context): Promise<number> {
   const after = ctx.catalog.current().retention.ledger;
@@ -36,7 +37,7 @@ async function deleteBlock(ctx: Context, { archive, nth }: { archive: string; nt
   return row?.deleted ?? 0;
 }
 
-/** One statement has one view of the ledger: an entry that is written meanwhile is neither compared nor deleted. */
+/** Returns the statement that deletes a block. It has one snapshot, so an entry that is written meanwhile is not deleted unseen. */
 function deletingBlock(archive: string, nth: number): SqlText {
   return sqlText`
     with block as materialized (
@@ -75,7 +76,7 @@ async function tellChanged(ctx: Context, archive: string, nth: number): Promise<
   ]);
 }
 
-/** Notes of which archives nothing is left here, each once. */
+/** Records, once for each archive, that all of its entries were deleted here. */
 async function finish(ctx: Context): Promise<void> {
   await ctx.db.transaction(async (tx) => {
     const done = await execute<{ month: string; digest: string }>(

@@ -21,14 +21,15 @@ import { notifying, writingLedger } from '../ledger/append.js';
 import { familyOf } from '../request-family.js';
 import { isOver } from './lines.js';
 
-/** How many requests are deleted in one transaction, and how many slices one call deletes at most. */
+/** How many requests one transaction deletes, and the maximum number of such slices in one call. */
 const slice = 100;
 const mostSlices = 100;
 
 /**
- * Deletes requests that have been over for the time of `server.retention.requests`, each together with all that extends it; nothing
- * without it, while a restored database waits to be compared, or while the review of an emergency is open. What people asked, decided, wrote and were granted becomes an entry of
- * the ledger in the same transaction, and is archived with it. Returns how many requests were deleted, without their extensions.
+ * Deletes requests that have been over for the time of `server.retention.requests`, each with its extensions, and writes
+ * their content to the ledger in the same transaction. Deletes nothing without this setting, or while a restored database
+ * waits to be compared, and no request whose review of an emergency is open. Returns the number of deleted requests,
+ * without extensions.
  */
 export async function deleteRequests(ctx: Context): Promise<number> {
   const after = ctx.catalog.current().retention.requests;
@@ -48,7 +49,10 @@ export async function deleteRequests(ctx: Context): Promise<number> {
   return total;
 }
 
-/** Locks the first requests of families that are over, and returns their ids. Rows that other workers delete first are waited for. */
+/**
+ * Locks the first requests of families that are over, and returns their ids. A request with runs or messages has to wait
+ * until `deleteSettled` has deleted those.
+ */
 async function choose(tx: Transaction, before: SqlText): Promise<string[]> {
   const rows = await execute<{ id: string }>(
     tx,
@@ -66,7 +70,7 @@ async function choose(tx: Transaction, before: SqlText): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Writes what requests were to the ledger, then deletes their rows. */
+/** Writes the content of requests to the ledger, then deletes their rows. */
 async function move(tx: Transaction, roots: readonly string[]): Promise<void> {
   const chosen = sqlText`${`{${roots.join(',')}}`}::text::uuid[]`;
   await execute(tx, sqlText`with told as (${writingLedger(entriesOf(chosen))}) ${notifying()}`);
@@ -82,11 +86,11 @@ async function move(tx: Transaction, roots: readonly string[]): Promise<void> {
   );
   for (const table of [approvals, grants])
     await execute(tx, sqlText`delete from ${table} where execution_id = ${given}`);
-  // Comments and reviews go with their execution, and in no other way.
+  // Comments and reviews are deleted with their execution, and in no other way.
   await deleteExecutions(tx, ids);
 }
 
-/** An entry for each request, with every row that says what people did, and those of its extensions. */
+/** Returns the query for one ledger entry per request, with the rows that show what people did, and those of its extensions. */
 function entriesOf(chosen: SqlText): SqlText {
   const all = (rows: SqlText) => sqlText`(select coalesce(jsonb_agg(to_jsonb(one)), '[]') from (${rows}) one)`;
   return sqlText`

@@ -3,19 +3,19 @@ import { grantsWait } from '../access/restore/gate.js';
 import type { Context } from '../context.js';
 import { isOver } from './lines.js';
 
-/** How many slices of each table one call deletes at most; the next one deletes the others. */
+/** The maximum number of slices of each table that one call deletes; the next call deletes the others. */
 const mostSlices = 20;
 
 /**
- * Deletes runs, messages and notices that nothing refers to and that no open request could need: they are what work left behind,
- * and the ledger says what they did. In slices, so that no lock is held for long; several workers take different rows. Deletes
- * nothing while a restored database waits to be compared. Returns how many rows it deleted.
+ * Deletes runs, messages and notices of requests that have been over for some time: no code needs them any more, and the
+ * ledger has what happened. Deletes in slices, so that no lock is held for long; several workers take different rows.
+ * Deletes nothing while a restored database waits to be compared. Returns how many rows it deleted.
  */
 export async function deleteSettled(ctx: Context): Promise<number> {
   const { after, slice } = ctx.timing.settled;
   const before = sqlText`(app_now() - ${`${after} milliseconds`}::text::interval)`;
   let total = 0;
-  // A notice goes after the messages that refer to it.
+  // Notices last, because messages refer to them.
   for (const deleting of [deletingRuns, deletingMessages, deletingNotices]) {
     for (let nth = 0; nth < mostSlices; nth += 1) {
       const [row] = await execute<{ count: number }>(
@@ -38,7 +38,7 @@ function deletingRuns(before: SqlText, slice: number): SqlText {
       order by r.settled_at limit ${slice} for update of r skip locked)`;
 }
 
-/** Those that are closed are not revised any more; the time is longer than the one in which their buttons are restored. */
+/** Only messages that were closed `before`: no message is revised, or loses its buttons, so long after it was closed. */
 function deletingMessages(before: SqlText, slice: number): SqlText {
   return sqlText`
     delete from ${messages} where id in (

@@ -8,7 +8,7 @@ export interface Position {
   seq: number;
 }
 
-/** The line of an entry `l`, the same in every session: it says the time in UTC and names every column. */
+/** The line of an entry `l`. It is the same in every database session, because its time is in UTC and every column is named. */
 export const lineOf: SqlText = sqlText`jsonb_build_object(
   'seq', l.seq, 'at', to_char(l.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'type', l.type, 'level', l.level,
   'message', l.message, 'actor', l.actor, 'user_id', l.user_id, 'provider', l.provider, 'execution_id', l.execution_id,
@@ -34,7 +34,7 @@ export function readLines(ctx: Store, after: Position, before: Position): Promis
   );
 }
 
-/** The ids of requests that are open, hold access, owe a revocation or wait for a review, each with all that extends it and that it extends. */
+/** The ids of requests that are open, hold access, owe a revocation or wait for a review, each with its whole family. */
 const liveFamilies: SqlText = sqlText`
   select member.id from (
     select id from ${executions} where ended_at is null
@@ -43,9 +43,9 @@ const liveFamilies: SqlText = sqlText`
   cross join lateral (select family_id.id from ${familyOf(sqlText`live.id`)} as family_id (id)) member`;
 
 /**
- * Returns the SQL for whether all of a request, with what extends it and what it extends, ended before a time and holds nothing
- * since then. It stays so: an extension needs access that is held, and a transaction that has seen such access would have to be as old
- * as that time. It counts, because `not exists` would be planned as a join with all executions.
+ * Returns, as SQL, whether a request, what it extends and its extensions all ended before a time and have held no access since
+ * then. This does not change later: an extension needs held access, and a transaction that saw such access would have to be
+ * older than that time. Uses `count`, because PostgreSQL plans `not exists` as a join with all executions.
  */
 export function isOver(id: SqlText, before: SqlText): SqlText {
   return sqlText`(
@@ -54,7 +54,7 @@ export function isOver(id: SqlText, before: SqlText): SqlText {
       or exists (select from ${grants} g where g.execution_id = over_one.id and (g.gone_at is null or g.gone_at > ${before})))`;
 }
 
-/** Returns the SQL for whether a set of entries, which has `execution_id`, has one of a request that is not over. */
+/** Returns, as SQL, whether a set of entries with the column `execution_id` has an entry of a request that is not over. */
 export function hasLive(entries: SqlText): SqlText {
   return sqlText`exists (
     select from (${liveFamilies}) unfinished join ${entries} concerned on concerned.execution_id = unfinished.id)`;

@@ -14,10 +14,10 @@ import { requireText } from '../text.js';
 import { describeReview, ownAccess, readReviewer, readReviews, seesReview, whyNot } from './read.js';
 
 /**
- * Closes the review of the use of a role for emergencies, once, with a verdict and a note, and with its ledger entry, in one
- * transaction. Throws `not_found` for callers who may not see it, `forbidden` for the requester, the person who was given the access, and
- * those who may only see it, `conflict` for one that is closed or whose access has not ended, `invalid` for the note, and `unavailable`
- * when a system cannot say whether it gave access to the caller.
+ * Closes the review of the use of a role for emergencies, with a verdict, a note and a ledger entry, in one transaction.
+ * Throws `not_found` for callers who may not see the review, and `forbidden` for the requester, the person who was given the
+ * access, and those who may only see it. Throws `conflict` when the review is closed or the access has not ended, `invalid`
+ * for the note, and `unavailable` when a system cannot report whether it gave access to the caller.
  */
 export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promise<Review> {
   const user = requireUser(ctx);
@@ -30,8 +30,8 @@ export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promis
 }
 
 /**
- * Throws `forbidden` for a person whom their systems know by an identity that was given the access, as for an approval: its name may say
- * nothing about them. No system is asked about those who cannot close the review in any case.
+ * Throws `forbidden` when an identity that was given the access is the caller's own at its system, as for an approval: its
+ * name may not show that. No system is called for callers who cannot close the review for another reason.
  */
 async function refuseElevated(ctx: ActorStore, user: UserActor, id: string): Promise<void> {
   const reviewer = await readReviewer(ctx.db, user);
@@ -45,7 +45,7 @@ async function refuseElevated(ctx: ActorStore, user: UserActor, id: string): Pro
 async function close(ctx: ActorStore, tx: Transaction, user: UserActor, input: ReviewClosing): Promise<Review> {
   const { id, verdict, note } = input;
   await requireLive(ctx, tx, user, 'api');
-  // The lock that access which becomes active under this review needs too: it is seen below, or has a review of its own.
+  // Access that becomes active under this review needs this lock too: it is visible below, or gets a review of its own.
   await tx.select({ id: reviews.id }).from(reviews).where(eq(reviews.id, id)).for('update');
   const reviewer = await readReviewer(tx, user);
   const read = async () => (await readReviews(tx, { which: sql`r.id = ${id}::uuid`, order: sql`r.id`, limit: 1 }))[0];

@@ -20,8 +20,9 @@ const ofStatus: Record<NonNullable<ReviewFilter['status']>, SQL> = {
 };
 
 /**
- * Returns the reviews of emergencies that the caller may see (GET /reviews): administrators and auditors all of them, others those
- * that name them as a reviewer, without those of their own requests. Throws `invalid` for a text that is not a cursor of this list.
+ * Returns the reviews of emergencies that the caller may see (GET /reviews): all of them for administrators and auditors,
+ * for others those that they closed or that name them as a reviewer, without those of their own requests. Throws `invalid`
+ * for a text that is not a cursor of this list.
  */
 export async function listReviews(ctx: ActorStore, input: ReviewFilter & PageOf): Promise<ReviewList> {
   const reviewer = await readReviewer(ctx.db, requireUser(ctx));
@@ -48,7 +49,7 @@ export async function listReviews(ctx: ActorStore, input: ReviewFilter & PageOf)
   return { reviews, next: found.length > limit && last ? `${Date.parse(last.opened_at)}.${last.id}` : null };
 }
 
-/** The same people as `seesReview`, without the requester. */
+/** Matches the reviews that `seesReview` shows to a reviewer or to the closer, without those of their own requests. */
 function isConcerned({ user, selves }: Reviewer): SQL {
   const own = listOf(selves.map((self) => self.id));
   return sql`(r.closed_by = ${user.id}::uuid or (

@@ -34,7 +34,7 @@ export interface FoundReview {
   reason: string;
   ownerId: string;
   owner: Named;
-  /** The requester's address when they requested. */
+  /** The requester's address at the time of the request. */
   requestedAs: string;
   activeFrom: string | null;
   activeUntil: string | null;
@@ -43,24 +43,24 @@ export interface FoundReview {
   extensions: number;
   /** The accounts to which access was given, as their systems call them. */
   accounts: string[];
-  /** The names of the people whose accounts they are (`namesOfAccount`). */
+  /** The names of the people to whom these accounts belong (`namesOfAccount`). */
   elevated: string[];
-  /** The identities to which it was given on behalf of others; empty where the requester requested for themselves. */
+  /** The identities to which access was given on behalf of others; empty when the requester requested it for themselves. */
   given: { provider: string; identity: string }[];
 }
 
-/** The caller, with all that they are at their providers. */
+/** The caller, with all of their identities. */
 export interface Reviewer {
   user: UserActor;
   selves: Person[];
 }
 
-/** Returns the caller for `whyNot`. */
+/** Returns the caller with all of their identities. */
 export async function readReviewer(db: Database | Transaction, user: UserActor): Promise<Reviewer> {
   return { user, selves: [user, ...(await listSelves(db, user.id))] };
 }
 
-/** Returns reviews: `which` and `order` are about rows `r` of them. */
+/** Returns reviews. `which` and `order` are expressions on the table of reviews, named `r`. */
 export async function readReviews(
   db: Database | Transaction,
   { which, order, limit }: { which: SQL; order: SQL; limit: number },
@@ -94,7 +94,7 @@ export async function readReviews(
   ];
 }
 
-/** Returns whether the caller sees a review: as one of its reviewers or its closer, as who sees every request, or as the requester. */
+/** Returns whether the caller sees a review: as a reviewer, closer or requester, or because they see every request. */
 export function seesReview(ctx: Store, { user, selves }: Reviewer, found: FoundReview): boolean {
   return (
     seesEveryRequest(ctx, user) || isNamed(user, found.rule) || found.closedBy === user.id || isRequester(selves, found)

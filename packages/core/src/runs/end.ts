@@ -13,25 +13,25 @@ import { readingNow } from './lease.js';
 
 /**
  * Ends a run. The last run of an execution that was requested for a run gives its access back; other access is left
- * alone. Repeats return the same outcome. Throws `not_found` for a run of another person.
+ * alone. Repeated calls return the same outcome. Throws `not_found` for a run of another person.
  */
 export async function endRun(ctx: ActorContext, { run_id: id }: { run_id: string }): Promise<RunEnd> {
   const user = requireUser(ctx);
   const run = isId(id) ? await readRun(ctx, id) : undefined;
   if (run?.userId !== user.id) throw notFound('The run');
   const outcome = run.outcome ?? (await finish(ctx, run, 'run.ended'));
-  // Only a lapse is not written at times.
+  // Only the end of a lapsed run may be left unwritten: null here means that the run has been deleted.
   if (outcome === null) throw notFound('The run');
   if (outcome === 'given_back') await settle(ctx, run);
   return { run_id: run.id, execution_id: run.executionId, outcome };
 }
 
-/** How many runs one sweep looks at; the next one sees the others. */
+/** The maximum number of runs that one sweep looks at; the next sweep takes the others. */
 const most = 200;
 
 /**
  * Ends the runs whose heartbeat was missing for their lease, and completes what an end left to do. Called by every
- * sweep; repeats and rivals change nothing. Returns how many runs it looked at.
+ * sweep; repeated and simultaneous calls change nothing. Returns how many runs it looked at.
  */
 export async function endLapsedRuns(ctx: Context): Promise<number> {
   const due = await execute<{ id: string }>(
@@ -42,7 +42,7 @@ export async function endLapsedRuns(ctx: Context): Promise<number> {
   );
   const acting = withActor(ctx, { kind: 'system', name: 'runs' });
   for (const { id } of due) {
-    // The failure of one run leaves out none of the others.
+    // An error of one run must not stop the others.
     await endLapsed(acting, id).catch((error: unknown) =>
       ctx.log.error({ error, run: id }, 'a run could not be ended'),
     );
@@ -72,7 +72,7 @@ function finish(ctx: ActorContext, run: RunRow, type: 'run.ended' | 'run.lapsed'
   return retryDeadlock(() =>
     ctx.db.transaction(async (tx) => {
       await tx.select({ id: users.id }).from(users).where(eq(users.id, run.userId)).for('no key update');
-      // An extension is the same access, whichever of them a run has joined.
+      // An extension holds the same access, so the runs of the whole family count.
       const family = familyOf(sqlText`${run.executionId}::uuid`);
       const [ended] = await execute<{ outcome: RunOutcome; fresh: boolean }>(
         tx,
@@ -119,10 +119,10 @@ function entryOf(ctx: ActorContext, run: RunRow, type: 'run.ended' | 'run.lapsed
 
 /**
  * Gives the access back, or cancels a request that holds none yet. A workflow may grant more after that, so the run is
- * looked at again until its execution has ended and holds nothing.
+ * checked again until its execution has ended and holds no access.
  */
 async function settle(ctx: ActorContext, { id, executionId }: RunRow): Promise<void> {
-  // What extends the access ends with it, the latest first: it cannot be granted meanwhile.
+  // Extensions end too, the latest first, so that none of them can be granted meanwhile.
   for (const one of (await listFamily(ctx.db, executionId)).reverse()) await giveBack(ctx, one);
   let left = false;
   for (const one of await listFamily(ctx.db, executionId)) {

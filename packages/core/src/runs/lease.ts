@@ -6,7 +6,7 @@ import type { ActorStore, Store } from '../context.js';
 import { isId } from '../find-execution.js';
 
 /**
- * Keeps a run: its lease starts again. Throws `not_found` for a run of another person, and `conflict` when the run has
+ * Starts the lease of a run again. Throws `not_found` for a run of another person, and `conflict` when the run has
  * ended: a heartbeat never brings a run back.
  */
 export async function beatRun(ctx: ActorStore, { run_id: id }: { run_id: string }): Promise<Beat> {
@@ -27,8 +27,8 @@ export async function beatRun(ctx: ActorStore, { run_id: id }: { run_id: string 
 }
 
 /**
- * Notes that a server can be reached: the time since the last note counts, and of an outage only its beginning.
- * Called every few seconds by every process that listens. Writes nothing while there are no runs.
+ * Records that a server can be reached. The time since the last record counts towards leases; of an outage, only the first
+ * `timing.run.outage` counts. Called every few seconds by every process that listens. Writes nothing while there are no runs.
  */
 export async function noteReachable(ctx: Store): Promise<void> {
   await execute(
@@ -40,8 +40,8 @@ export async function noteReachable(ctx: Store): Promise<void> {
 }
 
 /**
- * Returns the SQL for the reading of `reachable` now, in a statement that reads its row. Every note moves the reading, so
- * that a lease ends also beside servers that are too busy to note in time.
+ * Returns the present value of `reachable` as SQL, for a statement that reads its row. Every record increases the value, so
+ * that leases also end when servers are too busy to record in time.
  */
 export function readingNow({ timing }: Pick<Store, 'timing'>): SqlText {
   const outage = `${timing.run.outage} milliseconds`;

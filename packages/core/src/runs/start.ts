@@ -42,7 +42,7 @@ export async function startRun(ctx: ActorContext, request: RunRequest): Promise<
   }
 }
 
-/** There is a request to join, so that no other one is made. */
+/** Thrown when there is a request to join, so that no other request is made. */
 class Joinable extends Error {}
 
 interface NewRun {
@@ -73,7 +73,7 @@ function chooseLease({ timing }: ActorContext, asked: string | undefined): numbe
 }
 
 async function join(ctx: ActorContext, tx: Transaction, run: NewRun): Promise<string | undefined> {
-  // The same lock as that under which a run ends: access that is joined here is not given back as that of the last run.
+  // The lock under which runs end: access that this run joins is not given back at the end of another run.
   await tx.select({ id: users.id }).from(users).where(eq(users.id, run.user.id)).for('no key update');
   const executionId = await findJoinable(ctx, tx, run);
   if (executionId !== undefined) await insertRun(ctx, tx, run, { executionId, requested: false });
@@ -107,8 +107,8 @@ async function insertRun(
 }
 
 /**
- * Throws `too_many_requests` for a person with too many runs: what one of them leaves behind must not hold up the end of
- * others. The caller holds the person's row, so that simultaneous runs are counted one after the other.
+ * Throws `too_many_requests` for a person with too many runs: the runs that one person leaves behind must not delay the end
+ * of other people's runs. The caller holds the person's row, so that simultaneous runs are counted one after the other.
  */
 async function requireQuota(tx: Transaction, user: UserActor): Promise<void> {
   const [row] = await execute<{ live: number }>(
@@ -130,8 +130,9 @@ interface Candidate {
 }
 
 /**
- * Returns the caller's own request for the same role, at least at the same providers and for at least as long, without
- * a duration for long enough to be of use: one that still waits, or whose access is live. One that runs requested must have a run that has not ended.
+ * Returns the caller's own request for the same role, at least at the same providers, that still waits or whose access is
+ * live. It must last at least as long as requested, or, without a duration, long enough to be of use. A request that was
+ * made for a run must have a run that has not ended.
  */
 async function findJoinable(
   ctx: ActorContext,
@@ -162,7 +163,7 @@ async function findJoinable(
   const asked = request.duration === undefined ? undefined : requireDuration(request.duration, 'duration');
   return candidates.find((candidate) => {
     const whole = parseDuration(candidate.duration);
-    // A command that starts with what is about to end would lose it at once.
+    // A command must not start with access that is about to end.
     const least = asked ?? Math.min(ctx.timing.run.remaining, whole / 2);
     return providers.every((provider) => candidate.providers.includes(provider)) && (candidate.left ?? whole) >= least;
   })?.id;

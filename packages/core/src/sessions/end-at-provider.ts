@@ -3,7 +3,7 @@ import { and, asc, eq, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-or
 import { appendLedger } from '../ledger/append.js';
 import { leaveProvider } from './leave.js';
 
-/** What a provider has ended: one login's sign-in, one sign-in by the provider's id, or all of a person's. */
+/** What a provider has ended: the sign-in of one login, one sign-in by the provider's id, or all sign-ins of a person. */
 export type EndedThere = { loginId: string } | { subject?: string | undefined; sid?: string | undefined };
 
 /**
@@ -52,7 +52,7 @@ export async function endAtProvider(
   return changed;
 }
 
-/** A sign-in whose id the provider did not send counts as the ended one: in doubt, it has ended. */
+/** Matches the ended sign-ins. A sign-in without the provider's id (`sid`) counts as ended too: in doubt, it has ended. */
 function matches(table: typeof logins | typeof sessions, ended: EndedThere): SQL | undefined {
   if ('loginId' in ended) return undefined;
   const { subject, sid } = ended;

@@ -4,12 +4,12 @@ import type { Context, UserActor } from '../context.js';
 import { renewSession } from './renew.js';
 
 type Row = typeof sessions.$inferSelect;
-/** `silent`: the provider does not support it; `later`: it was not available. */
+/** `silent`: no session of the person can be refreshed; `later`: the provider was not available, or another process refreshes. */
 type Answer = 'read' | 'silent' | 'later';
 
 interface Question {
   answer: Promise<Answer>;
-  /** The provider is not called again while this runs, nor for a while after it failed. */
+  /** The provider is not called again before this time: while the call runs, and for a while when it did not return data. */
   until: number;
 }
 
@@ -17,14 +17,14 @@ interface Question {
 const questions = new WeakMap<Database, Map<string, Question>>();
 const most = 1_000;
 
-/** The providers whose sign-ins were found to have nothing left to read with, so that the log says it once. */
+/** The providers for which the log already says that groups cannot be read again. */
 const mute = new WeakMap<Database, Set<string>>();
 
 /**
- * Refreshes the provider's data of a person when it is old, in parallel with the request; a request waits only when it
- * is too old, and not long. Returns `fresh` when the stored data may be used, `read` when it must be read again from
- * the rows, and `stale` when it is too old and the provider was not available. SAML and tokens of operators cannot be
- * refreshed.
+ * Refreshes the provider's data of a person when it is old, in parallel with the request; the request waits, for a short
+ * time, only when the data is too old. Returns `fresh` when the stored data may be used, `read` when it must be read again
+ * from the rows, and `stale` when it is too old and the provider was not available. Data that cannot be refreshed, such as
+ * that of SAML and of operators' tokens, counts as `fresh`.
  */
 export async function keepGroupsFresh(
   ctx: Context,
@@ -71,7 +71,7 @@ function ask(ctx: Context, actor: UserActor): Promise<Answer> {
   return answer;
 }
 
-/** A person's groups stay as they were for as long as the login lives, which only an operator can change. */
+/** Logs once for each provider that groups are not read again until a person's login ends: only an operator can change that. */
 function tellMute(ctx: Context, provider: string): void {
   const told = mute.get(ctx.db) ?? new Set();
   mute.set(ctx.db, told);
@@ -90,7 +90,7 @@ async function askProvider(ctx: Context, actor: UserActor): Promise<Answer> {
   for (;;) {
     const found = await claim(ctx, actor, tried);
     if (found === 'busy') return 'later';
-    // An ended sign-in must be noticed, even where nothing else can be refreshed.
+    // An ended sign-in must be noticed, even when no session can be refreshed.
     if (found === 'none') return ended ? 'read' : 'silent';
     tried.push(found.loginId);
     const renewal = await renewSession(ctx, found, 'person');

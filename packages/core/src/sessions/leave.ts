@@ -3,8 +3,8 @@ import { and, asc, eq, gt, sql } from 'drizzle-orm';
 
 /**
  * Removes what a provider proved from a login whose row is locked: its session there, and what waits for it. The login
- * ends when it proves nothing else; otherwise it stands for an identity that is still signed in. Returns which of the
- * two happened.
+ * ends when it proves nothing else; otherwise it stands for an identity that is still signed in. Returns what has
+ * ended: the login, only its session with the provider, or nothing.
  */
 export async function leaveProvider(
   tx: Transaction,
@@ -27,7 +27,7 @@ export async function leaveProvider(
     return 'login';
   }
   if (login.provider === provider) await tx.update(logins).set(left).where(eq(logins.id, login.id));
-  // Sign-ins that were approved as that identity and not fetched yet.
+  // Sign-ins that were approved as that identity, and that no client has fetched yet.
   for (const table of [deviceLogins, programLogins, loginCodes]) {
     await tx.delete(table).where(and(eq(table.loginId, login.id), eq(table.provider, provider)));
   }

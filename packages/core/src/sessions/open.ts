@@ -7,7 +7,7 @@ import { lifeOf } from './seal-tokens.js';
 
 /**
  * Opens a login's session with the provider that just proved `user`, or gives the existing one new tokens and the next
- * version, so that tokens which were issued for the old version become invalid.
+ * version, so that session tokens of the old version become invalid.
  */
 export async function openSession(
   ctx: Context,

@@ -63,7 +63,7 @@ function later(milliseconds: number) {
   return sql`app_now() + ${`${milliseconds} milliseconds`}::interval`;
 }
 
-/** Which of the old tokens are kept when the provider sends only new ones. */
+/** Returns the old tokens that are kept when the provider does not send them again. */
 function kept({ refreshToken, idToken, sid }: ProviderTokens): ProviderTokens {
   return {
     ...(refreshToken === undefined ? {} : { refreshToken }),
@@ -77,12 +77,12 @@ async function reread(ctx: Context, authenticator: Authenticator | undefined, ro
   return authenticator.reread({ tokens, subject: row.subject }, AbortSignal.timeout(ctx.timing.callTimeout));
 }
 
-/** Matches the claimed session: `sealed` is never twice the same, and a login may have replaced another meanwhile. */
+/** Matches the claimed session by `sealed`, which is unique: another login may have replaced its login meanwhile. */
 function unchanged(row: Row) {
   return and(eq(sessions.userId, row.userId), eq(sessions.provider, row.provider), eq(sessions.sealed, row.sealed));
 }
 
-/** Stores the result. When the login ended, or the person signed in again, it is dropped. */
+/** Stores the result, or drops it when the login has ended or the person has signed in again. */
 async function record(
   ctx: Context,
   row: Row,
@@ -106,7 +106,7 @@ async function record(
       const now = await asProvisioned(ctx, tx, identityOf(ctx, provider, told));
       const { email, groups } = now;
       await refreshIdentity(tx, now);
-      // What a directory said meanwhile counts as well.
+      // What a directory reported meanwhile counts as well.
       await settleProvisioned(ctx, tx, [userId]);
       const [left, joined] = [difference(before?.groups, groups), difference(groups, before?.groups)];
       if (left.length + joined.length > 0) {

@@ -22,15 +22,15 @@ export function sealTokens(ctx: Context, tokens: ProviderTokens, options: SealOp
   return seal(ctx.keyring, 'session', { kind: 'tokens', tokens: { ...tokens } }, options);
 }
 
-/** Opens what `sealTokens` sealed. Throws `invalid` when it has expired or is not that. */
+/** Opens what `sealTokens` sealed. Throws when the text has expired, or has another content. */
 export async function openTokens(ctx: Context, sealed: string, now: Date): Promise<ProviderTokens> {
   return stored.parse(await open(ctx.keyring, 'session', sealed, now)).tokens;
 }
 
 /**
  * Returns what follows from the tokens of a session: when it ends, when it is refreshed (if the provider supports
- * that, and sent a refresh token), and the tokens sealed for as long as they are useful. Tokens without an end get
- * that of a login. It never outlasts `endsAt`: then the person must sign in again.
+ * that, and sent a refresh token), and the tokens, sealed for as long as they are useful. Tokens without an end last as
+ * long as a login. A session never lasts longer than `endsAt`: then the person must sign in again.
  */
 export async function lifeOf(ctx: Context, provider: string, tokens: ProviderTokens, at: { now: Date; endsAt: Date }) {
   const { timing } = ctx;

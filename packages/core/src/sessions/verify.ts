@@ -10,8 +10,9 @@ import { type ActiveSession, findSessions } from './find.js';
 
 export interface PresentedSession {
   session: string;
-  /** What the client expects of it; when present, it must match. */
+  /** The version that the client expects; when present, it must be the version of the session. */
   version?: number | undefined;
+  /** Has to be a time; it is not compared. */
   expiry?: string | undefined;
 }
 

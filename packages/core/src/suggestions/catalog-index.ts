@@ -4,19 +4,19 @@ import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import { allOfIt, canonicalWord, environments, levelOf } from './lexicon.js';
 import { partsOf, plain } from './words.js';
 
-/** How well one word of a text matches a role or a provider: 0 to 1. */
+/** How well one word matches each role or provider: 0 to 1, by the name of the role or the id of the provider. */
 export type Fit = ReadonlyMap<string, number>;
 
 export interface RoleFacts {
-  /** 1 reads, 2 changes, 3 administers. */
+  /** 1 to read, 2 to change, 3 to administer. */
   level: number;
   environments: ReadonlySet<string>;
 }
 
 export interface CatalogIndex {
-  /** Roles by name for one word. */
+  /** Returns the fit of the roles for one word. */
   roles(term: string): Fit;
-  /** Providers by id for one word. */
+  /** Returns the fit of the providers for one word. */
   providers(term: string): Fit;
   facts(role: string): RoleFacts | undefined;
   /** The environments of a provider. */
@@ -27,8 +27,8 @@ const weights: Readonly<Record<string, number>> = { name: 1, gives: 0.9, descrip
 const longestMemory = 256;
 
 /**
- * Creates the index of a catalog's words, once per version. It contains every role; callers use only those that the
- * person may see, and take no statistics from the others.
+ * Creates the index of a catalog's words. It contains every role, so callers must use only the roles that the person may see, for
+ * results and for statistics.
  */
 export async function createCatalogIndex(catalog: Catalog, breathe: Breathe): Promise<CatalogIndex> {
   const roles = await search(
@@ -132,10 +132,7 @@ function termsOf(text: string): Term[] {
     .map((raw) => ({ raw, term: canonicalWord(raw) }));
 }
 
-/**
- * Returns the level of access by the name and the description, or by the accesses when these say nothing. Unknown
- * counts as changing.
- */
+/** Returns the level of access that the name and the description state, or else that the accesses state. An unknown level counts as 2. */
 function levelIn(said: readonly Term[], gives: string): number {
   const named = highest(said);
   if (named !== undefined) return named;

@@ -138,7 +138,7 @@ async function rank(
 interface TermMatch {
   term: string;
   weight: number;
-  /** Returns 1 when only one role has the word, and nearer 0 the more roles have it. */
+  /** 1 when at most one role has the word; the more roles have it, the nearer to 0. */
   rarity: number;
   fits: ReadonlyMap<SuggestibleRole, { fit: number; providers: string[] }>;
 }
@@ -208,14 +208,14 @@ function judge(
   };
 }
 
-/** Lowers roles of another environment than the named one; a role without an environment is acceptable. */
+/** Returns a factor that lowers roles of another environment than the requested one, and lowers roles without an environment a little. */
 function placeFactor({ environments: wanted }: Wish, places: ReadonlySet<string>): number {
   if (wanted.size === 0) return 1;
   if (places.size === 0) return 0.75;
   return [...places].some((place) => wanted.has(place)) ? 1 : 0.2;
 }
 
-/** Prefers the least access that is enough; too little access hardly fits. */
+/** Returns a factor that prefers the least access that is enough, and lowers too little access. */
 function levelFactor({ level: wanted, below }: Wish, has: number): number {
   if (below !== undefined && has >= below) return 0.15;
   if (wanted === undefined) return 1 - 0.12 * (has - 1);

@@ -1,4 +1,4 @@
-/** Synonyms, each list by the word that stands for it. */
+/** Lists of synonyms; the key is their canonical word. */
 const same: Readonly<Record<string, string>> = {
   read: 'reader reading readonly view viewer viewing see look looking inspect browse show',
   change: 'changing edit editor editing update updating modify modifying write writer writing',
@@ -122,7 +122,7 @@ const levels = new Map(
 );
 const associations = new Map(Object.entries(related).map(([word, others]) => [word, others.split(' ')]));
 
-/** Returns the word that stands for this one and its inflections. Takes lower case. */
+/** Returns the canonical word of a word in lower case, also when it is inflected. */
 export function canonicalWord(word: string): string {
   const known = canonical.get(word);
   if (known !== undefined) return known;

@@ -18,9 +18,9 @@ export interface Requestable {
 }
 
 /**
- * Returns every role that this person can request, by name: enabled, requestable by them with this sign-in, with a workflow
- * and at least one provider. A suggester gets only these. `breathe` is called for each
- * role that may concern them.
+ * Returns the roles that this person can request with this sign-in, by name. Each is enabled, and has an enabled workflow and at
+ * least one provider that can grant. A suggester receives only these roles. Calls `breathe` for each role that may concern the
+ * person.
  */
 export async function listRequestable(
   ctx: Store,
@@ -49,14 +49,14 @@ export async function listRequestable(
   return found;
 }
 
-/** Returns the longest duration of a role at all of these providers, in milliseconds. */
+/** Returns the longest duration of a role that all of these providers allow, in milliseconds. */
 export function longestAt(catalog: Catalog, role: CompiledRole, providers: readonly string[]): number {
   return Math.min(...providers.map((id) => longestDuration(catalog, role, id)));
 }
 
 const descriptions = new WeakMap<CompiledRole, Map<string, SuggestibleRole>>();
 
-/** Created once per version of the catalog and set of providers, because compiled roles never change. */
+/** Describes a role for suggesters; once per version of the catalog and set of providers, because compiled roles never change. */
 function describe(catalog: Catalog, role: CompiledRole, providers: readonly string[]): SuggestibleRole {
   const known = descriptions.get(role) ?? new Map<string, SuggestibleRole>();
   descriptions.set(role, known);
@@ -84,7 +84,7 @@ function describe(catalog: Catalog, role: CompiledRole, providers: readonly stri
   return made;
 }
 
-/** Returns the names of accesses, as the provider's connector planned them; no more than a reader could review. */
+/** Returns the texts in the accesses of a role at these providers, in the words of their connectors; 200 at most. */
 function givenBy(role: CompiledRole, providers: readonly string[]): string[] {
   const accesses: Access[] = providers.flatMap((id) => role.accesses.get(id) ?? []);
   return [...new Set(accesses.flatMap((access) => Object.values(access).flatMap(textsOf)))].slice(0, 200);

@@ -8,13 +8,12 @@ import type { ActorStore } from '../context.js';
 import { lexicalSuggester } from './lexical.js';
 import { listRequestable } from './requestable.js';
 
-/** From so many words on a text is also read as a sentence that describes a need. */
+/** A text of at least so many words is also read as a sentence that describes a need. */
 const sentence = 2;
 
 /**
- * Returns the roles that the caller may see and request (GET /roles); with `q` those that match its words, best first: by
- * their names, by descriptions and systems, and by what a sentence says, as the matcher of suggestions reads it. No
- * language model is asked.
+ * Returns the roles that the caller may see and request (GET /roles). With `q`, returns only those that match its words in name,
+ * description or providers, best first, then those that the lexical matcher finds for a sentence. Calls no language model.
  */
 export async function searchRoles(
   ctx: ActorStore,
@@ -43,7 +42,7 @@ async function findRoles(ctx: ActorStore, text: string): Promise<CompiledRole[]>
   return [...new Set([...direct, ...meant])];
 }
 
-/** Returns how well a role fits words that all occur in it, the best as 0; undefined when one does not. */
+/** Returns the rank of a role that contains all these words, 0 as the best; undefined when the role lacks a word. */
 function rankOf(role: CompiledRole, words: readonly string[]): number | undefined {
   const name = role.name.toLowerCase();
   const everywhere = [name, role.definition.description.toLowerCase(), ...role.providers].join(' ');

@@ -3,11 +3,11 @@ import { canonicalWord, levelOf } from './lexicon.js';
 export interface Word {
   /** As written, in lower case. */
   raw: string;
-  /** The word that stands for it. */
+  /** The canonical word for `raw`. */
   term: string;
   /** 1 read, 2 change, 3 administer. */
   level: number | undefined;
-  /** In "not production" or "without admin". */
+  /** True after a negation, as in "not production" or "without admin". */
   negated: boolean;
 }
 
@@ -91,8 +91,8 @@ const noise: readonly RegExp[] = [
 ];
 
 /**
- * Returns a text without the names of people and parts of protocols in pasted errors, and with the kind of system that
- * rejected.
+ * Returns a text without the names of people and parts of protocols in pasted errors, and with words for the system that reported
+ * the error.
  */
 export function clearPasted(text: string): string {
   const hints = origins.flatMap(([pattern, words]) => (pattern.test(text) ? [words] : []));

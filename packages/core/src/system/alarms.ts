@@ -3,7 +3,7 @@ import { and, count, countDistinct, eq, gt, ne, sql } from 'drizzle-orm';
 import { overdueOf } from '../access/overdue.js';
 import type { Store } from '../context.js';
 
-/** Returns how many entitlements are held out of reach: their provider's address leads to another target (R7). */
+/** Returns how many entitlements cannot be reached because the address of their provider leads to another target (R7). */
 export async function countElsewhere(ctx: Store): Promise<number> {
   const [row] = await ctx.db
     .select({ count: count() })
@@ -53,7 +53,7 @@ export async function countOverdueReviews(ctx: Store): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Returns how many channels are sent nothing, because their receiver wanted no more. */
+/** Returns how many channels are disabled because their receiver accepts no more messages. */
 export async function countDisabledChannels(ctx: Store): Promise<number> {
   const [row] = await ctx.db
     .select({ count: count() })
@@ -63,8 +63,8 @@ export async function countDisabledChannels(ctx: Store): Promise<number> {
 }
 
 /**
- * Returns for how long the oldest month of the ledger should have been deleted, in seconds: it was not archived, or a
- * request of that month is not over. 0 without `server.retention.ledger`.
+ * Returns how long the deletion of the oldest month of the ledger is overdue, in seconds: the month was not archived, or a request
+ * of that month is not over. Returns 0 without `server.retention.ledger`.
  */
 export async function readArchiveOverdue(ctx: Store): Promise<number> {
   const after = ctx.catalog.current().retention.ledger;

@@ -11,7 +11,7 @@ export async function answerInTime<Answer, Late>(
 ): Promise<Answer | Late> {
   const ended = new AbortController();
   const tooLate = ctx.delay(answerTime, ended.signal).then(late);
-  // After the result nothing waits for the other; it is aborted.
+  // The delay rejects when it is aborted after the result; that is not an error.
   tooLate.catch(() => {});
   try {
     return await Promise.race([question(), tooLate]);

@@ -10,14 +10,14 @@ export interface Backlog {
   failingProviders: number;
 }
 
-/** More work than this is counted as this much: the count shall stay cheap when it matters most. */
+/** The maximum that is counted, so that the count stays cheap when there is much work. */
 const most = 10_000;
-/** The same for approvals, and how many of the oldest are read for one that can still be decided. */
+/** The same for approvals; also how many of the oldest are read to find one that can still be decided. */
 const mostApprovals = 1_000;
 
 /**
- * Returns what waits: approvals for people (a thousand at most), due steps and entitlements for a worker, and the providers whose latest call
- * failed. Times are in seconds, of the oldest; 0 when nothing waits. What a worker has claimed does not wait for one.
+ * Returns the work that waits: approvals for people (a thousand at most), and due steps and entitlements that no worker has
+ * claimed. Also counts the providers whose latest call failed. Times are the age of the oldest in seconds; 0 when nothing waits.
  */
 export async function readBacklog(ctx: Store): Promise<Backlog> {
   const [row] = await ctx.db.execute<{ [Name in keyof Backlog]: number }>(sql`
@@ -50,7 +50,7 @@ const isFailing = sql`state <> 'absent' and failures > 0`;
 
 const isTakeable = sql`due_at <= app_now() and (lease_until is null or lease_until <= app_now())`;
 
-/** A lease that ran out is when the work became free again, and not when it was first due. */
+/** Work whose lease has expired has waited since the lease ended, and not since it was first due. */
 const takeableAt = sql`greatest(due_at, lease_until)`;
 
 function ageOf(since: SQL): SQL {

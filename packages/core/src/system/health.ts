@@ -32,7 +32,7 @@ export async function readHealth(
     ask(ctx, async () => {
       const at = ctx.clock();
       await open(ctx.keyring, 'state', await seal(ctx.keyring, 'state', {}, { now: at, lifetime: answerTime }), at);
-      // The keys are in memory: without their service only a start and a rotation must wait.
+      // The keys are in memory: while their service is unavailable, only starts and rotations must wait.
       return (await ctx.encryption?.health()) ?? 'healthy';
     }),
     ask(ctx, async () => (await ctx.vault?.health()) ?? 'not configured'),
@@ -53,8 +53,8 @@ export async function readHealth(
 }
 
 /**
- * Returns the health of the queue, and whether it dropped jobs recently: nothing is lost by that, but a sender of jobs
- * has a problem.
+ * Returns the health of the queue, and whether it dropped jobs recently. A dropped job loses no work, but it shows that a sender of
+ * jobs has a problem.
  */
 async function schedulerHealth(input: { scheduler: () => Promise<string>; droppedJobs?: number }): Promise<string> {
   const said = await input.scheduler();
@@ -62,7 +62,7 @@ async function schedulerHealth(input: { scheduler: () => Promise<string>; droppe
   return `degraded: ${input.droppedJobs} jobs of the queue were dropped in the last 15 minutes; see the log`;
 }
 
-/** Returns what the engine cannot do: access that should be gone and is not, executions that cannot continue, messages without a reader. */
+/** Returns the alarms of the engine, for example overdue revocations, failing executions and undelivered messages. */
 async function engineHealth(ctx: Context): Promise<string> {
   const [gate, overdue, elsewhere, failing, drifted, undelivered, disabled, reviews] = await Promise.all([
     readGate(ctx),
@@ -77,7 +77,7 @@ async function engineHealth(ctx: Context): Promise<string> {
   const alarms = [
     ...(gate ? ['nothing is granted until providers are compared after a restore; see "belay restore status"'] : []),
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
-    // Reported immediately: it ends only when the address leads back.
+    // Reported without a delay: the state ends only when the address leads to the first target again.
     ...(elsewhere > 0 ? [`${elsewhere} entitlements at providers whose address now leads to another target`] : []),
     ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
     ...(drifted > 0

@@ -19,8 +19,8 @@ import { answerInTime } from './answer-in-time.js';
 import { readBacklog } from './backlog.js';
 
 /**
- * Returns the interface's counters (GET /metrics). Requests are those of this process; elevation requests are those of
- * all processes, as the planner estimates them.
+ * Returns the interface's counters (GET /metrics). `total_requests` counts the requests of this process; `elevate_requests` counts
+ * those of all processes, estimated when there are many.
  */
 export async function readMetrics(
   ctx: Store,

@@ -3,9 +3,9 @@ import type { Catalog } from '../configuration/catalog.js';
 import type { CatalogSource, Logger } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 
-/** How long what was found counts, in milliseconds; a provider is asked no more often. */
+/** How long a result is used for one version of the catalog, in milliseconds. */
 const age = 10 * 60_000;
-/** How many accesses of one provider are asked about, and how many roles a line of the log names. */
+/** How many accesses of one provider are checked, and how many roles a line of the log names. */
 const mostAsked = 500;
 const mostNamed = 5;
 
@@ -15,7 +15,7 @@ export interface Offered {
   roles: string[];
 }
 
-/** Returns what each provider is to grant by the enabled roles, every access once. */
+/** Returns the accesses that the enabled roles grant at each provider, every access once. */
 export function listOffered({ roles }: Pick<Catalog, 'roles'>): Map<string, Offered[]> {
   const offered = new Map<string, Map<string, Offered>>();
   for (const { name, enabled, accesses } of roles.values()) {
@@ -35,9 +35,12 @@ export function listOffered({ roles }: Pick<Catalog, 'roles'>): Map<string, Offe
 }
 
 interface ObstacleWatch {
-  /** Asks every provider now; resolves when all have answered or ran out of time. */
+  /** Checks every provider now, or joins the check that is running; resolves when each has responded or has run out of time. */
   look(): Promise<void>;
-  /** Returns how many providers would not grant a role, by the latest look. Waits for nothing: an old look is repeated behind it. */
+  /**
+   * Returns how many providers would not grant a role, by the latest check. Does not wait: when that check is old, a new one starts
+   * in the background.
+   */
   count(): number;
 }
 
@@ -51,8 +54,8 @@ interface WatchOptions {
 }
 
 /**
- * Returns the watch on what connections cannot grant (decision 0142). What it finds is in the log, a line for each provider that names
- * roles, once while it lasts. A provider that does not answer counts as it did before.
+ * Creates the watch on what connections cannot grant (decision 0142). It logs one line for each provider, with the names of the
+ * roles, and repeats the line only when it changes. A provider that does not respond keeps its latest result.
  */
 export function watchObstacles({ catalog, log, timeout, now }: WatchOptions): ObstacleWatch {
   /** The line of each provider that has obstacles. */

@@ -7,10 +7,10 @@ import { answerInTime } from './answer-in-time.js';
 const longestKept = 1_000;
 
 /**
- * Returns a check of whether requests can be served (GET /ready): the database answers, a configuration is in force, and the queue has been there
- * since the start. A queue that is lost later costs time and nothing else. Calls share one look at a time. `ready` is
- * repeated for a second and looked for again meanwhile, so that a busy machine slows the look and not the answer;
- * `not ready` is looked for each time.
+ * Returns a check of whether requests can be served (GET /ready): the database responds, a configuration is in force, and the queue
+ * has been connected at least once since the start. A queue that is lost later does not count, because it only costs time.
+ * Concurrent calls share one check. The result `ready` is repeated for a second while the next check runs, so that a busy machine
+ * does not delay the response; `not ready` is never repeated.
  */
 export function createReadiness(ctx: Store, queueSeen: () => Promise<boolean>): () => Promise<Readiness> {
   let kept: { at: number; readiness: Readiness } | null = null;
@@ -27,7 +27,7 @@ export function createReadiness(ctx: Store, queueSeen: () => Promise<boolean>): 
   return async () => {
     looking ??= look();
     const age = kept === null ? Number.NaN : ctx.clock().getTime() - kept.at;
-    // A clock that was set back makes nothing younger than it is.
+    // A negative age means that the clock was set back; the result may then be older than it seems.
     return kept !== null && age >= 0 && age < longestKept ? kept.readiness : looking;
   };
 }

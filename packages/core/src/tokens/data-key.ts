@@ -3,16 +3,13 @@ import { identifyKey } from '../keyring.js';
 
 const length = 32;
 
-/** A key management service that is ready, and which of its keys wraps, by `services.encryption`. */
+/** A key management service that is ready to wrap keys. */
 export interface KeyWrapping {
   service: EncryptionService;
   name: string;
 }
 
-/**
- * Creates a data key as it is stored. It is unwrapped once, so that nothing is ever sealed with a key that cannot be
- * recovered.
- */
+/** Creates a data key, wrapped as it is stored. Unwraps it once, so that nothing is ever sealed with a key that cannot be recovered. */
 export async function makeDataKey(
   wrapping: KeyWrapping,
   randomBytes: (size: number) => Uint8Array,
@@ -26,8 +23,8 @@ export async function makeDataKey(
 }
 
 /**
- * Returns the data key of a stored one. Throws the error of the service, and `Terminal` for another key than that of
- * the row.
+ * Returns the unwrapped data key of a stored row. Throws the error of the service, and `Terminal` when the unwrapped key is not the
+ * key of the row.
  */
 export async function unwrapDataKey(
   service: EncryptionService,

@@ -13,7 +13,7 @@ export interface OpenKeyringOptions {
   db: Database;
   log: Logger;
   wrapping: KeyWrapping;
-  /** `BELAY_SECRET` and the ones before it: they seal nothing here, and open what they sealed. */
+  /** `BELAY_SECRET` and the earlier secrets: they only open what they sealed, and seal nothing new. */
   secrets: readonly string[];
   randomBytes(size: number): Uint8Array;
   delay: Store['delay'];
@@ -30,18 +30,17 @@ export interface LiveKeyring extends Keyring {
   close(): Promise<void>;
 }
 
-/** How long one call of the service may take at the start, in milliseconds; it is retried a few times within. */
+/** How long a call of the service may take, retries included, in milliseconds. */
 const patience = 15_000;
-/** How long after a rotation a process may still seal with the previous key. */
+/** How long after a rotation a process may still seal with the previous key, in milliseconds. */
 const refreshEvery = 30_000;
-/** How long a key that could not be unwrapped is not requested again: its id can come from any sender. */
+/** How long a key that could not be unwrapped is not requested again, in milliseconds: any sender can name its id. */
 const failureAge = 30_000;
 
 /**
- * Opens the keyring that a key management service protects: data keys are stored wrapped in the database, and are
- * unwrapped once, here. When two processes start first together, one creates the key and both use it. Throws the error
- * of the service when the current key cannot be unwrapped or created; a retired key that cannot be unwrapped is left
- * out and logged.
+ * Opens the keyring that a key management service protects: data keys are stored wrapped in the database, and each process unwraps
+ * a key once. When two processes make the first start at the same time, one creates the key and both use it. Throws the error of
+ * the service when the current key cannot be unwrapped or created. A retired key that cannot be unwrapped is left out and logged.
  */
 export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyring> {
   const { db, log, wrapping } = options;
@@ -134,8 +133,8 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
 }
 
 /**
- * Warns about keys of another service, or of another of its keys, so that the operator who changed the configuration
- * knows the consequences.
+ * Warns about keys that another service or another of its keys wrapped, so that the operator who changed the configuration knows
+ * the consequences.
  */
 async function warnOfForeign({ db, log, wrapping }: OpenKeyringOptions): Promise<void> {
   const [foreign] = await db

@@ -9,9 +9,9 @@ import { makeDataKey } from './data-key.js';
 const patience = 15_000;
 
 /**
- * Creates a new data key and retires the current one (`belay encryption rotate`): operators only, audited. Running
- * processes seal with it within half a minute and open what it sealed immediately; what older keys sealed can be
- * opened until it expires. Throws `unavailable` when the service does not wrap.
+ * Creates a new data key and retires the current one (`belay encryption rotate`): operators only, audited. Running processes seal
+ * with the new key within half a minute, and open what it sealed immediately. What an older key sealed can be opened until it
+ * expires. Throws `forbidden`, and `unavailable` when the service cannot wrap the key.
  */
 export async function rotateEncryptionKey(
   ctx: ActorStore,

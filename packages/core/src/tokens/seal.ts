@@ -53,7 +53,7 @@ export async function open(
     );
     return payload.p as Record<string, unknown>;
   } catch (cause) {
-    // A key that cannot be searched now is no fault of the token: its holder may try again.
+    // The key could not be searched for, so the token may be valid: its holder may try again.
     if (cause instanceof AccessError) throw cause;
     throw new AccessError('invalid', 'The token is not valid or has expired', { cause });
   }

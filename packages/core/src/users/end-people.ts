@@ -16,7 +16,6 @@ import type { Actor, ActorStore, Job } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { isAccessOf, isRequestOf, type Known } from '../people/known.js';
 
-/** What ended. */
 export interface EndedPeople {
   ended: (typeof logins.$inferSelect)[];
   /** The executions that were still running. */
@@ -27,8 +26,8 @@ export interface EndedPeople {
 }
 
 /**
- * Ends the logins, tokens, open requests and access of people, in the transaction of the caller, which has locked the
- * rows of the people before it read anything of theirs. Decisions stay as they were made.
+ * Ends the logins, tokens, open requests and access of people. Call it in a transaction that locked the rows of the people before
+ * it read anything else of theirs. Decisions stay as they were made.
  */
 export async function endPeople(
   ctx: ActorStore,
@@ -38,7 +37,7 @@ export async function endPeople(
 ): Promise<EndedPeople> {
   const { actor } = ctx;
   const ended = await endLogins(tx, known.ids);
-  // What they said by a button in a message counts no more either, until they sign in again.
+  // Buttons in messages are rejected too, until these people sign in again.
   await tx
     .update(userIdentities)
     .set({ toldAt: new Date(0) })
@@ -47,7 +46,7 @@ export async function endPeople(
   const requests = await lockOpen(tx, known);
   const access = (await lockHeld(tx, known)).filter(({ id }) => !requests.some((request) => request.id === id));
   for (const { id } of requests) {
-    // Terminating ends what is left, with its own reason.
+    // `terminating` ends the grants that are left, with its own reason.
     if (by.reason === 'deprovisioned')
       jobs.push(...(await endGrants(tx, { executionId: id, reason: by.reason, actor })));
     jobs.push(...((await terminating(ctx, tx, id, by.name)) ?? []));
@@ -71,7 +70,7 @@ export async function endPeople(
   return { ended, requests: requests.map(({ id }) => id), access: access.map(({ id }) => id), jobs };
 }
 
-/** Returns the entries that tell requesters why what they requested for these people has ended. */
+/** Returns the entries that tell requesters why the access that they requested for these people has ended. */
 function explain(known: Known, name: string, actor: Actor, all: readonly Found[]): LedgerEntry[] {
   return all
     .filter(({ ownerId }) => !known.ids.includes(ownerId))
@@ -87,7 +86,7 @@ function explain(known: Known, name: string, actor: Actor, all: readonly Found[]
 }
 
 /**
- * Deletes every login, with what belongs to it, and searches again: one that was just exchanged for another has a
+ * Deletes every login and every login code. Repeats this until no login is found, because a login that was just exchanged has a
  * successor.
  */
 async function endLogins(tx: Transaction, ids: readonly string[]): Promise<(typeof logins.$inferSelect)[]> {
@@ -118,7 +117,7 @@ interface Found {
   accounts: string[];
 }
 
-/** Returns the running executions of these people, or for one of their names, locked. */
+/** Locks and returns the running executions of these people, or for one of their addresses or accounts. */
 async function lockOpen(tx: Transaction, known: Known): Promise<Found[]> {
   return tx
     .select({
@@ -132,7 +131,7 @@ async function lockOpen(tx: Transaction, known: Known): Promise<Found[]> {
     .for('update');
 }
 
-/** Returns the executions that have ended, or belong to others, and hold access for these people, locked. */
+/** Locks and returns the executions that have ended, or belong to others, and hold access for these people. */
 async function lockHeld(tx: Transaction, known: Known): Promise<(Found & { entitlementIds: string[] })[]> {
   const held = (id: SQL | typeof executions.id) =>
     tx

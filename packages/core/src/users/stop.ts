@@ -27,14 +27,13 @@ export interface StoppedUser {
   access: string[];
 }
 
-/** Others may be signing out or getting access at this moment, with the same rows. */
+/** How often the transaction is tried: sign-outs and grants may lock the same rows at the same time. */
 const attempts = 5;
 
 /**
- * Ends everything that a person has here, in one transaction (`belay user stop`): logins, tokens, open requests and
- * access, including those of colleagues for one of their addresses. Administrators and operators only, with a reason, audited. Decisions
- * of the person stay, and the person can sign in again if their provider lets them. Throws `forbidden`, `invalid` or
- * `not_found`.
+ * Ends the logins, tokens, open requests and access of a person in one transaction (`belay user stop`), including what colleagues
+ * requested for one of their addresses. Administrators and operators only, with a reason, audited. Decisions of the person stay,
+ * and the person can sign in again if their provider lets them. Throws `forbidden`, `invalid` or `not_found`.
  */
 export async function stopUser(ctx: ActorStore, input: StopUser): Promise<StoppedUser> {
   requireAdministrator(ctx);
@@ -56,8 +55,8 @@ async function stop(
   reason: string,
 ): Promise<StoppedUser & { jobs: Job[] }> {
   const { actor } = ctx;
-  // Locked before anything of theirs is read: a request or a sign-in of theirs has ended by then, or starts when this has
-  // ended (`requireLive`).
+  // Locked before anything else is read: a concurrent request or sign-in of the person has either committed before, or waits for
+  // this transaction (`requireLive`).
   const known = await findKnown(tx, address, true);
   if (known.ids.length === 0) throw notFound(`A person with the address ${address}`);
   const { ended, requests, access, jobs } = await endPeople(ctx, tx, known, {

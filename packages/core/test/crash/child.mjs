@@ -1,5 +1,5 @@
-// A process that does everything a server does with requests and access, until it kills itself at a named crashpoint.
-// Runs what the build made (`dist`); the provider is in the test's process, behind the loopback, and outlives it.
+// A process that does everything a server does with requests and access, until it kills itself at a named crashpoint. It runs the
+// built code (`dist`). The provider is in the process of the test, on the loopback interface, and outlives it.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as core from '@belay/core';
@@ -51,7 +51,7 @@ const loopback = {
   }),
 };
 
-// Where the people of the house sign in; nothing asks it anything.
+// The provider with which the people of the house sign in; it is never called.
 const login = {
   type: 'login',
   description: '',
@@ -84,7 +84,7 @@ const place = {
     under.add(one);
   },
 };
-// What a story is told with. While it has places it works on what it is about to claim, as a server that is its own worker does.
+// The functions that a story uses. With places, it works on what it is about to claim, as a server that is its own worker does.
 const world = { hasPlaces: false };
 const ctx = {
   db,
@@ -136,7 +136,7 @@ const pass = async (milliseconds) => {
   await work();
 };
 
-/** Works as a process that loses the answer to the first claim in `table`, and gives the claim back. */
+/** Works as a process that loses the response to the first claim in `table`, and releases the claim. */
 const workLosing = async (table) => {
   let lost = false;
   const isLeased = async () =>
@@ -152,7 +152,7 @@ const workLosing = async (table) => {
     };
   const get = (target, name) => {
     const value = Reflect.get(target, name);
-    // What `execute` of packages/db sends goes by the query builder.
+    // `execute` of packages/db sends statements without the query builder.
     if (name === '_')
       return { session: { client: { unsafe: losing((...given) => value.session.client.unsafe(...given)) } } };
     return name === 'transaction' || name === 'execute' ? losing(value.bind(target)) : value;
@@ -161,7 +161,7 @@ const workLosing = async (table) => {
   for (let tries = 0; !lost && tries < 5; tries += 1) await sweep(lossy).catch(() => {});
   while (await isLeased()) await delay(20);
 };
-/** The person's context, whose executions are moved by others each time before a transaction of theirs. */
+/** Returns the person's context with other moves of the executions before each of its transactions. */
 const outrun = (person) => {
   const transaction = async (work) => {
     await sql`update executions set version = version + 1 where ended_at is null`;

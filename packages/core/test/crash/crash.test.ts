@@ -35,9 +35,9 @@ const crashpoints = [
   'stopped',
   'provisioned',
 ];
-/** Points of work that no request waits for; retention-requests.test.ts stops there. */
+/** Crashpoints of retention, which runs without a request; retention-requests.test.ts stops there. */
 const ofRetention = ['requests deleted', 'archive written', 'block deleted'];
-/** Points that are passed with every step of a story, and how often it passes them: later visits are other places of it. */
+/** Crashpoints that every step of a story passes, and how often: a later visit is at another place of the story. */
 const often = new Map([
   ['step claimed', 7],
   ['committed', 12],
@@ -85,7 +85,7 @@ describe('a process that is killed anywhere', () => {
   );
 });
 
-/** The same catalog, whose approvals tell approvers by messages, and a workflow of two stages that does. */
+/** Returns the same catalog with approvals that notify approvers by messages, and with a workflow of two stages that does too. */
 function notifying(catalog: object): object {
   const [validate, , ...rest] = approvalTasks();
   const asking = (name: string, groups: string[]) => {
@@ -103,12 +103,12 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
   const { house } = lane;
   const { sql } = house.database;
   const [last] = await sql`select coalesce(max(seq), 0)::int as seq from ledger`;
-  // A provider that asks for patience, so that the ways of waiting are gone through too; nothing is left of what the last one met.
+  // A provider that throttles, so that the story also waits and retries. Removes what is left of the previous throttling.
   for (const operation of ['identities', 'ensurePresent'] as const) {
     while (house.provider.take({ operation })) continue;
     house.provider.inject(operation, { kind: 'throttle' }, 3);
   }
-  // A process that died while a directory told of a person leaves the person behind, and the next one is told of them anew.
+  // A process that died during provisioning leaves the provisioned person behind, and the next process creates the person again.
   await sql`delete from provisioned_users`;
   await die(lane, { story: 'synchronous', crashAt, occurrence });
 
@@ -139,7 +139,7 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
     untold: 0,
     not_gone: 0,
   });
-  // The ledger tells every end, and each of them once.
+  // The ledger records each end exactly once.
   const untold = await sql`select e.id, e.status, l.ends from executions e, lateral (
       select count(*)::int as ends from ledger where execution_id = e.id and (type = 'execution.terminated'
         or type = 'io.serverlessworkflow.workflow.' || e.status || '.v1')) l

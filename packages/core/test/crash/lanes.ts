@@ -8,7 +8,7 @@ import { type Cast, openCast } from '../support/stories.js';
 
 const child = fileURLToPath(new URL('./child.mjs', import.meta.url));
 
-/** A house in which one process after another dies, and its provider, which outlives them. */
+/** A house in which one process after another dies, with its provider, which outlives them. */
 export type Lane = Cast & {
   providerUrl: string;
   /** Moves the clock of the house and the provider on, then works. */
@@ -64,7 +64,7 @@ export async function openLanes(count: number, catalog: unknown): Promise<Lanes>
   };
 }
 
-/** Tells a story in a process, which dies at the crashpoint. */
+/** Plays a story in a process, which dies at the crashpoint. */
 export async function die(
   { house, ada, grace, providerUrl }: Lane,
   at: { story: 'synchronous' | 'operations'; crashAt: string; occurrence: number },
@@ -88,7 +88,7 @@ function run(input: object): Promise<{ code: number | null; signal: string | nul
   });
 }
 
-/** The provider for processes that die: the test's own, over the loopback. */
+/** Serves the provider of the test to the processes that die, on the loopback interface. */
 async function serve(
   provider: MemoryProvider,
   look: () => Promise<void>,

@@ -1,7 +1,7 @@
 const second = 1_000;
 const minute = 60 * second;
 
-/** Returns what happens to access at a provider that works on every change: its operations end, fail, or never end. */
+/** Plays a story at a provider that works on every change: its operations succeed, fail, or never end. */
 export async function tell(world) {
   const { core, requester, operator, signIn, request, work, pass, workLosing, outrun } = world;
   const poll = async () => {
@@ -29,7 +29,7 @@ export async function tell(world) {
     await work();
     await poll();
     await pass(16 * minute);
-    // Two grants of one step, one of which fails; without places, so that there is something to claim, and claims that are lost.
+    // Two grants of one step, one of which fails. Without places, so that there is something to claim and claims can be lost.
     world.hasPlaces = false;
     await request('revoking', requester, ['ada@example.com', 'mallory@example.com']);
     await workLosing('steps');

@@ -5,8 +5,8 @@ import { access, catalogWith, hour, minute, second } from '../support/stories.js
 import { die, type Lane, type Lanes, openLanes } from './lanes.js';
 
 /**
- * Every point around a grant and a revocation, and how often the story passes it at places that differ. No grant is recorded
- * with the move of its execution here: none is active when its call returns.
+ * Every crashpoint of a grant and a revocation, and how often the story passes it at different places. No grant is recorded with
+ * the move of its execution, because none is active when its call returns.
  */
 const visits = new Map([
   ['intended', 6],
@@ -23,7 +23,7 @@ const visits = new Map([
   ['revoke called', 24],
   ['revoke recorded', 8],
 ]);
-/** The first visit and one half way; with `BELAY_TEST_LONG` every one. */
+/** The first visit and one in the middle; every visit with `BELAY_TEST_LONG`. */
 const visitsOf = (most: number) => {
   const every = Array.from({ length: most }, (_, index) => index + 1);
   return process.env.BELAY_TEST_LONG ? every : every.filter((visit) => visit === 1 || visit === Math.ceil(most / 2));
@@ -47,8 +47,8 @@ describe('a process that is killed while its provider works on a change', () => 
 });
 
 /**
- * Operations take 7 seconds. Of ada's, the second of four grants fails, and every second revocation. alan's grants and
- * grace's revocations never end.
+ * Returns the behaviour of the provider: operations take 7 seconds. Of ada's operations, the second of four grants and every second
+ * revocation fail. Grants of alan and revocations of grace never end.
  */
 function createWorks(): NonNullable<MemoryProviderOptions['works']> {
   const begun = { grant: 0, revoke: 0 };
@@ -68,14 +68,14 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
   await die(lane, { story: 'operations', crashAt, occurrence });
   await lane.look();
 
-  // R1, R4: what is held, and what an operation may still make held, has a row that owes its revocation.
+  // R1, R4: all access that is held, or that an operation may still grant, has a row that owes its revocation.
   expect(await owedBy(lane)).toEqual(expect.arrayContaining(mayBeHeld(lane)));
   await lane.pass(46 * second);
   for (let later = 0; later < 3; later += 1) {
     for (let poll = 0; poll < 6; poll += 1) await lane.pass(15 * second);
     await lane.pass(13 * hour);
   }
-  // R4, R6: an operation that never ends settles nothing, however long ago it began, and operators are told of it.
+  // R4, R6: an operation that never ends settles nothing, however long ago it began, and operators see it as overdue.
   const left = Object.values(stuck).filter((identity) => provider.operation(identity, access, { peek: true }));
   expect(await owedBy(lane)).toEqual(left);
   expect(mayBeHeld(lane)).toEqual(left);
@@ -83,7 +83,7 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
   expect(revocations.map(({ identity }) => identity).sort()).toEqual(left);
   expect(await running(lane)).toEqual({ open_steps: 0, running: 0, not_gone: expect.any(Number) });
 
-  // Even they end at last, and nothing is left.
+  // Even these operations end, and nothing is left.
   provider.land();
   for (let later = 0; later < 6; later += 1) await lane.pass(16 * minute);
   expect(provider.held()).toEqual([]);
@@ -96,7 +96,7 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
   expect([...untold]).toEqual([]);
 }
 
-/** Who holds access, or may hold it once an operation has ended. */
+/** Returns who holds access, or may hold it after an operation has ended. */
 function mayBeHeld({ house: { provider } }: Lane): string[] {
   const people = (provider.options.people ?? []).map(({ id }) => id);
   return people

@@ -1,9 +1,9 @@
-/** Returns everything that happens to requests and access, at a provider that answers at once. */
+/** Plays everything that happens to requests and access, at a provider that responds immediately. */
 export async function tell(world) {
   const { core, ctx, requester, approver, operator, signIn, request, work, pass, workLosing, outrun } = world;
   for (let round = 0; round < 2; round += 1) {
     world.hasPlaces = round === 1;
-    // Approved at two stages; its provider asks for patience twice over, then grants; held, and given back.
+    // Approved at two stages; its provider throttles at first, then grants; held, and given back.
     const approved = await request('staged');
     await work();
     await pass(2_000);
@@ -59,7 +59,7 @@ export async function tell(world) {
     await request('automatic', requester, ['ada@example.com', 'alan@example.com']);
     await work();
     await pass(30 * 60_000);
-    // Approved, and granted so late that it is asked again.
+    // Approved, and not granted in time, so that approval is requested again.
     const late = await request('approved');
     await work();
     await core.decideApproval(approver, { id: late, verdict: 'approve', via: 'api' });

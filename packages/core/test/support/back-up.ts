@@ -1,6 +1,6 @@
 import type { TestDatabase } from '@belay/testkit/database';
 
-/** Copies every row, as a backup does, and returns what restores them; the clock of the tests is no row of Belay's. */
+/** Copies every row, as a backup does, and returns a function that restores them; leaves out the clock of the tests. */
 export async function backUp({ sql }: TestDatabase): Promise<() => Promise<void>> {
   const tables = await sql<{ name: string }[]>`
     select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'test_clock'`;
@@ -8,7 +8,7 @@ export async function backUp({ sql }: TestDatabase): Promise<() => Promise<void>
   for (const { name } of tables) await sql.unsafe(`create table backup.${name} as table public.${name}`);
   return async () => {
     await sql.begin(async (tx) => {
-      // Triggers and foreign keys wait: the rows are consistent, their order is not.
+      // Disables triggers and foreign keys: the rows are consistent, but are not inserted in order.
       await tx.unsafe('set local session_replication_role = replica');
       await tx.unsafe(`truncate ${tables.map(({ name }) => `public.${name}`).join(', ')}`);
       for (const { name } of tables) {

@@ -1,6 +1,6 @@
 import { type CompletedLogin, type Context, decideProgramLogin, verifyLogin, withActor } from '@belay/core';
 
-/** Clicks on the page that asks whether a program may sign in, in the browser that it was begun in; the program's code. */
+/** Confirms the sign-in of a program, in the browser that began it; returns the program's code. */
 export async function clickFor(ctx: Context, done: CompletedLogin, browserSecret: string): Promise<string> {
   const verified = await verifyLogin(ctx, { token: done.token });
   if (!verified) throw new Error('not signed in');

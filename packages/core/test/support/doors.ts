@@ -14,13 +14,13 @@ export interface Doors extends AsyncDisposable {
   github: PeopleProvider;
   /** Another registration at the issuer of `corp`. */
   partner: PeopleProvider;
-  /** Puts other settings of the providers in force. */
+  /** Applies other settings of the providers. */
   configure(providers: Record<string, object>): Promise<void>;
-  /** Signs a person in, in a browser of their own or in one where they are signed in already. */
+  /** Signs a person in, in a new browser or in one where they are already signed in. */
   signIn(provider: PeopleProvider, person: Told, signedIn?: Visitor): Promise<Visitor>;
 }
 
-/** Returns a house with real doors: people sign in with a company, a public and a partner's provider, as `settings` say. */
+/** Returns a house where people sign in with the provider of a company, a public one and the one of a partner, configured by `settings`. */
 export async function openDoors(settings: Record<string, object>, catalog: object = approvalCatalog()): Promise<Doors> {
   const issuer = 'https://corp.example.com';
   const corp = createPeopleProvider('corp', issuer);

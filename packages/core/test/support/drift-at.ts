@@ -3,25 +3,25 @@ import type { Connector, EntitlementRef } from '@belay/providers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, type Cast, catalogWith, hour, minute, openCast, runOut } from './stories.js';
 
-/** A real system with one access that ada may have, and what others do there without Belay. */
+/** A real system with one access that ada may hold, and with what others do there without Belay. */
 export interface Scene extends AsyncDisposable {
   connector: Connector;
-  /** The provider `target` and what the role `reader` gives there. */
+  /** The provider `target`, and what the role `reader` gives at it. */
   provider: object;
   role: object;
-  /** Whether ada has the access, as the system itself says. */
+  /** Returns whether ada has the access, by the system itself. */
   holds(): Promise<boolean>;
-  /** Takes it from ada by hand. */
+  /** Removes the access of ada by hand. */
   remove(): Promise<void>;
-  /** Gives it to ada again by hand, as it was when Belay had granted it. */
+  /** Gives ada the access again by hand, as Belay had granted it. */
   putBack(): Promise<void>;
-  /** Gives it to another person, as another Belay does. Returns how to see and undo it. */
+  /** Gives the access to another person, as another Belay would. Returns functions that read and undo it. */
   stranger(): Promise<{ holds(): Promise<boolean>; remove(): Promise<void> }>;
-  /** Whether what was granted carries the mark of its row. */
+  /** Whether granted access has the mark of its row. */
   marks: boolean;
 }
 
-/** The connector, whose list is held back when a test says so: before the system is asked, or after it has answered. */
+/** Returns the connector with a list that a test can delay: before the system is called, or after it has responded. */
 function holdingBack(connector: Connector) {
   let gate = Promise.resolve();
   let held: 'question' | 'answer' | undefined;
@@ -55,7 +55,7 @@ function holdingBack(connector: Connector) {
   };
   return {
     connector: slow,
-    /** Holds lists back; `arrived` settles when one was. */
+    /** Delays lists; `arrived` resolves when one is delayed. */
     hold(what: 'question' | 'answer') {
       held = what;
       let release = () => {};
@@ -96,8 +96,8 @@ export function driftAt(name: string, open: () => Promise<Scene>): void {
     });
 
     const audit = () => auditDrift(cast.house.ctx, AbortSignal.timeout(120_000));
-    /** Returns the differences that were told of since the last call, oldest first. */
     let heard = 0;
+    /** Returns the differences that were reported since the last call, oldest first. */
     const news = async () => {
       const { sql } = cast.house.database;
       const rows = await sql`select data ->> 'kind' as kind from ledger where type = 'drift.found' order by seq`;
@@ -105,14 +105,14 @@ export function driftAt(name: string, open: () => Promise<Scene>): void {
       heard = rows.length;
       return fresh.map(({ kind }) => String(kind));
     };
-    /** Audits everything, one interval later. Returns the news. */
+    /** Audits everything, one interval later. Returns the new differences. */
     const auditLater = async () => {
       await cast.house.database.advance(hour + minute);
       while ((await audit()) !== null);
       await cast.house.work();
       return news();
     };
-    /** Audits, and does `work` meanwhile: before the system is asked what it holds, or before its answer has come. */
+    /** Audits, and does `work` meanwhile: before the system lists what it holds, or before its response arrives. */
     const auditAround = async (what: 'question' | 'answer', work: () => Promise<unknown>) => {
       await cast.house.database.advance(hour + minute);
       const { arrived, release } = slow.hold(what);

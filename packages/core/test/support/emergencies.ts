@@ -19,11 +19,11 @@ export function emergencyCatalog({ role = {}, more = {} }: { role?: object; more
 export const justified = { verdict: 'justified' as const, note: 'The database was down: INC-1' };
 
 export interface Emergency extends OverseenCast {
-  /** Reviews. */
+  /** The reviewer. */
   sue: Person;
 }
 
-/** Opens one house in each test of a file, and closes it after it. */
+/** Returns functions that open a house in a test, and use it; closes the house after the test. */
 export function stageEmergencies() {
   let cast: Cast | undefined;
   afterEach(async () => {
@@ -37,9 +37,9 @@ export function stageEmergencies() {
       cast = overseen;
       return { ...overseen, sue: await cast.house.person('sue', ['security']) };
     },
-    /** Requests the role, which gives access at once; returns the id of the request. */
+    /** Requests the role, which gives access immediately; returns the id of the request. */
     use: (person = opened().ada) => ask(opened().house, person, { workflow: 'automatic', duration: 'PT1H' }),
-    /** Whom was told what of reviews. */
+    /** Returns the recipients and titles of the messages about reviews. */
     told: () =>
       opened()
         .house.provider.messages.filter(({ title }) => title.includes('eview'))

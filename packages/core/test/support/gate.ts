@@ -3,16 +3,19 @@ import type { ProviderClient } from '@belay/providers';
 import type { House } from '@belay/testkit/house';
 
 export interface Gate {
-  /** A worker whose next such call stands still before the provider hears of it, as one that is paused would. */
+  /** A worker whose next such call stops before it reaches the provider, like a paused worker. */
   ctx: Context;
-  /** Resolves when the call stands at the gate. */
+  /** Resolves when the call has stopped at the gate. */
   reached: Promise<void>;
   open(): void;
 }
 
 type Paused = 'holds' | 'ensurePresent' | 'ensureAbsent' | 'deliver';
 
-/** Returns a second worker of the house whose first call of `operation` (after `skip` others) waits at a gate; `after`: with its effect done, its answer in progress. */
+/**
+ * Returns a second worker of the house whose first call of `operation` (after `skip` others) waits at a gate. With `after`, the
+ * call has had its effect, and its response waits.
+ */
 export function gateOf(house: House, operation: Paused, when: 'before' | 'after' = 'before', skip = 0): Gate {
   const { reach, reached, open, opened } = latch();
   let passed = false;
@@ -38,7 +41,7 @@ export function gateOf(house: House, operation: Paused, when: 'before' | 'after'
         };
       },
     });
-  // One client as long as the house has one: what is known of a system is kept with it.
+  // One client for each client of the house, because what is known of a system is stored with the client.
   const paused = new Map<unknown, ProviderClient>();
   const client = (provider: string) => {
     const ready = house.catalog.client(provider);
@@ -75,7 +78,7 @@ export function heldBeforeCommit<T extends Context>(ctx: T): { ctx: T; reached: 
   return { ctx: { ...ctx, db }, reached, open };
 }
 
-/** Holds all commits that have changed rows of a table from now on, with their locks, until they are released. */
+/** Delays all commits that change rows of a table from now on, with their locks, until `release`. */
 export async function stopCommitsOf(
   house: House,
   table: string,
@@ -99,7 +102,7 @@ export async function stopCommitsOf(
   };
 }
 
-/** Resolves when a connection to the house's database, or `many`, wait for a lock. */
+/** Resolves when a connection to the database of the house, or `many` of them, wait for a lock. */
 export async function someoneWaits(house: House, many = 1): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {
@@ -111,8 +114,8 @@ export async function someoneWaits(house: House, many = 1): Promise<void> {
 }
 
 /**
- * Makes from now on the statements of an application stand still where they first look at the clock: with their snapshot, and
- * before they have locked anything. (Volatile: a stable one is called by the planner, before there is a snapshot.)
+ * Stops the statements of an application where they first read the clock: they have their snapshot, and have locked nothing. (The
+ * function is volatile: the planner calls a stable one before there is a snapshot.)
  */
 export async function stopClockOf(
   house: House,

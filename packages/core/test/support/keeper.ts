@@ -2,7 +2,7 @@ import type { Connector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { approvalCatalog, type HouseOptions } from '@belay/testkit/house';
 
-/** A provider in memory whose connector can stand by, and what it was told. */
+/** A provider in memory whose connector can stand by, and the calls that it received. */
 export interface Keeper {
   state: MemoryProvider;
   calls: ('standBy' | 'standDown')[];

@@ -7,8 +7,8 @@ const reset = () =>
   Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', query: 'select', parameters: [] });
 
 /**
- * Returns a database that loses the answer to the first statement or commit after which `isMeant` holds: it was done, and its process hears
- * of a reset connection instead.
+ * Returns a database that loses the response to the first statement or commit after which `isMeant` returns true: the work was
+ * done, and its process receives the error of a reset connection.
  */
 export function losingTheAnswer(db: Database, isMeant: () => Promise<boolean>): { db: Database; lost(): boolean } {
   let lost = false;
@@ -22,7 +22,7 @@ export function losingTheAnswer(db: Database, isMeant: () => Promise<boolean>): 
     };
   const get = (target: Database, property: string) => {
     const value = Reflect.get(target, property);
-    // What `execute` of packages/db sends goes by the query builder.
+    // `execute` of packages/db sends statements without the query builder.
     if (property === '_')
       return { session: { client: { unsafe: losing(value.session.client.unsafe.bind(value.session.client)) } } };
     return property === 'transaction' || property === 'execute' ? losing(value.bind(target)) : value;
@@ -30,7 +30,7 @@ export function losingTheAnswer(db: Database, isMeant: () => Promise<boolean>): 
   return { db: new Proxy(db, { get: (target, property) => get(target, String(property)) }), lost: () => lost };
 }
 
-/** Returns a database that cannot be reached while `isAway` says so. */
+/** Returns a database that cannot be reached while `isAway` returns true. */
 export function goingAway(db: Database, isAway: () => boolean): Database {
   return new Proxy(db, {
     get: (target, property) => {

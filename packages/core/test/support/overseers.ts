@@ -1,6 +1,6 @@
 import { type Cast, openCast, type Person } from './stories.js';
 
-/** What a configuration says of administrators and auditors in these tests. */
+/** The administrators and auditors in the configurations of these tests. */
 export const overseers = { administrators: { groups: ['platform'] }, auditors: { groups: ['audit'] } };
 
 export interface OverseenCast extends Cast {

@@ -11,8 +11,8 @@ export interface Told {
 }
 
 /**
- * Returns an identity provider that proves the person whom the test names, checks what comes back as the real ones do, and
- * honours each refresh token once, as those do that rotate them.
+ * Returns an identity provider that proves the person whom the test names. It checks the returned values as real providers do, and
+ * accepts each refresh token once, like providers that rotate them.
  */
 export function createPeopleProvider(type: string, issuer?: string) {
   const asked: AuthorizationRequest[] = [];
@@ -20,12 +20,12 @@ export function createPeopleProvider(type: string, issuer?: string) {
   const state = {
     person: { subject: 's1', email: 'ada@example.com' } as Told,
     refresh: 'rotates' as 'rotates' | 'refuses' | 'is down',
-    /** How often it was asked to refresh. */
+    /** How often a refresh was requested. */
     attempts: 0,
     reread: 'tells' as 'tells' | 'refuses' | 'is down' | 'is silent',
-    /** How often it was asked about a person. */
+    /** How often the data of a person was read. */
     reads: 0,
-    /** Held up until it resolves, when a test wants two workers to meet. */
+    /** Delays refreshes and reads until it resolves, when a test wants two workers to meet. */
     hold: undefined as Promise<void> | undefined,
   };
   let issued = 0;

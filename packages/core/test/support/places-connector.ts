@@ -2,8 +2,8 @@ import type { Access, AccessRequest, Connector, Plan } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
 
 /**
- * Returns a connector whose accesses are a role or permission on a resource, as those of Kubernetes or a cloud are: every one of a
- * request on every resource of the same request. Without a resource it is the whole place, so mixing is widening.
+ * Returns a connector whose accesses are a role or permission on a resource, like those of Kubernetes or a cloud. A request gives
+ * each of its roles and permissions on each of its resources; without a resource, on everything, so merging requests widens them.
  */
 export function createPlacesConnector(type = 'places'): Connector {
   return { ...(createMemoryConnector() as Connector), type, plan: (_config, request) => planPlaces(request) };

@@ -1,6 +1,6 @@
 import type { Bulkhead, Context, Job } from '@belay/core';
 
-/** Returns a process with a worker that has so many places for each provider; `settled` resolves when all of them are free. */
+/** Returns a process with a worker that has this many places; `settled` resolves when all of them are free. */
 export function withPlaces<T extends Context>(ctx: T, places: number) {
   const jobs: Job[] = [];
   const running = new Set<Promise<void>>();

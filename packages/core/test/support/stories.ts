@@ -14,19 +14,19 @@ export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
-/** What the role `reader` of the tests' catalogs gives. */
+/** The access that the role `reader` of the tests' catalogs gives. */
 export const access = { role: 'read' };
 
 export type Person = ActorContext & { actor: UserActor };
 
 export interface Cast extends AsyncDisposable {
   house: House;
-  /** Asks. */
+  /** The requester. */
   ada: Person;
-  /** Approve. */
+  /** An approver; alan is another one. */
   grace: Person;
   alan: Person;
-  /** Without any role. */
+  /** Has no group, and can request nothing. */
   mallory: Person;
 }
 
@@ -40,7 +40,7 @@ export async function openCast(options: HouseOptions = {}): Promise<Cast> {
   return { house, ada, grace, alan, mallory, [Symbol.asyncDispose]: () => house[Symbol.asyncDispose]() };
 }
 
-/** Returns the usual catalog with other workflows beside its own; the role may be had through each of them. */
+/** Returns the usual catalog with more workflows; the role can be requested through each of them. */
 export function catalogWith(workflows: Record<string, unknown[]>, role: object = {}): object {
   const catalog = approvalCatalog({
     role: { workflows: ['approved', 'automatic', ...Object.keys(workflows)], ...role },
@@ -54,7 +54,7 @@ export function catalogWith(workflows: Record<string, unknown[]>, role: object =
   return { ...catalog, workflows: { ...catalog.workflows, ...Object.fromEntries(more) } };
 }
 
-/** Returns a catalog whose workflow `approved` asks one stage. */
+/** Returns a catalog whose workflow `approved` has one stage. */
 export function staged(stage: object, role: object = {}): object {
   return approvalCatalog({ tasks: approvalTasks(stage), role });
 }
@@ -67,7 +67,7 @@ export interface Asked {
   idempotencyKey?: string;
 }
 
-/** Returns a request; the work it leads to is left to the caller. */
+/** Makes a request and returns its id; does none of the work that follows. */
 export async function request(person: Person, asked: Asked = {}): Promise<string> {
   const { output } = await requestElevation(person, {
     role: 'reader',
@@ -79,12 +79,12 @@ export async function request(person: Person, asked: Asked = {}): Promise<string
   return output.execution_id;
 }
 
-/** Takes the first turn of an execution, and nothing more: what it opens is left to the caller. */
+/** Takes the first turn of an execution, and does none of the work that follows. */
 export async function beginOnly(house: House, executionId: string): Promise<void> {
   await takeTurn(house.ctx, executionId);
 }
 
-/** Returns a request, worked on until it waits. */
+/** Makes a request, works until it waits, and returns its id. */
 export async function ask(house: House, person: Person, asked: Asked = {}): Promise<string> {
   const id = await request(person, asked);
   await house.work();
@@ -97,7 +97,7 @@ export const deny = (person: ActorContext, id: string) => decideApproval(person,
 
 export const statusOf = async (person: ActorContext, id: string) => (await getExecution(person, { id })).status;
 
-/** Returns how several things that were done at once came out: `ok`, or the code of the rejection. */
+/** Returns the results of concurrent calls: `ok`, or the code of the rejection. */
 export async function together(work: readonly Promise<unknown>[]): Promise<string[]> {
   const settled = await Promise.allSettled(work);
   return settled.map((one) =>

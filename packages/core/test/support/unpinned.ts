@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { House } from '@belay/testkit/house';
 
-/** Makes every entitlement a row of before there were pins; `due`: as the migration leaves it, due at once. */
+/** Changes every entitlement to a row from before pins existed; with `due` it is due immediately, as the migration leaves it. */
 export async function makeUnpinned(house: House, { due = true } = {}): Promise<void> {
   const { sql } = house.database;
   const rows = await sql`select id, provider, identity, access from entitlements`;

@@ -4,11 +4,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface Wire extends AsyncDisposable {
   /** The address to connect to instead of the database's. */
   url: string;
-  /** What was sent so far, statement by statement in the order of the bytes: one list for each transaction. */
+  /** The statements that were sent so far, in the order of the bytes: one list for each transaction. */
   transactions(): string[][];
 }
 
-/** Stands between a program and PostgreSQL, passes everything on and reads what the program sends. */
+/** Opens a proxy between a program and PostgreSQL, which reads what the program sends. */
 export async function openWire(database: string): Promise<Wire> {
   const target = new URL(database);
   const connections: string[][] = [];

@@ -1,6 +1,6 @@
 import type { House } from '@belay/testkit/house';
 
-/** Each is a sentence that must be true of no row at any time. */
+/** Each key is a statement that must not be true of any row at any time; its query finds such rows. */
 const never: Record<string, string> = {
   'an execution that has ended has an open step': `select e.id from executions e join steps s on s.execution_id = e.id where e.ended_at is not null and s.status = 'open'`,
   'an execution that has ended has an open approval': `select e.id from executions e join approvals a on a.execution_id = e.id where e.ended_at is not null and a.status = 'open'`,

@@ -39,7 +39,7 @@ export const entitlements = pgTable(
     target: text('target'),
     /** The provider's permanent identifiers, as the connector returns them; null exactly when the target is null. */
     subject: json<unknown>('subject'),
-    /** Digest of the address that led there when it was last checked; null when the connector returns none. */
+    /** Digest of the address that led to the target at the latest check; null when the connector returns no address. */
     address: text('address'),
     /**
      * The latest call met another target: the access cannot be revoked until the address leads back to the target
@@ -48,7 +48,10 @@ export const entitlements = pgTable(
     elsewhere: boolean('elsewhere').notNull().default(false),
     /** Labels: the names of the identity and the access at the latest intent. */
     identity: text('identity').notNull(),
-    /** The address of the identity at its provider then, as addresses are compared; null when the provider knows none. */
+    /**
+     * The address of the identity at its provider at the latest intent, in the form in which addresses are compared; null when the
+     * provider knows none.
+     */
     identityEmail: text('identity_email'),
     access: json<{ [key: string]: unknown }>('access').notNull(),
     state: text('state').$type<EntitlementState>().notNull(),
@@ -65,7 +68,7 @@ export const entitlements = pgTable(
     claim: text('claim'),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
-    /** What the provider is still working on, as it said in answer to the latest call; null when that call ended otherwise. */
+    /** What the provider is still working on, by its response to the latest call; null when that call ended otherwise. */
     pending: text('pending'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
@@ -75,7 +78,7 @@ export const entitlements = pgTable(
     // The due rows of each provider are searched separately.
     index('entitlements_due_there_idx').on(table.provider, table.dueAt).where(sql`${table.state} <> 'absent'`),
     index('entitlements_elsewhere_idx').on(table.id).where(sql`${table.elsewhere}`),
-    // Entitlements whose latest call failed, by provider: counters find their providers without what is held.
+    // Entitlements whose latest call failed, by provider, so that counters read no others.
     index('entitlements_failing_idx')
       .on(table.provider)
       .where(sql`${table.state} <> 'absent' and ${table.failures} > 0`),
@@ -137,8 +140,9 @@ export const grants = pgTable(
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
-    // When an approval ends before the provider holds the access, the step grants again after a new approval: a grant
-    // that lapsed stands for itself. Not partial, so that the deletion of executions, which grants refer to, uses it too.
+    // When an approval ends before the provider holds the access, the step grants again after a new approval, so lapsed grants are
+    // exempt from this rule. The index is not partial, because the deletion of executions uses it too, to find the grants that
+    // refer to them.
     uniqueIndex('grants_are_one_per_step_and_entitlement').on(
       table.executionId,
       table.stepKey,

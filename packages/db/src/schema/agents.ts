@@ -1,7 +1,7 @@
 import { bigint, index, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant } from './columns.js';
 
-/** An agent that an operator enrolled. Only the hash of its credential is kept; enrolling it again replaces that. */
+/** An agent that an operator enrolled. Only the hash of its credential is kept; enrolling the agent again replaces the hash. */
 export const agents = pgTable(
   'agents',
   {

@@ -12,9 +12,9 @@ export interface ApprovalRule {
   groups: string[];
   count: number;
   refusals: number;
-  /** Who has approved another step of the request does not approve this one. */
+  /** Whether a person who has approved another step of the request cannot approve this one. */
   distinct?: boolean;
-  /** Which of several stages of one step this is, from 1, and how many there are; absent when there is one. */
+  /** The number of this stage among the stages of one step, from 1, and how many there are; absent when there is only one. */
   stage?: number;
   stages?: number;
 }
@@ -45,7 +45,7 @@ export const approvals = pgTable(
     expiresAt: instant('expires_at').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
     closedAt: instant('closed_at'),
-    /** The approval that ended before it was used, when this one replaces it; its step is then the step that grants. */
+    /** The approval that this one replaces, because it ended before it was used. The step of this one is then the step that grants. */
     renews: uuid('renews'),
     /** Why approval is requested again, in words for the requester and the approvers. */
     because: text('because'),
@@ -105,7 +105,7 @@ export const decisions = pgTable(
 export const knownIdentities = pgTable('known_identities', {
   /** Digest of the provider, its target by the configuration, and the name by which the person was looked up. */
   key: text('key').primaryKey(),
-  /** Null for a person who has no identity there. */
+  /** Null for a person who has no identity at the provider. */
   identity: text('identity'),
   seenAt: instant('seen_at').notNull().default(appNow),
 });

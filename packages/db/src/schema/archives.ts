@@ -1,7 +1,7 @@
 import { bigint, foreignKey, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { appNow, instant } from './columns.js';
 
-/** A file of ledger entries of one month, written and read back. Entries of a month that came later are in a file of their own. */
+/** A file of ledger entries of one month, written and read back. Entries that were added to the month later are in a separate file. */
 export const ledgerArchives = pgTable(
   'ledger_archives',
   {
@@ -11,15 +11,15 @@ export const ledgerArchives = pgTable(
     month: text('month').notNull(),
     rows: bigint('rows', { mode: 'number' }).notNull(),
     archivedAt: instant('archived_at').notNull().default(appNow),
-    /** When the last of its entries was deleted here; null before. */
+    /** When the last of its entries was deleted from the database; null before. */
     deletedAt: instant('deleted_at'),
   },
   (table) => [index('ledger_archives_month_idx').on(table.month)],
 );
 
 /**
- * Entries of the ledger that are in an archive and still here: all between two positions, with the digest of their lines. They are
- * deleted together with this row, while they have that digest.
+ * Entries of the ledger that are archived and not deleted yet: all entries between two positions, with the digest of their lines.
+ * They are deleted together with this row, if their lines still have that digest.
  */
 export const archivedBlocks = pgTable(
   'archived_blocks',
@@ -32,7 +32,7 @@ export const archivedBlocks = pgTable(
     firstSeq: bigint('first_seq', { mode: 'number' }).notNull(),
     lastAt: instant('last_at').notNull(),
     lastSeq: bigint('last_seq', { mode: 'number' }).notNull(),
-    /** When entries were found between the positions that are not in the archive: they have to be archived first. */
+    /** When entries that are not in the archive were found between the positions; they must be archived first. */
     changedAt: instant('changed_at'),
   },
   (table) => [

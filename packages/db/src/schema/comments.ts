@@ -5,8 +5,8 @@ import { executions } from './executions.js';
 import { users } from './people.js';
 
 /**
- * What people wrote about a request, apart from their decisions. Append only, held by a trigger; it changes no request, no
- * approval and no digest.
+ * What people wrote about a request, apart from their decisions. Append only, enforced by a trigger. A comment changes no request,
+ * no approval and no digest.
  */
 export const comments = pgTable(
   'comments',

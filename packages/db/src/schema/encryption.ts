@@ -14,7 +14,7 @@ export const encryptionKeys = pgTable(
     /** The service and the key that are configured for it. */
     service: text('service').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
-    /** From then on it seals nothing more; it can still open. */
+    /** After this time the key seals nothing more; it can still open what it sealed. */
     retiredAt: instant('retired_at'),
   },
   (table) => [uniqueIndex('one_encryption_key_seals_idx').on(table.service).where(sql`${table.retiredAt} is null`)],

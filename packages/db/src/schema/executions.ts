@@ -15,7 +15,7 @@ export const executionStatuses = [
 ] as const;
 export type ExecutionStatus = (typeof executionStatuses)[number];
 
-/** Workflows as executions were started with them, one row per content. Never changed, never deleted. */
+/** The workflows that executions were started with, one row per content. Never changed, never deleted. */
 export const definitions = pgTable('definitions', {
   digest: text('digest').primaryKey(),
   document: json<unknown>('document').notNull(),
@@ -37,7 +37,7 @@ export const executions = pgTable(
       .references(() => users.id),
     input: json<unknown>('input').notNull(),
     status: text('status').$type<ExecutionStatus>().notNull(),
-    /** Without its copies of the input (`storeState`). */
+    /** The state of the machine, without its copies of the input (`storeState`). */
     state: json<unknown>('state').notNull(),
     /** Rises with every move: a worker that decided on an older state must decide again. */
     version: integer('version').notNull().default(0),
@@ -54,7 +54,7 @@ export const executions = pgTable(
   },
   (table) => [
     foreignKey({ name: 'executions_extends_fk', columns: [table.extendsId], foreignColumns: [table.id] }),
-    // Two extensions at once would ask the approvers twice for the same; the second one is a conflict.
+    // Two open extensions would request the same approval twice; the second one is a conflict.
     uniqueIndex('executions_have_one_extension_at_a_time')
       .on(table.extendsId)
       .where(sql`${table.extendsId} is not null and ${table.endedAt} is null`),

@@ -20,25 +20,25 @@ interface Acted {
   userId: AnyPgColumn;
 }
 
-/** Returns the id of the person or agent who acted; null for others. */
+/** Returns the SQL for the id of the person or agent who acted; null for other actors. */
 export const actorOf = ({ actor }: Acted): SQL => sql`(${actor} ->> 'id')`;
 
 /**
- * Returns whether the actor is another person than the one whom the entry is about. Queries must use this expression to use
- * the indexes.
+ * Returns the SQL for whether the actor is another person than the one whom the entry is about. Queries must use this expression to
+ * use the indexes.
  */
 export const isAboutOthers = (table: Acted): SQL => sql`${actorOf(table)} <> coalesce(${table.userId}::text, '')`;
 
 /**
- * Returns the range that contains a number of the ledger; a range has 1,310 numbers of its sequence. Entries of one
- * range have equal keys in an index, and PostgreSQL stores equal keys once. A query that reads in order sorts by the
- * range and then by the number: the index has the ranges in order, so at most one range is sorted. Queries must use
- * this expression to use the indexes.
+ * Returns the SQL for the range that contains a number of the ledger; a range has 1,310 numbers of its sequence. Entries of one
+ * range have equal keys in an index, and PostgreSQL stores equal keys once. A query that reads in order sorts by the range and then
+ * by the number: the index has the ranges in order, so at most one range is sorted. Queries must use this expression to use the
+ * indexes.
  */
 export const rangeOf = (seq: SQLWrapper | number): SQL => sql`(${seq}::bigint >> 17)`;
 
 /**
- * What happened, permanently: history, logs and audit log are three filters on it. Append only. The sequence counts in
+ * The permanent record of what happened; history, logs and audit log are three filters on it. Append only. The sequence counts in
  * hundreds, because a row of `task_events` uses up to a hundred numbers of it.
  */
 export const ledger = pgTable(
@@ -85,8 +85,8 @@ export const ledger = pgTable(
 export type TaskEvent = [what: string, about: string, ...more: string[]];
 
 /**
- * What the tasks of an execution did: one row per move, kept if it is among the first or the last thousand events. In
- * one order with the ledger: the first event has the number `seq`, the next one `seq + 1`.
+ * What the tasks of an execution did: one row per move, kept if it is among the first or the last thousand events. Numbered in one
+ * order with the ledger: the first event has the number `seq`, the next one `seq + 1`.
  */
 export const taskEvents = pgTable(
   'task_events',

@@ -5,7 +5,7 @@ import { appNow, instant, json } from './columns.js';
 import { executions } from './executions.js';
 import { users } from './people.js';
 
-/** What people can be told of. */
+/** The kinds of events that people can be notified of. */
 export type NoticeKind =
   | 'request.waiting'
   | 'request.decided'
@@ -20,28 +20,31 @@ export type NoticeKind =
   | 'review.overdue'
   | 'requests.digest';
 
-/** The kinds that the configuration in force tells; none while it names no channel. Triggers write notices of these only. */
+/**
+ * The kinds for which the configuration in force sends messages; empty while it names no channel. Triggers write notices only for
+ * these kinds.
+ */
 export const toldKinds = pgTable('told_kinds', { kind: text('kind').$type<NoticeKind>().primaryKey() });
 
 /**
- * That something is to be told: committed by a trigger with what it tells of, or by the sweep. It then becomes one message for each
- * person and channel.
+ * An event that people must be notified of. A trigger writes it in the transaction of the event, or the sweep does; later it
+ * becomes one message for each person and channel.
  */
 export const notices = pgTable(
   'notices',
   {
     id: uuid('id').primaryKey().defaultRandom(),
-    /** The same key is told once. */
+    /** Only one notice is written for each key. */
     key: text('key').notNull(),
     kind: text('kind').$type<NoticeKind>().notNull(),
     executionId: uuid('execution_id'),
     approvalId: uuid('approval_id'),
     entitlementId: uuid('entitlement_id'),
-    /** Whom it is for; null where that follows from the kind. */
+    /** The recipient; null where the recipients follow from the kind. */
     userId: uuid('user_id'),
-    /** What it says, where no row says that later. */
+    /** The text, where no other row contains it when the messages are written. */
     text: text('text'),
-    /** When the access ends that it reminds of. */
+    /** When the access ends, for a reminder of that end. */
     endsAt: instant('ends_at'),
     urgent: boolean('urgent').notNull().default(false),
     dueAt: instant('due_at').notNull().default(appNow),
@@ -56,7 +59,7 @@ export const notices = pgTable(
   ],
 );
 
-/** What a person wants to be told, where and when; a person without a row is told everything on every channel. */
+/** Which messages a person wants, on which channels and when; a person without a row receives every message on every channel. */
 export const notificationPreferences = pgTable(
   'notification_preferences',
   {
@@ -88,14 +91,14 @@ export const disabledChannels = pgTable('disabled_channels', {
 });
 
 /**
- * What people are told outside of Belay, on one channel: about an approval or a notice, or by a step of a workflow. It is delivered
- * at least once; one about an approval is revised when that has closed. What it says is made at each delivery, tokens included.
+ * A message to a recipient on one channel: about an approval or a notice, or from a step of a workflow. It is delivered at least
+ * once; a message about an approval is revised when the approval has closed. The text is written at each delivery, tokens included.
  */
 export const messages = pgTable(
   'messages',
   {
     id: uuid('id').primaryKey(),
-    /** The idempotency key under which the provider is given it. */
+    /** The idempotency key with which the message is sent to the provider. */
     key: text('key').notNull(),
     /** What it is about: an approval, a notice, or the step of an execution that sends it. */
     approvalId: uuid('approval_id'),
@@ -104,7 +107,7 @@ export const messages = pgTable(
     stepKey: text('step_key'),
     provider: text('provider').notNull(),
     recipient: text('recipient').notNull(),
-    /** The workflow's own words, or null for the usual ones. */
+    /** The title and text that the workflow gives; null for the usual ones. */
     title: text('title'),
     text: text('text'),
     /** Where it was delivered, in the connector's shape. */
@@ -114,7 +117,7 @@ export const messages = pgTable(
     closedAt: instant('closed_at'),
     /** When it was given up. */
     failedAt: instant('failed_at'),
-    /** When it is tried (again); a delivery in progress moves it on. */
+    /** The time of the next attempt; a delivery in progress moves it to a later time. */
     dueAt: instant('due_at').notNull().default(appNow),
     attempts: integer('attempts').notNull().default(0),
     lastError: text('last_error'),

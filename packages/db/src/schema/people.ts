@@ -23,7 +23,7 @@ export const users = pgTable(
   ],
 );
 
-/** The roles that a person wants to find first. The role may have left the configuration. */
+/** The roles that a person wants to find first. A role may no longer be in the configuration. */
 export const starredRoles = pgTable(
   'starred_roles',
   {
@@ -65,7 +65,7 @@ export const userIdentities = pgTable(
      */
     groups: json<string[]>('groups').notNull(),
     organizations: json<string[]>('organizations').notNull().default([]),
-    /** Who issued the subject, where the provider has this: the same subject of one issuer is one person. */
+    /** The issuer of the subject, where the provider has one: the same subject of one issuer is one person. */
     issuer: text('issuer'),
     linkedAt: instant('linked_at').notNull().default(appNow),
     /** When the provider last returned this data. */
@@ -76,7 +76,7 @@ export const userIdentities = pgTable(
     primaryKey({ name: 'user_identities_pk', columns: [table.provider, table.subject] }),
     index('user_identities_user_idx').on(table.userId),
     index('user_identities_email_folded_idx').on(table.emailFolded),
-    // Who may approve is found by their groups.
+    // Approvers are found by their groups.
     index('user_identities_groups_idx').using('gin', table.groups),
     index('user_identities_issuer_idx').on(table.issuer, table.subject).where(sql`${table.issuer} is not null`),
   ],
@@ -115,7 +115,7 @@ export const logins = pgTable(
   ],
 );
 
-/** A login that was sent to its provider and has not returned yet. Consumed once. */
+/** A sign-in that was sent to its provider and has not returned yet. Consumed once. */
 export const oauthFlows = pgTable(
   'oauth_flows',
   {
@@ -181,8 +181,8 @@ export const loginCodes = pgTable(
 );
 
 /**
- * A program that waits for its person's click before it gets a code: bound to the browser's login, and deleted with
- * it.
+ * A program that waits until its person confirms the sign-in, before it gets a code. It is bound to the browser's login, and
+ * deleted with that login.
  */
 export const programLogins = pgTable(
   'program_logins',

@@ -3,7 +3,7 @@ import { boolean, foreignKey, index, pgTable, primaryKey, text, unique, uniqueIn
 import { appNow, instant, json } from './columns.js';
 import type { FormerAddress } from './people.js';
 
-/** What a directory said about a person, apart from what Belay reads: returned to it unchanged. */
+/** The data of a person that a directory sent, apart from the columns of their row; returned to the directory unchanged. */
 export interface ProvisionedDetails {
   displayName?: string;
   name?: { formatted?: string; familyName?: string; givenName?: string };
@@ -26,7 +26,7 @@ export const provisioningTokens = pgTable(
   ],
 );
 
-/** A person as a directory provisioned them by SCIM: an account there, which may have no user here yet. */
+/** A person as a directory provisioned them by SCIM: an account in the directory, which may have no user in Belay yet. */
 export const provisionedUsers = pgTable(
   'provisioned_users',
   {

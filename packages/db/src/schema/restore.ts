@@ -3,25 +3,25 @@ import { boolean, check, index, integer, pgTable, primaryKey, text, unique, uuid
 import { appNow, instant, json } from './columns.js';
 
 /**
- * One row, or none before the first restore: whether grants wait until what providers hold was compared with the rows of
- * a database that was restored to an earlier time.
+ * Whether grants wait after a restore of the database to an earlier time, until what providers hold was compared with its rows. One
+ * row; no row before the first restore.
  */
 export const restores = pgTable(
   'restores',
   {
     one: boolean('one').primaryKey().default(true),
-    /** Rises with each restore; what was compared in an earlier one does not count. */
+    /** Rises with each restore; a comparison of an earlier epoch does not count. */
     epoch: integer('epoch').notNull(),
     /** Since when grants wait; null while grants are permitted. */
     closedAt: instant('closed_at'),
     reason: text('reason').notNull(),
-    /** Whether Belay noticed it and no operator began it: then grants go on when nothing is left to decide. */
+    /** Whether Belay noticed the restore and no operator began it; then grants continue when nothing is left to decide. */
     noticed: boolean('noticed').notNull().default(false),
   },
   (table) => [check('restores_is_one_row', sql`${table.one}`)],
 );
 
-/** One row: where this database was when Belay saw it last. A restored or promoted one is elsewhere. */
+/** One row: which cluster and database this was when Belay last saw it. A restored or promoted database has other values. */
 export const clusters = pgTable(
   'clusters',
   {
@@ -30,7 +30,7 @@ export const clusters = pgTable(
     system: text('system').notNull(),
     /** Rises when a standby is promoted, and at the end of a recovery to an earlier time. */
     timeline: integer('timeline').notNull(),
-    /** The object identifier of the database: another one in a database that was made anew from a dump. */
+    /** The object identifier of the database; a database that was created again from a dump has another one. */
     database: text('database').notNull(),
   },
   (table) => [check('clusters_is_one_row', sql`${table.one}`)],
@@ -42,11 +42,11 @@ export const comparisons = pgTable(
   {
     provider: text('provider').notNull(),
     epoch: integer('epoch').notNull(),
-    /** While this time is in the future, one worker compares it, or the next attempt waits. */
+    /** While this time is in the future, one worker compares the provider, or the next attempt waits. */
     leaseUntil: instant('lease_until').notNull(),
-    /** When it was compared, or skipped. */
+    /** When the provider was compared, or skipped. */
     comparedAt: instant('compared_at'),
-    /** Why an operator skipped it. */
+    /** Why an operator skipped the provider. */
     skipped: text('skipped'),
     /** Why the latest attempt failed. */
     lastError: text('last_error'),
@@ -57,7 +57,7 @@ export const comparisons = pgTable(
   ],
 );
 
-/** Access that a comparison found and that may not be Belay's: an operator says whether it is revoked or kept. */
+/** Access that a comparison found and that may not be Belay's: an operator decides whether it is revoked or kept. */
 export const leftovers = pgTable(
   'leftovers',
   {
@@ -68,12 +68,12 @@ export const leftovers = pgTable(
     provider: text('provider').notNull(),
     identity: text('identity').notNull(),
     access: json<{ [key: string]: unknown }>('access').notNull(),
-    /** Its pin; null for a row that is older than pins. */
+    /** Its pin; null for a row from before pins existed. */
     target: text('target'),
     subject: json<unknown>('subject'),
     /** The mark that the provider lists with it; null where it has none. */
     mark: text('mark'),
-    /** Null while no operator has answered. The answer `keep` also counts for later restores. */
+    /** Null until an operator decides. `keep` also counts for later restores. */
     answer: text('answer').$type<'keep' | 'revoke'>(),
     foundAt: instant('found_at').notNull().default(appNow),
   },
@@ -89,9 +89,9 @@ export const driftAudits = pgTable(
   'drift_audits',
   {
     provider: text('provider').notNull(),
-    /** While a worker compares it: when another one may. */
+    /** When a worker may compare the provider next. While a worker compares it, this is when another worker may take over. */
     dueAt: instant('due_at').notNull(),
-    /** When it was compared last; null before the first time. */
+    /** When the provider was compared last; null before the first time. */
     auditedAt: instant('audited_at'),
   },
   (table) => [primaryKey({ name: 'drift_audits_pk', columns: [table.provider] })],
@@ -99,7 +99,7 @@ export const driftAudits = pgTable(
 
 export type DriftKind = 'leftover' | 'unknown' | 'missing';
 
-/** What the latest comparison found to differ: told once, counted while it lasts. */
+/** The differences that the latest comparison found; each is reported once, and counted while it lasts. */
 export const drifts = pgTable(
   'drifts',
   {

@@ -5,19 +5,19 @@ import { executions } from './executions.js';
 import { users } from './people.js';
 
 /**
- * That the use of a role for emergencies is to be reviewed. A trigger on `grants` opens it with the row that makes the access active;
- * another trigger holds that it is closed once, changed no more, and deleted with its request alone.
+ * A review of the use of a role for emergencies. A trigger on `grants` opens it with the row that makes the access active. Another
+ * trigger enforces that it is closed once, is not changed after that, and is deleted only with its request.
  */
 export const reviews = pgTable(
   'reviews',
   {
     id: uuid('id').primaryKey().defaultRandom(),
-    /** The first request: what extends it is under the same review while that is open. */
+    /** The first request; requests that extend it belong to the same review while the review is open. */
     executionId: uuid('execution_id').notNull(),
-    /** Who may close it, as the configuration said when the role was requested; addresses are folded. */
+    /** Who may close it, by the configuration at the time of the request; addresses are folded. */
     rule: json<{ users: string[]; groups: string[] }>('rule').notNull(),
     openedAt: instant('opened_at').notNull().default(appNow),
-    /** When it is overdue: a time after the end of the access. */
+    /** When the review is overdue: a certain time after the end of the access. */
     dueAt: instant('due_at').notNull(),
     closedAt: instant('closed_at'),
     closedBy: uuid('closed_by'),

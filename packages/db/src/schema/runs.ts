@@ -8,8 +8,8 @@ import { users } from './people.js';
 export type RunOutcome = 'given_back' | 'in_use' | 'left';
 
 /**
- * A command that uses the access of an execution (`belay run`). Its heartbeat keeps the access: when it is missing for
- * the run's lease, the run ends (docs/interface.md, section 18).
+ * A command that uses the access of an execution (`belay run`). The run ends when its heartbeat is missing for longer than its
+ * lease (docs/interface.md, section 18).
  */
 export const runs = pgTable(
   'runs',
@@ -21,16 +21,19 @@ export const runs = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id),
-    /** Whether the execution was requested for this run; the access of an execution without such a run is left alone. */
+    /**
+     * Whether the execution was requested for this run. A run never gives back the access of an execution that was not requested
+     * for a run.
+     */
     requested: boolean('requested').notNull(),
     /** How long the heartbeat may be missing, in milliseconds. */
     lease: bigint('lease', { mode: 'number' }).notNull(),
-    /** The reading of `reachable` at which the run has to be looked at: the end of its lease, or 0 at once. */
+    /** The value of `reachable` at which the run must be checked: the end of its lease, or 0 for immediately. */
     dueAt: bigint('due_at', { mode: 'number' }).notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
     endedAt: instant('ended_at'),
     outcome: text('outcome').$type<RunOutcome>(),
-    /** When nothing was left to do: null until access that is given back has ended, with its execution. */
+    /** When nothing was left to do. Null while access that is given back, or its execution, has not ended. */
     settledAt: instant('settled_at'),
   },
   (table) => [
@@ -46,8 +49,8 @@ export const runs = pgTable(
 );
 
 /**
- * One row: for how long a server could be reached, counted while runs exist. It stands still while no server writes it,
- * so that an outage takes nothing from the lease of a run.
+ * One row: for how long a server could be reached, counted while runs exist. The count stops while no server writes it, so that an
+ * outage does not shorten the lease of a run.
  */
 export const reachable = pgTable(
   'reachable',

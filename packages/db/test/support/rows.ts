@@ -1,6 +1,6 @@
 /** Returns the id that ends in these digits. */
 export const id = (digits: number) => `'00000000-0000-4000-8000-${String(digits).padStart(12, '0')}'`;
-/** A valid row of each table, but for those that a migration fills. */
+/** A valid row of each table, except the tables that a migration fills. */
 export const rows: { table: string; values: Record<string, string> }[] = [
   {
     table: 'users',

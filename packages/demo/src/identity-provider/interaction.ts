@@ -16,9 +16,7 @@ export interface Interaction {
   now: () => number;
 }
 
-/**
- * Shows the people to choose from (GET), and signs the chosen person in (POST). Responds to invalid requests as well.
- */
+/** Shows the people to choose from (GET), and signs in the chosen person (POST). Also responds to invalid requests. */
 export async function answerInteraction(
   { provider, issuer, people, destinations, now }: Interaction,
   request: IncomingMessage,
@@ -44,7 +42,7 @@ export async function answerInteraction(
   if (form === undefined) return send(response, messagePage(400, 'The form is not valid.'));
   const person = recognisePerson(people, form.get('subject') ?? '', form.get('password') ?? '');
   if (!person) return send(response, signInPage(people, destinations, 'The person or the password is wrong.'));
-  // Another person may be signed in with this browser, and the provider would sign that person out by a script.
+  // The browser may have another person's session, which the provider itself could end only with a script on a page.
   if (current.session) {
     const before = await provider.Session.findByUid(current.session.uid);
     await before?.destroy();

@@ -1,6 +1,6 @@
 /**
- * The package's own entrance prints a warning on Node 20, where all that is used here works (and is tested), so the
- * modules behind it are imported; their types are the entrance's.
+ * The main module of the package prints a warning on Node 20, although all that is used here works there (and is tested). So the modules
+ * behind it are imported, with the types of the main module.
  */
 declare module 'oidc-provider/lib/provider.js' {
   export { Provider } from 'oidc-provider';

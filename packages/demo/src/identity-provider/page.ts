@@ -14,7 +14,7 @@ p.about{margin:.5rem 0 0}
 `;
 const styleDigest = createHash('sha256').update(style).digest('base64');
 
-/** A page and the headers it has to be sent with. */
+/** A page with the headers that it must be sent with. */
 export interface Page {
   status: number;
   headers: Record<string, string>;
@@ -22,8 +22,8 @@ export interface Page {
 }
 
 /**
- * Returns the page that asks who signs in. `destinations` are the origins that the answer is sent on to: browsers hold a
- * form's redirects to the page's own list of targets as well.
+ * Returns the page on which a person chooses who signs in. `destinations` are the origins to which the form's response redirects: browsers
+ * apply the policy's `form-action` to redirects as well.
  */
 export function signInPage(people: readonly DemoAccount[], destinations: readonly string[], fault?: string): Page {
   const list = people.map(
@@ -42,7 +42,7 @@ ${person.password === undefined ? '' : `<label for="password-${index}">Password 
   ]);
 }
 
-/** Returns a page that only says what is wrong. */
+/** Returns a page with only an error message. */
 export function messagePage(status: number, message: string): Page {
   return page(status, 'Sign-in failed', [], [`<p>${toHtml(message)}</p>`]);
 }

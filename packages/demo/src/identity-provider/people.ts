@@ -9,7 +9,7 @@ export interface DemoAccount {
   password?: string;
 }
 
-/** Returns the person with this subject when the password, if there is one, is right. */
+/** Returns the person with this subject if the password is right or none is needed. */
 export function recognisePerson(
   people: readonly DemoAccount[],
   subject: string,

@@ -25,9 +25,7 @@ export interface ProviderSettings {
 const minutes = 60;
 const hours = 60 * minutes;
 
-/**
- * Returns the OpenID provider behind the demo: authorization code with PKCE, nothing else that oidc-provider could do.
- */
+/** Returns the OpenID provider of the demo. It offers only the authorization code flow with PKCE. */
 export function createProvider(settings: ProviderSettings): Provider {
   const algorithm = signingAlgorithm(settings.jwks);
   const configuration: Configuration = {
@@ -48,7 +46,7 @@ export function createProvider(settings: ProviderSettings): Provider {
     responseTypes: ['code'],
     scopes: ['openid', 'profile', 'email', 'groups'],
     claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email', 'email_verified'], groups: ['groups'] },
-    // Clients that never ask the userinfo endpoint get the same claims.
+    // Clients that never call the userinfo endpoint get the same claims.
     conformIdTokenClaims: false,
     pkce: { required: () => true },
     features: {
@@ -65,7 +63,7 @@ export function createProvider(settings: ProviderSettings): Provider {
       Session: 8 * hours,
     },
     clientBasedCORS: () => false,
-    // When another person signs in in the same browser, the previous session ends, but not its tokens.
+    // When another person signs in with the same browser, the previous session ends, but not its tokens.
     expiresWithSession: () => false,
     async findAccount(_ctx, subject) {
       const person = settings.people.find((one) => one.subject === subject);

@@ -16,9 +16,9 @@ export interface DemoIdentityProviderOptions {
   people: readonly DemoAccount[];
   /** Clients authenticate with `client_secret_basic`. */
   clients: readonly DemoClient[];
-  /** Sign the cookies; the first is used for new ones. The same keys after a restart keep what is signed valid. */
+  /** The keys that sign the cookies; the first one signs new cookies. With the same keys after a restart, signed cookies stay valid. */
   cookieKeys: string[];
-  /** Private signing keys; absent, one is made that lasts as long as the process. */
+  /** Private signing keys. Default: a new key that lasts as long as the process. */
   jwks?: JWKS;
   log(line: string): void;
 }
@@ -29,11 +29,11 @@ export interface DemoIdentityProvider {
 }
 
 /**
- * Starts the demo's OpenID provider on the loopback interface, where made-up people sign in by choosing their name.
- * Rejects when the port is taken or the options make no provider. Never for anything but a demo or a test.
+ * Starts the demo's OpenID provider on the loopback interface, where fictional people sign in by choosing their name. Rejects when the port
+ * is in use or the options are invalid. Only for demos and tests.
  */
 export async function startDemoIdentityProvider(options: DemoIdentityProviderOptions): Promise<DemoIdentityProvider> {
-  // Any client that reaches it can sign in as anyone, so only this machine may reach it.
+  // Every client that reaches this provider can sign in as any person, so only this machine may reach it.
   if (options.host !== '127.0.0.1' && options.host !== '::1') {
     throw new Error('The demo identity provider listens on the loopback interface only');
   }
@@ -76,7 +76,7 @@ export async function startDemoIdentityProvider(options: DemoIdentityProviderOpt
   return { issuer, close };
 }
 
-/** The clients' own origins, and any port of this machine: a command line waits on one for its browser to come back. */
+/** Returns the clients' own origins and every port of this machine: a command line waits for its browser on one of them. */
 function destinationsOf(clients: readonly DemoClient[]): string[] {
   const own = clients.flatMap(({ redirect_uris }) => redirect_uris.map((uri) => new URL(uri).origin));
   return [...new Set([...own, 'http://127.0.0.1:*', 'http://localhost:*'])];

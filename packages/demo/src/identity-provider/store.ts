@@ -8,8 +8,8 @@ interface Kept {
 const mostKept = 10_000;
 
 /**
- * Keeps what the provider has to remember, in memory: a sign-in that is in progress is lost with the process, and
- * nothing else is. `now` in milliseconds. Answers the store for one kind of thing.
+ * Returns a function that creates the in-memory store for one kind of data. A restart of the process only interrupts sign-ins in progress.
+ * `now` returns milliseconds.
  */
 export function createMemoryStore(now: () => number): (kind: string) => Adapter {
   const kept = new Map<string, Kept>();

@@ -19,7 +19,7 @@ export interface Said {
 export interface Served {
   child: ChildProcess;
   said: Said[];
-  /** Resolves with the first line that says `key`; rejects when the process ends without it. */
+  /** Resolves with the first line that has `key`; rejects when the process ends without such a line. */
   until(key: keyof Said): Promise<Said>;
   ended: Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface Served {
 const here = dirname(fileURLToPath(import.meta.url));
 const requireFromHere = createRequire(import.meta.url);
 
-/** The installed platform package, as this checkout has it. */
+/** The platform package that is installed in this checkout. */
 const PLATFORM_PACKAGE = dirname(
   dirname(
     requireFromHere.resolve(
@@ -36,7 +36,7 @@ const PLATFORM_PACKAGE = dirname(
   ),
 );
 
-/** The client's package; which of its files `resolve` would name depends on the conditions the tests run under. */
+/** The folder of the package `postgres`. It is searched, because the file that `resolve` returns depends on import conditions. */
 const POSTGRES_PACKAGE = (requireFromHere.resolve.paths('postgres') ?? [])
   .map((folder) => join(folder, 'postgres'))
   .find((folder) => existsSync(join(folder, 'package.json')));
@@ -61,7 +61,7 @@ export function makeKit(folder: string): string {
   return folder;
 }
 
-/** Copies the platform package, without what is only for compiling. */
+/** Copies the platform package, without the files that are only for compiling. */
 export function copyPlatformPackage(folder: string): string {
   cpSync(PLATFORM_PACKAGE, folder, {
     recursive: true,

@@ -1,4 +1,4 @@
-// A process of its own that starts the embedded server from the built files and says what it did, one JSON line each.
+// A program that starts the embedded server from the built files and writes a JSON line about each thing that it did.
 // Arguments: the module to import, the options as JSON, and `write` to insert rows until it is killed.
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';

@@ -6,7 +6,7 @@ import {
   startEmbeddedPostgres,
 } from '../../src/index.js';
 
-/** Starts in this process, from the sources. */
+/** Starts the server in this process, from the sources. */
 export function start(
   dataDirectory: string,
   options: Partial<StartEmbeddedPostgresOptions> = {},
@@ -14,7 +14,7 @@ export function start(
   return startEmbeddedPostgres({ dataDirectory, ...options });
 }
 
-/** Returns the rejection of a start that must not succeed; its message is checked to be one line that an operator can act on. */
+/** Returns the error of a start that must not succeed. Throws when it is not our own error with a message of one line. */
 export async function refusal(starting: Promise<EmbeddedPostgres>): Promise<EmbeddedPostgresError> {
   const error: unknown = await starting.then(
     (server) => server.stop().then(() => new Error('it started')),

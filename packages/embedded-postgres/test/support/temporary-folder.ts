@@ -8,10 +8,10 @@ export interface TemporaryFolder {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Returns a folder that goes away at the end of the test, together with the server on `<path>/data` if one still runs. */
+/** Returns a folder that is removed at the end of the test, after the server on `<path>/data` is stopped if it still runs. */
 export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
   const path = mkdtempSync(join(realpathSync(parent), 'embedded-postgres-'));
-  // As an ordinary folder is: open to passing through for the account that root starts the server as.
+  // The mode of an ordinary folder, so that the account as which root starts the server can pass through.
   chmodSync(path, 0o755);
   return {
     path,
@@ -44,7 +44,7 @@ export function postmasterOf(cluster: string): number | undefined {
   }
 }
 
-/** Returns whether a process runs; one that is dead and only waits to be collected does not. */
+/** Returns whether a process runs; false for a dead process that was not reaped yet. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

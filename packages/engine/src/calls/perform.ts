@@ -14,7 +14,7 @@ import { traced } from '../traced.js';
 import { resolveCall, takeTurn } from '../turns/take-turn.js';
 import { writeAlone } from '../turns/write-alone.js';
 
-/** How many calls in a row one job performs before others have their turn. */
+/** How many calls in a row one job performs before other jobs have their turn. */
 const streak = 50;
 
 interface TurnLease {
@@ -23,10 +23,10 @@ interface TurnLease {
 }
 
 /**
- * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn
- * when there is something to apply. A single call that this opens is performed immediately. Nothing to do is success
- * (docs/architecture.md, sections 5 and 7). `leased` means that the caller has the turn's lease, under the id
- * `claimId`; for a first turn it also has what the turn would read.
+ * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there is
+ * something to apply. A single call that this opens is performed immediately. Succeeds when there is nothing to do
+ * (docs/architecture.md, sections 5 and 7). `leased` means that the caller holds the turn's lease, under the id `claimId`; for a
+ * first turn it may be the snapshot that the turn would read.
  */
 export async function performStep(
   ctx: EngineContext,
@@ -54,8 +54,8 @@ async function takeTurnOf(
 }
 
 /**
- * Puts a step back after an internal error. An outage is thrown nevertheless, because the worker waits for the
- * database.
+ * Puts a step back after an internal error. Throws the error when the step was not put back, and when the error is an outage,
+ * because the worker then waits for the database.
  */
 async function putBackOrThrow(ctx: EngineContext, step: FailedStep, error: unknown): Promise<void> {
   // When the database is not reachable, this fails with the same outage.
@@ -63,7 +63,7 @@ async function putBackOrThrow(ctx: EngineContext, step: FailedStep, error: unkno
   if (!isBack || ctx.host.isOutage(error)) throw error;
 }
 
-/** Performs a call and those that follow it, in the place of the caller until one of them calls systems. */
+/** Performs a call and the calls that follow it. Uses the place of the caller, until one of them calls systems. */
 async function goOn(ctx: EngineContext, first: ClaimedCall | null, from: number): Promise<void> {
   let call = first;
   for (let done = from; call; done += 1) {
@@ -74,8 +74,8 @@ async function goOn(ctx: EngineContext, first: ClaimedCall | null, from: number)
 }
 
 /**
- * Works under the claim of a call, and releases it when nothing can be written about the call; otherwise its lease
- * would have to end.
+ * Does work under the claim of a call, and releases the claim when the work fails; otherwise the call would have to wait for the
+ * end of its lease.
  */
 async function holding<T>(ctx: EngineContext, call: ClaimedCall, work: () => Promise<T>): Promise<T | null> {
   try {
@@ -129,7 +129,7 @@ async function attemptCall(ctx: EngineContext, call: ClaimedCall): Promise<Perfo
     };
   const asking = ctx.host.openCall(ctx, fn.asks?.(call) ?? []);
   try {
-    // The parked call may have what it waits for already: then nothing is left to do.
+    // A parked call may already have what it waits for; then nothing is left to do.
     if (call.attempt > 1 && fn.progress) {
       if (await advanceStep(ctx, call.executionId, call.key)) return parked;
     }
@@ -215,7 +215,7 @@ async function writePending(ctx: EngineContext, call: ClaimedCall): Promise<bool
 
 /**
  * Moves a claimed call to the bulkhead of the systems that it calls, so that calls to a silent system take no places from
- * executions; returns whether it did. `perform` is told whether there was a place in time.
+ * executions. Returns whether it was moved. `perform` receives whether a place was free in time.
  */
 function handOn(ctx: EngineContext, call: ClaimedCall, perform: (inTime: boolean) => Promise<void>): boolean {
   const systems = ctx.host.functions.get(call.name)?.asks?.(call) ?? [];

@@ -6,9 +6,8 @@ import { storeOutcome } from './outcome.js';
 import { turnJob } from './turn-row.js';
 
 /**
- * Checks whether a parked call can be resolved, and resolves it. Nothing to resolve is success. The call's function
- * decides from rows alone, under the execution's lock, and its outcome is stored; the execution's turn follows.
- * Returns whether the step has its outcome.
+ * Checks whether a parked call can be resolved, and stores its outcome when it can; the execution's turn follows. The call's
+ * function decides from rows alone, under the execution's lock. Returns whether the step has its outcome.
  */
 export async function advanceStep(ctx: EngineStore, executionId: string, key: string): Promise<boolean> {
   const settled = await retryDeadlock(() =>

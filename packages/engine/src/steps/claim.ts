@@ -7,8 +7,8 @@ import { claiming, claimText } from './lost-claims.js';
 import { besideExecution, readBeside } from './snapshot.js';
 
 /**
- * Returns the query of the steps that are due at `until`, the longest due first. The condition of `steps_due_idx` is
- * written into the text: with parameters instead, the plan that a connection keeps could not use that index, and each call would be planned.
+ * Returns the query of the steps that are due at `until`, the longest due first. The condition of `steps_due_idx` is part of the
+ * text: with parameters instead, the plan that a connection keeps could not use that index, and each call would be planned.
  */
 export function selectDueSteps(limit: number, until: SqlText = sqlText`app_now()`): SqlText {
   return sqlText`

@@ -1,8 +1,8 @@
 import type { Actor, Locked, PreparedMove } from '../ports.js';
 
 /**
- * Writes the move that ends an execution in its current state: no further task runs. It runs under the execution's
- * lock, so it is always written.
+ * Returns the move that ends an execution in its current state: no further task runs. The caller holds the execution's lock, so the
+ * move is always written.
  */
 export function endByForce(execution: Locked, by: { actor: Actor; name: string }): PreparedMove {
   const { actor, name } = by;

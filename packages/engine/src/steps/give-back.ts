@@ -8,10 +8,10 @@ const pause = 1_000;
 export type Free<Ctx extends EngineStore> = (ctx: Ctx, claimIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
- * Returns a function that releases a claim whose database response was lost, as soon as the database is available: the
- * claim may have been committed, and only the process that chose its id knows that its call was not started. The
- * effect is the same as the end of its lease. That function returns immediately; it searches again until the claim is
- * found or its lease has ended, because a statement may reach the database after its connection was given up.
+ * Returns a function that releases a claim whose database response was lost, as soon as the database is available: the claim may
+ * have been committed, and only the process that chose its id knows that its call was not started. The effect is the same as the
+ * end of its lease. The returned function does not wait; it searches again until the claim is found or its lease has ended, because
+ * a statement may reach the database after its connection was given up.
  */
 export function givingBack<Ctx extends EngineStore>(free: Free<Ctx>): (ctx: Ctx, claimId: string) => void {
   /** Claims of this process whose response was lost, by id, and until when they may hold a lease. */

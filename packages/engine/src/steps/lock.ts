@@ -17,7 +17,7 @@ export function lockedAny([row]: readonly LockRow[]): { ownerId: string; running
 
 /** Locks an execution that has not ended. `for update` serialises this execution and nothing else. */
 export async function lockExecution(tx: Transaction, executionId: string, key?: string): Promise<Locked | null> {
-  // The second runs when the first has the lock, and sees what the lock's previous holder committed.
+  // The second statement runs when the first one has the lock, and sees what the lock's previous holder committed.
   const [[row], found] = await inOrder([
     lock(tx, executionId),
     key === undefined

@@ -20,8 +20,8 @@ export async function claiming<T>(ctx: EngineStore, claimIds: readonly string[],
 }
 
 /**
- * Returns the content of `steps.claim`: the id, and the attempt of the claim, which tells it from a later claim of an older
- * version.
+ * Returns the content of `steps.claim`: the id and the attempt of the claim. The attempt distinguishes the claim from a later one
+ * of an older version, which does not write this column.
  */
 export function claimText(claimId: SqlText | string, attempt: SqlText | number): SqlText {
   return sqlText`${claimId}::text || ' ' || ${attempt}::int`;

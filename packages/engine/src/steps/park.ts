@@ -46,8 +46,9 @@ export interface Wait {
 }
 
 /**
- * Returns the statement that makes an open call wait on, for the transaction of what changed for it; it is sent when
- * it is awaited or given to `inOrder`. With `attempt`, only when no other process has taken the call over.
+ * Returns the statement that makes an open call keep waiting, for the transaction of a change that concerns it. The statement is
+ * sent when it is awaited or given to `inOrder`. With `attempt`, it changes the call only when no other process has taken the call
+ * over.
  */
 export function waitOn(
   db: Database | Transaction,
@@ -72,9 +73,9 @@ export function waitOn(
 }
 
 /**
- * Stores an outcome for the parked calls of one function, in one statement. `outcome`: a query with one row, whose
- * `outcome` is null while the calls must wait on. Returns the keys of the calls that were settled, and the other
- * parked calls, which must be checked one by one. The caller holds the execution's lock.
+ * Stores an outcome for the parked calls of one function, in one statement. `outcome`: a query with one row, whose `outcome` is
+ * null while the calls must keep waiting. Returns the keys of the calls that were settled, and the other parked calls, which must
+ * be checked one by one. The caller holds the execution's lock.
  */
 export async function settleParked(
   tx: Transaction,

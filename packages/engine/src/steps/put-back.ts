@@ -41,9 +41,7 @@ export async function putBack(ctx: EngineStore, step: FailedStep, error: unknown
   return true;
 }
 
-/**
- * Returns whether this process may put the step back: it has the lease, or no process has and the turn is what is due.
- */
+/** Returns the condition under which this process may put the step back: it holds the lease, or no process does and the turn is due. */
 function isHeld({ attempt, claimId }: FailedStep): SQL | undefined {
   if (attempt !== undefined) return eq(steps.attempt, attempt);
   return and(

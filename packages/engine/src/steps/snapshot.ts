@@ -51,8 +51,8 @@ export interface Snapshot {
   /** How many task events it has had, kept or not. */
   taskEvents: number;
   /**
-   * When it was requested to end. The turn that reads this interrupts first, unless the execution is already being
-   * cancelled.
+   * When the request to end the execution was recorded. The turn that reads this interrupts first, unless the execution is already
+   * being cancelled.
    */
   cancelRequestedAt: Date | null;
   now: Date;
@@ -81,8 +81,8 @@ interface Asked {
 }
 
 /**
- * Returns what a turn needs, or null for an execution that has ended. It is read in one statement, which turns of this
- * process share. `key` is a call to read as well.
+ * Returns what a turn needs, or null for an execution that has ended. Reads it in one statement, which turns of this process share.
+ * `key` is a call to read as well.
  */
 export async function readSnapshot(ctx: EngineStore, executionId: string, key = TURN): Promise<Snapshot | null> {
   const row = await readRow(ctx.db, { ctx, executionId, key });

@@ -12,7 +12,7 @@ export interface Starting {
   ownerId: string;
   /** What the host's query and condition read of this start, as fields of `given.asking`. */
   asking: Json;
-  /** The input without the time of the request, which is the database's. */
+  /** The input without the time of the request, which the database adds. */
   input: object;
   /** The execution whose access this one extends. */
   extendsId?: string | undefined;
@@ -24,7 +24,7 @@ export interface Starting {
 
 /** What the host checks in the statement of a start, for each row of `given`. */
 export interface Admission {
-  /** A function that returns one row, under its locks: what the start must know. Its columns are returned. */
+  /** A call of an SQL function that takes locks and returns one row, with what the condition needs. The statement returns its columns. */
   asked: SqlText;
   /** The condition on that row, `asked`, under which the execution is started. */
   when: SqlText;
@@ -40,8 +40,8 @@ export interface Started {
 }
 
 /**
- * Returns the statement that starts executions of different owners. It locks in the order of the owners. The executions
- * have no state before their first turn, which a worker takes.
+ * Returns the statement that starts executions of different owners. It locks in the order of the owners. The executions have no
+ * state before their first turn.
  */
 export function startingExecutions(
   ctx: EngineStore,

@@ -8,7 +8,10 @@ import type { EngineStore, Job } from '../ports.js';
  */
 export const TURN = '/';
 
-/** Makes a turn of the execution due, from the commit of this transaction on. The caller holds the execution's lock. */
+/**
+ * Returns the statement that makes a turn of the execution due, from the commit of this transaction on. The caller holds the
+ * execution's lock.
+ */
 export function makingTurnDue(tx: Transaction, executionId: string) {
   return tx
     .insert(steps)
@@ -48,7 +51,10 @@ export function turnJob(executionId: string): Job {
   return { queue: 'executions', executionId, key: TURN };
 }
 
-/** Records the request to end an execution; its next turn interrupts it. The caller holds the execution's lock. */
+/**
+ * Returns the statement that records the request to end an execution; its next turn interrupts it. The caller holds the execution's
+ * lock.
+ */
 export function notingCancellation(tx: Transaction, executionId: string) {
   return (
     tx

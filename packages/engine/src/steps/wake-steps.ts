@@ -3,10 +3,7 @@ import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
 import type { EngineStore, Job } from '../ports.js';
 import { advanceStep } from './advance.js';
 
-/**
- * Up to this many steps are checked at once, by the process that recorded the change; more are made due, for every
- * worker to share.
- */
+/** Up to this many steps are checked immediately, by the process that recorded the change; more are made due, for every worker to share. */
 const few = 4;
 
 /**

@@ -36,7 +36,7 @@ export interface Decided {
   over: PreparedMove['over'];
   consumed: PreparedMove['consumed'];
   entries: (LedgerEntry | ToldByTask)[];
-  /** Whether the given input of the turn was applied. */
+  /** Whether the given input of the turn was applied, or will be, because a task accepts the given event. */
   applied: boolean;
   /** Whether there are waiting signals that were not checked yet. */
   unread: boolean;
@@ -136,7 +136,7 @@ class Turn {
     };
   }
 
-  /** A call that only waits is opened as waiting, and so is the execution when nothing else is open. */
+  /** Returns whether every open call is one that only waits; the execution then waits too. */
   private onlyWaits(status: string): boolean {
     const calls = Object.entries(this.state?.open ?? {}).flatMap(([key, kind]) => (kind === 'call' ? [key] : []));
     const { functions } = this.ctx.host;
@@ -150,7 +150,7 @@ class Turn {
   private async begin(): Promise<void> {
     const { snapshot } = this;
     const env = this.envAt(snapshot.startedAt ?? snapshot.now);
-    // What is cancelled before its start counts as started, and does nothing more.
+    // An execution that is cancelled before its start counts as started, and does nothing more.
     const pause = this.cancels ? () => true : this.pause;
     const transition = await begin(snapshot.definition, snapshot.input, { ...env, pause });
     this.take(transition, { kind: 'system', name: 'runtime' });
@@ -224,7 +224,7 @@ class Turn {
     if (!this.opened.delete(item.key)) this.over.set(item.key, outcome.ok ? 'done' : 'failed');
   }
 
-  /** Delivers a signal to listening tasks. A listener that it opens may want an earlier signal. */
+  /** Delivers a signal to listening tasks. A listener that this opens may accept an earlier signal. */
   private async offer(index: number, env: Env): Promise<void> {
     const signal = this.signals?.[index];
     if (!signal || !this.state) return;
@@ -247,7 +247,7 @@ class Turn {
     this.consumed.push({ source: signal.source, eventId: signal.eventId });
   }
 
-  /** Returns whether a task accepts the event in question, when it was not applied in this time. */
+  /** Counts the given event as applied when a task accepts it, though the turn had no time to deliver it. */
   private async look(): Promise<void> {
     const { given, state, snapshot } = this;
     if (given?.is !== 'event' || this.applied || !state) return;
@@ -271,10 +271,10 @@ class Turn {
     this.last = transition;
   }
 
-  /** A step with the time at which it counts. */
+  /** Returns a step with its due time. */
   private dated(step: Step, late: number): Step {
-    // A computation continues at the time of its pause: at the time that it has reached it would come before everything
-    // that arrives, without end.
+    // A computation that paused continues at the present time. At the time that the execution has reached, it would always come
+    // before everything that has arrived.
     if (purposeOf(step) === 'continue') return { ...step, dueAt: this.snapshot.now.toISOString() };
     return startingNow(step, late);
   }
@@ -291,9 +291,7 @@ function isOf(signal: WaitingSignal, event: CloudEvent): boolean {
   return signal.source === event.source && signal.eventId === event.id;
 }
 
-/**
- * The time limit of a question to people starts when they can answer it, not while the execution waited for its turn.
- */
+/** Returns a step whose time limit for people starts when they can respond, not while the execution waited for its turn. */
 function startingNow(step: Step, late: number): Step {
   if (step.kind !== 'timer' || purposeOf(step) !== 'timeout' || step.dueAt === undefined || late <= 0) return step;
   return { ...step, dueAt: new Date(Date.parse(step.dueAt) + late).toISOString() };
@@ -303,7 +301,7 @@ function purposeOf(step: Step): unknown {
   return (step.request as { purpose?: unknown } | null)?.purpose;
 }
 
-/** What the machine may know of its environment, as values. */
+/** Returns what the machine may know of its environment, as values. */
 function environment(ctx: EngineContext, executionId: string, now: Date, startedAt: Date | null): Env {
   return {
     now: now.toISOString(),

@@ -3,7 +3,7 @@ import type { LifecycleEvent, Transition } from '@belay/workflow';
 import type { Actor, LedgerEntry, TaskEntry } from '../ports.js';
 import { errorText, keptTaskEvents, taskEventsPerRow, toEmitted, toTaskEvent, verbs } from './task-events.js';
 
-/** A task's event that will be stored together with those next to it. */
+/** An event of a task, which is stored in one row with the events next to it. */
 export interface ToldByTask {
   actor: Actor;
   userId: string;
@@ -25,16 +25,15 @@ export function* entriesOf(
   for (const event of transition.emitted) yield { ...common, told: toEmitted(event) };
 }
 
-/** Leaves out what the definition and the execution already contain. */
+/** Returns an event of the workflow as an entry, without what the definition and the execution already contain. */
 function ofWorkflow({ type, data }: LifecycleEvent): Pick<LedgerEntry, 'type' | 'level' | 'message' | 'data'> {
   const level = type.includes('.faulted.') ? 'warning' : 'info';
   return { type, level, message: describeEvent({ type, data }), data: data.error ? { error: data.error } : null };
 }
 
 /**
- * Puts the task events among entries into rows, when `before` of them came earlier: one row for consecutive events of
- * one actor, a hundred at most. Events that are neither among the first thousand nor among the last thousand are left
- * out.
+ * Packs the task events among entries into rows: one row for consecutive events of one actor, a hundred at most. `before` is the
+ * number of earlier task events. Events that are neither among the first thousand nor among the last thousand are left out.
  */
 export function packTaskEvents(
   entries: readonly (LedgerEntry | ToldByTask)[],
@@ -52,7 +51,7 @@ export function packTaskEvents(
     }
     nth += 1;
     const { told: event, ...common } = entry;
-    // No row has some of the first thousand and others.
+    // No row contains both events of the first thousand and later ones.
     const begins = (nth - 1) % taskEventsPerRow === 0;
     if (nth > keptTaskEvents && nth <= before + told - keptTaskEvents) row = null;
     else if (row === null || begins || row.actor !== entry.actor) {

@@ -5,9 +5,9 @@ import { decideTurn } from './decide-turn.js';
 import { prepare } from './prepared.js';
 
 /**
- * Decides outside any transaction how an execution moves when one of its calls has this outcome, together with
- * everything else that is ready before it; `writePrepared` writes it. Returns null when the step is not open, is
- * claimed by another attempt, or its turn has not come: then `storeOutcome` stores the outcome.
+ * Decides outside any transaction how an execution moves when one of its calls has this outcome, together with everything else that
+ * is ready before it; `writePrepared` writes it. Returns null when the step is not open, is claimed by another attempt, or is not
+ * reached in this turn: then `storeOutcome` stores the outcome.
  */
 export async function prepareMove(
   ctx: EngineContext,
@@ -43,7 +43,7 @@ export async function prepareOutcome(
   const outcome = typeof given.outcome === 'function' ? given.outcome(snapshot.now) : given.outcome;
   const decided = await decideTurn(ctx, snapshot, { is: 'outcome', key: given.key, outcome });
   if (!decided) return null;
-  // Something earlier ended the step, or its outcome is applied: in both cases nothing is left to store.
+  // When the outcome is applied, or something earlier ended the step, nothing is left to store.
   if (!decided.applied && !decided.over.some(({ key }) => key === given.key)) return null;
   return { snapshot, move: prepare(ctx, snapshot, decided, { claim: given.claim }) };
 }

@@ -24,7 +24,7 @@ import { keptTaskEvents, taskEventsPerRow } from './task-events.js';
 
 const runtime: Actor = { kind: 'system', name: 'runtime' };
 
-/** Builds a move from what was decided. `claim`: the writer performs the call that it opens, when there is only one. */
+/** Builds a move from what was decided. `claim`: the writer performs the call that the move opens, when there is only one. */
 export function prepare(
   ctx: EngineStore,
   snapshot: Snapshot,
@@ -65,7 +65,7 @@ export function prepare(
   };
 }
 
-/** Returns a job for every step that can be due. An event step never is. */
+/** Returns a job for every step that can be due; an event step is never due. */
 function jobsOf(executionId: string, open: readonly Step[]): Job[] {
   return open
     .filter((step) => step.kind !== 'event')
@@ -77,7 +77,7 @@ function jobsOf(executionId: string, open: readonly Step[]): Job[] {
     }));
 }
 
-/** Returns what a call that only waits waits for; undefined for every other step. */
+/** Returns how a call that only waits is parked; undefined for every other step. */
 function parkingOf(ctx: EngineStore, step: Step): CallFunction['parks'] {
   return step.kind === 'call' ? ctx.host.functions.get(callName(step.request))?.parks : undefined;
 }
@@ -87,7 +87,7 @@ export function claimedIn({ claimed }: PreparedMove): string[] {
   return claimed ? [claimed.id] : [];
 }
 
-/** Returns whether a move is all that is written: then it is one statement and needs no transaction. */
+/** Returns whether a move is written by one statement alone, which needs no transaction. */
 export function isWhole({ status, parked, over }: PreparedMove): boolean {
   return !isFinal(status) && parked.length === 0 && !over.some(({ status: how }) => how === 'closed');
 }
@@ -111,11 +111,11 @@ export async function writePrepared(
   const lock = statementOf(tx, sqlText`select from ${executions} where id = ${executionId} for update`);
   const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, statementOf(tx, writing(ctx, move))]);
   if (moved.length === 0) return false;
-  // A step that is closed before it was resolved was abandoned: what it was acquiring belongs to no step any more.
+  // A step that is closed before it was resolved was abandoned: what it acquired belongs to no step any more.
   if (given.length > 0) {
     move.jobs.push(...(await ctx.host.release(tx, { executionId, stepKeys: given, reason: 'failed', actor })));
   }
-  // An execution that completes keeps what it holds until its time.
+  // An execution that completes keeps what it holds until that expires.
   if (status === 'faulted' || status === 'cancelled' || status === 'terminated') {
     move.jobs.push(...(await ctx.host.release(tx, { executionId, reason: status, actor })));
   }
@@ -206,7 +206,7 @@ export function writing(ctx: EngineStore, move: PreparedMove, joined: Joined = {
       from moved where execution_id = moved.id and key = ${TURN} and attempt = ${turn.seen})`);
   }
   parts.push(...(joined.after ?? []));
-  // Entries from before the move get lower numbers.
+  // The entries of `told` get lower numbers than those of the move.
   const after = joined.told
     ? sqlText`(select id from moved where (select count(*) from ${joined.told}) >= 0) as moved`
     : sqlText`moved`;
@@ -225,7 +225,7 @@ function opening(ctx: EngineStore, move: PreparedMove, joined: Joined): SqlText 
     parked: move.parked.includes(step),
     claimed: step.key === move.claimed?.key,
   }));
-  // A call is due immediately, and a timer at its time; an event never is. A parked call checks when its time comes.
+  // A call is due immediately and a timer at its time; an event is never due. A parked call is checked at its time.
   const { until, waitingFor } = parkings(ctx, move, joined);
   const lease = sqlText`app_now() + ${`${move.lease} milliseconds`}::interval`;
   const waits = joined.waitingFor !== undefined;

@@ -9,14 +9,14 @@ import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
 import { writeAlone } from './write-alone.js';
 
-/** How often a move that lost against another is decided again before it is left to the sweeper. */
+/** How often a move that lost against another one is decided again, before a later job takes the turn. */
 const tries = 5;
 
 /**
- * Takes the turn of an execution: applies what is ready and writes it once. Nothing ready is success. Returns the one
- * call that it opened, claimed for the caller, when `claim` is set because the caller performs it. With `leased`,
- * which means that no other process takes this turn, or is what the turn would read, a call whose function commits
- * anyway comes with the move that opens it, to be written in that commit.
+ * Takes the turn of an execution: applies what is ready and writes it once. Succeeds when nothing is ready. With `claim`, returns
+ * the one call that the move opened, claimed for the caller, who performs it. `leased` is true when no other process takes this
+ * turn, or is the snapshot that the turn would read. A call whose function joins the move to its own commit (`joins`) is then
+ * returned with the move not written yet.
  */
 export async function takeTurn(
   ctx: EngineContext,
@@ -34,7 +34,7 @@ export async function takeTurn(
     if (!decided) return null;
     const move = prepare(ctx, snapshot, decided, { claim });
     const call = claimedBy(ctx, snapshot, move);
-    // The cleanup after a cancellation is checked under the open step, so that step must be open.
+    // The cleanup after a cancellation is checked under its open step, so the move that opens the step must be written first.
     const mayJoin = leased !== false && call !== null && snapshot.cancelRequestedAt === null;
     if (mayJoin && ctx.host.functions.get(call.name)?.joins?.(snapshot.beside)) return { ...call, pending: move };
     if (await writeAlone(ctx, move)) return call;
@@ -60,8 +60,7 @@ export async function resolveCall(
     }
   } catch (error) {
     if (ctx.host.isOutage(error)) throw error;
-    // An outcome that cannot be applied is stored, so that the call is not repeated: its turn fails then, and is
-    // retried.
+    // An outcome that cannot be applied is stored, so that the call is not repeated. The turn then fails, and is retried.
     job = { queue: 'executions', executionId, key };
   }
   const kept = await storeOutcome(ctx.db, { executionId, key, attempt, outcome });

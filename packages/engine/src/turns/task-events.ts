@@ -3,7 +3,7 @@ import type { CloudEvent, LifecycleEvent } from '@belay/workflow';
 
 /** How many of an execution's first and of its last task events are kept. */
 export const keptTaskEvents = 1_000;
-/** The maximum number of events in one row; no row has some of the first thousand and others. */
+/** The maximum number of events in one row; no row contains both events of the first thousand and later ones. */
 export const taskEventsPerRow = 100;
 
 const lifecycle = /^io\.serverlessworkflow\.task\.([a-z-]+)\.v1$/;

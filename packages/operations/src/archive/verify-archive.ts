@@ -14,13 +14,13 @@ const manifestSchema = z.object({
   month: z.string().regex(/^\d{4}-\d{2}$/),
   file: z.string().regex(/^[\w.-]+$/),
   rows: z.int().min(1),
-  /** Of the lines, uncompressed. */
+  /** The digest of the lines, uncompressed. */
   sha256,
-  /** Parts of the file with digests of their own, as the database has them. */
+  /** Parts of the file with digests of their own, as recorded in the database. */
   blocks: z.array(z.object({ rows: z.int().min(1), sha256, first: position, last: position })).min(1),
 });
 
-/** What is said of an archive beside it. */
+/** The description of an archive, in a file beside it. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /** Returns the name of an archive, without its endings. */
@@ -32,13 +32,13 @@ export interface VerifiedArchive {
   file: string;
   month: string | null;
   rows: number;
-  /** What is wrong; null when it is whole. */
+  /** What is wrong with the archive; null when it is whole. */
   fault: string | null;
 }
 
 /**
- * Reads every archive of a folder, and returns whether each is whole: every line is there, in its order, as it was written. A file
- * without a manifest, or a manifest without its file, is not. Needs no database.
+ * Reads every archive of a folder, and returns whether each is whole: it has every line, in order and unchanged. A file without a
+ * manifest, or a manifest without its file, is not whole. Needs no database.
  */
 export async function verifyArchives(folder: string): Promise<VerifiedArchive[]> {
   const names = (await readdir(folder)).filter((name) => name.startsWith('ledger-')).sort();
@@ -73,7 +73,7 @@ async function readManifest(folder: string, name: string): Promise<Manifest> {
   return manifestSchema.parse(JSON.parse(await readFile(join(folder, name), 'utf8')));
 }
 
-/** Reads a line at a time: an archive can be larger than memory. */
+/** Reads one line at a time, because an archive can be larger than memory. */
 async function compareLines(path: string, manifest: Manifest): Promise<string | null> {
   const input = createReadStream(path);
   const unpacked = input.pipe(createGunzip());
@@ -90,7 +90,7 @@ async function compareLines(path: string, manifest: Manifest): Promise<string | 
   return whole.digest('hex') === manifest.sha256 ? null : 'its digest does not match its lines';
 }
 
-/** Returns the lines, which end with a line feed and nothing else: `readline` takes other characters for the end of one too. */
+/** Returns the lines. Only a line feed ends a line; `readline` would end it at other characters too. */
 async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest = Buffer.alloc(0);
   for await (const part of parts) {
@@ -107,7 +107,7 @@ async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<string> {
 
 type Line = { at: string; seq: number };
 
-/** Holds lines against the blocks of a manifest, in order. */
+/** Returns functions that compare lines, in order, with the blocks of a manifest. */
 function startBlocks({ month, rows, blocks }: Manifest) {
   let [nth, inBlock, count] = [0, 0, 0];
   let hash = createHash('sha256');

@@ -9,17 +9,17 @@ import { replaceFile, syncFolder } from '@belay/host';
 import { StartError } from '@belay/program';
 import { type Manifest, nameOfArchive, verifyArchive } from './verify-archive.js';
 
-/** What the name of an archive has that is being written. */
+/** Part of the name of an archive while it is being written. */
 const unfinished = '.unfinished-';
-/** For how long nothing was written to one that no process writes any more, in milliseconds. */
+/** Milliseconds without a write after which an unfinished archive counts as abandoned. */
 const abandoned = 60 * 60_000;
 
 type Blocks = Parameters<ArchiveFiles['write']>[1];
 
 /**
- * Returns what writes archives into a folder, which is made when it does not exist. Each archive is a compressed file of lines and a
- * manifest, which is written last: without it there is no archive. Names contain the digest, so that no archive takes the place
- * of another and a repetition finds what is there. Rejects when what was written does not read back.
+ * Returns a writer of archives into a folder, which is created when it does not exist. Each archive is a compressed file of lines
+ * and a manifest, which is written last: a file without a manifest is no archive. Names contain the digest, so that an archive never
+ * replaces a different one, and a repeated write finds the existing archive. Rejects when an archive cannot be read back unchanged.
  */
 export function openArchiveFolder(folder: string, newToken: () => string): ArchiveFiles {
   return {
@@ -45,7 +45,7 @@ export function openArchiveFolder(folder: string, newToken: () => string): Archi
   };
 }
 
-/** Removes what processes left that were killed: an archive that is being written changes all the time, by the same clock. */
+/** Removes unfinished archives of killed processes. Ages are compared by the clock of the file system, which also dates `own`. */
 async function removeAbandoned(own: string): Promise<void> {
   const folder = dirname(own);
   const { mtimeMs: now } = await stat(own);
@@ -57,7 +57,7 @@ async function removeAbandoned(own: string): Promise<void> {
   }
 }
 
-/** An error of the file system, of a full disk for example, is for the operator to read; others are not of the folder. */
+/** Returns a `StartError` with the folder for an error of the file system, such as a full disk; returns other errors unchanged. */
 function explain(folder: string, error: unknown): unknown {
   const { syscall, message } = error as NodeJS.ErrnoException;
   if (syscall === undefined) return error;
@@ -91,9 +91,9 @@ async function writeLines(path: string, source: Blocks): Promise<Written> {
     }
   };
   try {
-    // Before anything is written: they may be what the disk is full of.
+    // Before anything is written, because abandoned files may have filled the disk.
     await removeAbandoned(path);
-    // Of a full disk the pipeline may say only that it was stopped.
+    // When the disk is full, the pipeline may reject only with its abortion, so the error of the write is kept.
     await pipeline(Readable.from(lines()), createGzip(), write).catch((error: unknown) => {
       throw fault ?? error;
     });
@@ -104,7 +104,7 @@ async function writeLines(path: string, source: Blocks): Promise<Written> {
   return { rows: blocks.reduce((sum, { rows }) => sum + rows, 0), sha256: hash.digest('hex'), blocks };
 }
 
-/** Gives the file its name, then writes the manifest, then reads both. A whole archive of the same name has the same content. */
+/** Gives the file its final name, writes the manifest, then verifies both. Replaces an existing file of this name that differs. */
 async function place(
   folder: string,
   { temporary, file, token }: { temporary: string; file: string; token: string },

@@ -10,16 +10,16 @@ export interface ApplyOptions {
   db: Database;
   connectors: ConnectorRegistry;
   references: Pick<References, 'prepare'>;
-  /** Lets others have the event loop while a long configuration is compiled. */
+  /** Yields to the event loop while a long configuration is compiled. */
   breathe?: Breathe;
-  /** What to call the configuration in the ledger, when not by its path. */
+  /** The name of the configuration in the ledger; its path by default. */
   source?: string;
 }
 
 /**
- * Puts a configuration in force as one new version, or rejects it whole: throws `ConfigurationError`, whose messages
- * name file, key and reason. The configuration that is in force already changes nothing. Warnings are as `belay validate`
- * has them.
+ * Puts a configuration in force as one new version. Changes nothing when it is already in force. Throws
+ * `ConfigurationError`, whose messages name file, key and reason, and then puts no part of it in force. Warnings are those
+ * of `belay validate`.
  */
 export async function applyConfiguration(
   configuration: Configuration,

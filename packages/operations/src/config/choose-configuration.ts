@@ -3,19 +3,19 @@ import { join, resolve } from 'node:path';
 import type { Database } from '@belay/db';
 import { rootPath, StartError } from '@belay/program';
 
-/** The name of the demo's catalog in the ledger and beside its versions. */
+/** The source of the demo's catalog, in the ledger and in its versions. */
 export const demoSource = 'demo';
 
 /**
  * The configuration source of this process. `stored`: the current configuration in the database, which other processes
- * put there.
+ * have applied.
  */
 export type ConfigurationChoice = { kind: 'files'; path: string } | { kind: 'demo'; path: string } | { kind: 'stored' };
 
 /**
- * Chooses the configuration (docs/architecture.md, section 11): the one that is configured or found, else the demo. A
- * database that has a configuration already never gets the demo instead: a start in the wrong folder would let made-up
- * people in. A worker alone needs no files of its own there; anything else throws `StartError`.
+ * Chooses the configuration (docs/architecture.md, section 11): the one that is set or found, else the demo. A database
+ * that already has a configuration never gets the demo, because then a start in the wrong folder would let the demo's
+ * people sign in: a worker without HTTP uses the stored configuration, and any other process throws `StartError`.
  */
 export async function chooseConfiguration(
   db: Database,
@@ -36,14 +36,14 @@ export async function chooseConfiguration(
   );
 }
 
-/** Returns a path of the directory as this process reads it: as it was written where the process works there. */
+/** Returns a path in the directory as this process reads it; unchanged when the directory is the working directory. */
 function placeIn(directory: string, path: string): string {
   return resolve(directory) === resolve() ? path : resolve(directory, path);
 }
 
 /**
  * Returns where the configuration is: the path that is set, else `belay.yaml` or `config/` in the directory, else
- * undefined (the demo). A relative path is one of the directory.
+ * undefined (the demo). A relative path is relative to the directory.
  */
 export function findConfiguration(asked: string | undefined, directory: string): string | undefined {
   if (asked !== undefined) return asked;

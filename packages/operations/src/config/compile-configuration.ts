@@ -11,13 +11,13 @@ import { createOfflineResolver, type Known } from './resolve-reference.js';
 export interface Refused {
   ok: false;
   messages: readonly string[];
-  /** The same in parts; empty when the configuration is not what is wrong. */
+  /** The same faults in parts; empty when the error is not in the configuration. */
   faults: readonly ConfigurationFault[];
 }
 
 /**
- * Reads and compiles a configuration as a start would, without a server or a database, and answers what `look` makes of it.
- * Secrets that it refers to are read from the vault that it names, which stays open for `look`.
+ * Reads and compiles a configuration as a start would, without a server or a database, and returns the result of `look`.
+ * Secrets are read from the vault that the configuration names; the vault stays open until `look` has ended.
  */
 export async function compileConfiguration<Found extends { ok: true }>(
   path: string,
@@ -37,8 +37,8 @@ export async function compileConfiguration<Found extends { ok: true }>(
 }
 
 /**
- * Does the same for a configuration that may be a stranger's: it opens no vault, so nothing that the configuration names is
- * called, and a stand-in is a text and never the name of a file (decision 0021).
+ * Does the same for a configuration that may come from a stranger. Opens no vault, so that no address in the configuration
+ * is called. A stand-in is a text and never the name of a file (decision 0021).
  */
 export function compileOffline<Found extends { ok: true }>(
   path: string,

@@ -4,7 +4,7 @@ import { findPlacesInText } from './parse-long.js';
 
 /** One error or warning of a configuration, with its place. */
 export interface ConfigurationFault {
-  /** The file, or the folder for what is in none of its files. */
+  /** The file, or the folder when the fault is in no file. */
   file: string;
   /** Counted from 1; absent when the fault is not at one place of the file. */
   line?: number;
@@ -13,7 +13,7 @@ export interface ConfigurationFault {
   path?: string;
   /** What is wrong and what is right. */
   message: string;
-  /** What was probably meant: the known name that is most like the written one. */
+  /** The known name that is most similar to the written one. */
   suggestion?: string;
 }
 
@@ -25,7 +25,7 @@ export interface Sources {
   textOf(file: string): string | undefined;
 }
 
-/** The most faults that are explained: more do not help, and each costs time. */
+/** The most faults that are explained: more do not help, and each takes time. */
 const mostFaults = 100;
 
 /** Why a configuration is rejected as a whole: its faults, and one message for each. */

@@ -7,30 +7,30 @@ const endings = /\.(ya?ml|json)$/i;
 const caseEndings = /\.policy-test\.(ya?ml|json)$/i;
 
 /**
- * Returns the configuration files that a path stands for: itself, or every YAML and JSON file in the folder and below, sorted.
- * Names that begin with a dot are skipped: editors' temporary files, and the bookkeeping of mounted config maps. So are policy cases.
- * Throws what the file system throws when the path does not exist, and `ConfigurationError` for a symbolic link that leads out of the
- * folder (decision 0127).
+ * Returns the configuration files of a path: the file itself, or every YAML and JSON file in the folder and below, sorted. Skips
+ * policy cases, and names that begin with a dot: temporary files of editors, and internal folders of mounted config maps. Throws the
+ * error of the file system when the path does not exist, and `ConfigurationError` for a symbolic link that leads out of the folder
+ * (decision 0127).
  */
 export async function listConfigurationFiles(path: string): Promise<string[]> {
   return listFiles(path, (name) => endings.test(name) && !caseEndings.test(name));
 }
 
-/** Returns the files of policy cases that a path stands for: itself, or each `*.policy-test.yaml` in the folder and below. Throws the same. */
+/** Returns the files of policy cases of a path, in the same way: the file itself, or each `*.policy-test.yaml` in the folder and below. */
 export async function listCaseFiles(path: string): Promise<string[]> {
   return listFiles(path, (name) => caseEndings.test(name));
 }
 
 /**
- * Does the same for the cases beside a configuration that is one file. The operator has not named them, so a link is checked as one in
- * a folder is.
+ * Does the same for the cases beside a configuration that is one file. The operator has not named the file of cases, so a symbolic
+ * link is checked as in a folder.
  */
 export async function listCasesBeside(path: string): Promise<string[]> {
   await checkKind(path, await stat(path), await realpath(dirname(path)));
   return listCaseFiles(path);
 }
 
-/** The longest file, in bytes: about a second goes by for every million. */
+/** The longest file, in bytes. A million bytes take about a second to parse. */
 const longest = 4 * 1024 * 1024;
 
 /** Returns the text of a file of a configuration. Throws when it is too long. */
@@ -62,7 +62,7 @@ async function listFolder(folder: string, root: string, wanted: (name: string) =
   return found;
 }
 
-/** Throws `ConfigurationError` for what is no file or folder, and for a link that leads out of the root. */
+/** Throws `ConfigurationError` unless a path is a file or a folder, and for a symbolic link that leads out of the root. */
 async function checkKind(path: string, kind: Stats, root: string): Promise<void> {
   if ((await lstat(path)).isSymbolicLink()) await checkLink(path, kind.isDirectory(), root);
   if (!kind.isFile() && !kind.isDirectory()) {
@@ -70,7 +70,7 @@ async function checkKind(path: string, kind: Stats, root: string): Promise<void>
   }
 }
 
-/** A mounted config map links to files within its own folder. A linked folder could contain itself. */
+/** Rejects links to folders, because a folder could contain itself. Links to files of the root are used by mounted config maps. */
 async function checkLink(file: string, isFolder: boolean, root: string): Promise<void> {
   if (isFolder) {
     throw new ConfigurationError([{ file, message: 'is a symbolic link to a folder; put the folder itself here' }]);

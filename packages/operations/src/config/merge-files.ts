@@ -40,7 +40,7 @@ export function mergeConfigurationFiles(files: readonly ConfigurationFile[], who
         if (claim(section, file)) sections.set(section, value);
         continue;
       }
-      // A section that is spread over files belongs to none of them; the first one is named when the section itself is at fault.
+      // A fault of a section as a whole names the first file that has a part of the section.
       if (!owners.has(section)) owners.set(section, file);
       const merged = before ?? {};
       for (const [name, definition] of Object.entries(value)) {
@@ -60,12 +60,12 @@ export function mergeConfigurationFiles(files: readonly ConfigurationFile[], who
   };
 }
 
-/** A plain assignment would set the prototype for a key named `__proto__` and so hide it from validation. */
+/** Defines a property. Assigning to a key named `__proto__` would set the prototype, and hide the key from validation. */
 function define(target: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** The longest defined key that the path begins with: names may contain dots themselves. */
+/** Returns the file of the longest defined key that the path begins with; keys may contain dots. */
 function findOwner(owners: ReadonlyMap<string, string>, path: string): string | undefined {
   for (let end = path.length; end > 0; end -= 1) {
     if (end < path.length && path[end] !== '.' && path[end] !== '[') continue;

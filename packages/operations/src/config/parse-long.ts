@@ -9,11 +9,11 @@ type Piece =
   | { section: string; value: unknown }
   | { section: string; entries: [string, unknown][] };
 
-/** A text of more characters is parsed in a thread: about a millisecond goes by for every thousand. */
+/** A text of more characters is parsed in a thread; a thousand characters take about a millisecond. */
 const long = 20_000;
 
 /**
- * Does what `parseText` does; for a long text in a thread of its own, whose result is taken in pieces. Rejects when the thread breaks.
+ * Does what `parseText` does; for a long text in a thread of its own, whose result is read in pieces. Rejects when the thread fails.
  */
 export async function parseAnyText(text: string, breathe: Breathe): Promise<ParsedText> {
   if (text.length <= long) return parseText(text);
@@ -32,7 +32,7 @@ export async function parseAnyText(text: string, breathe: Breathe): Promise<Pars
     }
     await breathe();
   }
-  // Own properties, even for names such as `__proto__`, and the order of the sections does not matter.
+  // `Object.fromEntries` makes own properties even of names such as `__proto__`. The order of the sections does not matter.
   for (const [section, listed] of entries) sections.push([section, Object.fromEntries(listed)]);
   return { content: Object.fromEntries(sections) };
 }

@@ -7,10 +7,10 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } fr
 
 /** How often the content of one anchor may be repeated. */
 const maxAliasCount = 100;
-/** How many collections may be within each other; what follows recurses. */
+/** How many collections may be nested; later steps recurse into them. */
 const maxDepth = 200;
 
-/** Messages of the parser that speak to a programmer. */
+/** Messages that replace those of the parser, which are written for programmers. */
 const messages = new Map([
   ['DUPLICATE_KEY', 'the key is defined twice; a name is defined once'],
   [
@@ -22,8 +22,8 @@ const messages = new Map([
 ]);
 
 /**
- * Returns what a text is as YAML: plain JSON values, what is wrong with it and where, or why it cannot be read. JavaScript, because a
- * thread loads it as it is.
+ * Parses a text as YAML. Returns its content as plain JSON values, or its faults with their places, or why it cannot be read.
+ * JavaScript, because a worker thread loads this file directly.
  *
  * @param {string} text
  * @returns {ParsedText}
@@ -33,7 +33,7 @@ export function parseText(text) {
   try {
     const document = parse(text, lines);
     const at = (/** @type {number} */ offset, /** @type {string} */ message) => ({ ...lines.linePos(offset), message });
-    // Also what YAML merely warns about: an unknown tag would change what a value means without a word.
+    // Warnings count as faults too: an unknown tag would silently change the meaning of a value.
     const faults = [...document.errors, ...document.warnings].map(({ pos, code, message }) =>
       at(pos[0], messages.get(code) ?? message),
     );
@@ -53,8 +53,8 @@ export function parseText(text) {
 }
 
 /**
- * Returns where the values at these paths of the catalog are (`roles.admin.providers[0]`, `workflows.w.workflow/do/0`): the place of the
- * key, or of the entry of a list; of the nearest parent for what is not written, and null for what cannot be found.
+ * Returns the places of the values at these paths of the catalog (`roles.admin.providers[0]`, `workflows.w.workflow/do/0`): the place
+ * of the key or list entry, of the nearest parent when the key is not written, or null when not even a parent is found.
  *
  * @param {string} text
  * @param {readonly string[]} paths
@@ -74,7 +74,7 @@ export function findPlaces(text, paths) {
  * @param {LineCounter} lines
  */
 function parse(text, lines) {
-  // Without `!!binary`, `!!set` and their like: a configuration has the values of JSON.
+  // Without tags such as `!!binary` and `!!set`, because a configuration has only the values of JSON.
   return parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -85,7 +85,7 @@ function parse(text, lines) {
 }
 
 /**
- * Finds aliases that stand for nothing or for what they are part of, and collections that are within too many others.
+ * Finds aliases without an anchor or within their own anchor, and collections that are nested too deeply.
  *
  * @param {import('yaml').Document.Parsed} document
  * @returns {{ offset: number, message: string }[]}
@@ -133,7 +133,7 @@ function offsetOf(document, path) {
 }
 
 /**
- * Names may contain dots themselves, so the longest key that fits is the one that is meant.
+ * Returns the entry of the longest key that the path begins with, because keys may contain dots.
  *
  * @param {import('yaml').YAMLMap} map
  * @param {string} rest

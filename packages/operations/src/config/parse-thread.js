@@ -1,5 +1,5 @@
-// Reads one long text of YAML, which holds the event loop for seconds, and sends what it is in pieces that are soon read; or, with
-// `paths`, where they are.
+// Parses one long text of YAML, which would block the event loop for seconds, and sends the content in small pieces, because
+// reading a large message would block the event loop too. With `paths`, sends the places of these paths instead.
 import { serialize } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { findPlaces, parseText } from './parse-text.js';
@@ -19,7 +19,7 @@ else {
  * @returns {Uint8Array[]}
  */
 function piecesOf(content) {
-  // What is no mapping is rejected anyway.
+  // Content that is not a mapping is rejected later.
   if (!isMapping(content)) return [serialize({ whole: content })];
   return Object.entries(content).flatMap(([section, value]) => {
     const entries = isMapping(value) ? Object.entries(value) : [];

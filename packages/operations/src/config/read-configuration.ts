@@ -5,7 +5,7 @@ import { type MergedConfiguration, mergeConfigurationFiles } from './merge-files
 import { type ConfigurationFile, parseConfigurationFile } from './parse-file.js';
 
 export interface Configuration extends MergedConfiguration {
-  /** The path it was read from, as it was given. */
+  /** The path that the configuration was read from, as given. */
   source: string;
   files: string[];
 }

@@ -3,27 +3,27 @@ import { oneLine, StartError } from '@belay/program';
 import { Retryable, Terminal, type VaultService } from '@belay/providers';
 import { readSecretFile } from '../secret-file.js';
 
-/** How long all secrets of a configuration together may take to read, in milliseconds. */
+/** The time limit for reading all secrets of a configuration together, in milliseconds. */
 const patience = 20_000;
 
-/** What `${env:NAME}` and `${vault:path#key}` stand for in this process. */
+/** The values of `${env:NAME}` and `${vault:path#key}` in this process. */
 export interface References {
-  /** From the environment, and from the vault as it was read last. */
+  /** Returns a value from the environment, or from the vault as it was last read for the document in force. */
   resolve: ResolveReference;
   /**
-   * Reads what a document refers to from the vault that the document names; answers with what its references stand for.
+   * Reads the references of a document from the vault that it names, and returns their resolver. Does not change `resolve`.
    */
   prepare(document: unknown): Promise<ResolveReference>;
-  /** The same for the document in force: from then on `resolve` knows it too. */
+  /** Does the same for the document in force, whose values `resolve` returns from then on. */
   follow(document: unknown): Promise<ResolveReference>;
-  /** The vault of the document in force, or undefined. */
+  /** Returns the vault of the document in force, or undefined. */
   vault(): VaultService | undefined;
   close(): Promise<void>;
 }
 
 export interface ReferencesOptions {
   variables: Record<string, string | undefined>;
-  /** Checks `services.vault` and makes its client. Throws `Terminal` for what is no configuration of one. */
+  /** Checks `services.vault` and creates its client. Throws `Terminal` when the configuration is not valid. */
   openVault(config: unknown): Promise<VaultService>;
 }
 
@@ -31,9 +31,9 @@ type Values = ReadonlyMap<string, string | { reason: string }>;
 
 /**
  * Returns the resolver of both kinds of references (docs/architecture.md, section 11). A secret is read when a
- * configuration is applied, activated or reloaded, and kept in memory only. For one that cannot be read the resolver
- * returns the reason, and the catalog rejects the configuration. A vendor's client that cannot be made for another
- * reason than its settings is a `StartError`.
+ * configuration is applied, activated or reloaded, and kept in memory only. For a secret that cannot be read the resolver
+ * returns the reason, and the catalog rejects the configuration. `prepare` and `follow` throw `StartError` when the client
+ * of the vault cannot be created for a reason other than its settings.
  */
 export function createReferences(options: ReferencesOptions): References {
   const fromEnvironment = createEnvironmentResolver(options.variables);
@@ -62,7 +62,7 @@ export function createReferences(options: ReferencesOptions): References {
       if (!(cause instanceof Terminal)) {
         throw new StartError(`services.vault: its client cannot be created (${oneLine(cause)})`, { cause });
       }
-      // Why is said by the check of services.vault itself.
+      // The check of services.vault itself reports the reason.
       return {
         fingerprint: undefined,
         vault: undefined,
@@ -85,7 +85,7 @@ export function createReferences(options: ReferencesOptions): References {
     },
     async follow(document) {
       const found = await read(document);
-      // What could be read before stays known while the vault is away: what uses it goes on.
+      // A value that cannot be read now keeps its last value, so that an outage of the vault does not stop its users.
       const kept = [...found.values].map(([reference, value]): [string, string | { reason: string }] => {
         const before = inForce.values.get(reference);
         return [reference, typeof value !== 'string' && typeof before === 'string' ? before : value];
@@ -108,8 +108,8 @@ export function createReferences(options: ReferencesOptions): References {
 const noVault = 'has no value: no vault is configured (services.vault)';
 
 /**
- * `env:NAME` from the given variables only, or from the file that `NAME_FILE` names; one that is set to nothing counts as not set, and
- * so does one whose file cannot be read.
+ * Returns the resolver of `env:NAME`: from the given variables only, or from the file that `NAME_FILE` names. A variable that is
+ * empty, or whose file cannot be read, counts as not set.
  */
 function createEnvironmentResolver(variables: Record<string, string | undefined>) {
   return (reference: string): string | undefined => {
@@ -127,8 +127,8 @@ export interface Known {
 }
 
 /**
- * Returns what references stand for without a vault: `env:NAME` as at a start, and stand-ins, named `NAME` or `vault:path#key`, for
- * what has no value then.
+ * Returns a resolver of references that uses no vault: `env:NAME` is resolved as at a start, and a reference without a value then by
+ * its stand-in, which is named `NAME` or `vault:path#key`.
  */
 export function createOfflineResolver(
   document: Record<string, unknown>,
@@ -144,7 +144,7 @@ export function createOfflineResolver(
   };
 }
 
-/** Returns the secret of a file, or undefined when there is none. */
+/** Returns the secret in a file, or undefined when the file is empty or cannot be read. */
 function readText(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -169,7 +169,7 @@ async function readAll(vault: VaultService, references: readonly string[]): Prom
   return new Map(await Promise.all(entries));
 }
 
-/** Faults of ours say what is wrong and no secret; of any other only that there was one. */
+/** Returns the message of an error of Belay, which contains no secret. Other messages are not repeated, because they may contain one. */
 function reasonOf(error: unknown): string {
   const ours = error instanceof Retryable || error instanceof Terminal || error instanceof StartError;
   return ours ? error.message : 'the vault failed';

@@ -9,16 +9,16 @@ export type Validation =
       providers: number;
       roles: number;
       workflows: number;
-      /** What is no fault and should not stay so: one message each, naming file, key and reason. */
+      /** What should be changed, but does not prevent a start: one message each, naming file, key and reason. */
       warnings: readonly string[];
-      /** The same in parts. */
+      /** The same warnings in parts. */
       faults: readonly ConfigurationFault[];
     }
   | Refused;
 
 /**
- * Says what a start with this configuration would say about it, without a server or a database (`belay validate`).
- * Secrets that it refers to are read from the vault that it names, to see that they are there.
+ * Returns the errors and warnings that a start would report for a configuration, without a server or a database
+ * (`belay validate`). Secrets are read from the vault that the configuration names, to check that they exist.
  */
 export function validateConfiguration(
   path: string,

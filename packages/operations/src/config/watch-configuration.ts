@@ -12,12 +12,12 @@ export interface WatchOptions {
   /** Called with the messages of a configuration that could not be read; the old one stays in force. */
   refuse(messages: readonly string[]): void;
   log: Logger;
-  /** Lets others have the event loop while a long configuration is read. */
+  /** Yields to the event loop while a long configuration is read. */
   breathe?: Breathe;
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** How long a path must be quiet before it is read, in milliseconds; 150 by default. */
+  /** How long a path must stay unchanged before it is read, in milliseconds; 150 by default. */
   quiet?: number;
-  /** How often files are compared with what was read last, in milliseconds; 1000 by default. */
+  /** How often files are compared with their state when last read, in milliseconds; 1000 by default. */
   poll?: number;
 }
 
@@ -27,10 +27,10 @@ export interface ConfigurationWatch {
   close(): Promise<void>;
 }
 
-/** Editors replace a file by renaming another over it, so for a moment there is none, or half of one. */
+/** How often a configuration is read before it is rejected: while an editor saves a file, it can be missing or incomplete. */
 const readAttempts = 4;
 
-/** What identifies the state of the files: a new state has another. */
+/** Returns a text that changes whenever the files change. */
 async function fingerprint(path: string): Promise<string> {
   try {
     const states = (await listConfigurationFiles(path)).map(async (name) => {
@@ -44,9 +44,9 @@ async function fingerprint(path: string): Promise<string> {
 }
 
 /**
- * Watches a configuration file or folder and hands every new state of it to `apply`, after it has been quiet for a
- * moment. A file is watched through its folder, because a watch on the file itself dies with the first rename; and
- * because watches miss changes behind symbolic links (mounted config maps) and on network folders, files are compared too.
+ * Watches a configuration file or folder, and calls `apply` with each new state after a moment without changes. A file is
+ * watched through its folder, because a watch on the file itself ends with the first rename. Files are also compared at
+ * intervals, because watches miss changes behind symbolic links (mounted config maps) and on network folders.
  */
 export async function watchConfiguration(path: string, options: WatchOptions): Promise<ConfigurationWatch> {
   const quiet = options.quiet ?? 150;
@@ -75,7 +75,7 @@ export async function watchConfiguration(path: string, options: WatchOptions): P
     running = running.then(async () => {
       try {
         if (wait > 0) await options.delay(wait, closing.signal);
-        // Something newer is scheduled behind this one and will read what this one would have read.
+        // When a later read is already scheduled, it also covers the change that this read is for.
         if (mine === wanted && !closing.signal.aborted) await read();
       } catch (error) {
         if (!closing.signal.aborted) options.log.error({ error }, 'the configuration could not be read again');

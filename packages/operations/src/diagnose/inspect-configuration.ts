@@ -6,11 +6,11 @@ import { compileConfiguration, type Refused } from '../config/compile-configurat
 export interface ProviderInspection {
   provider: string;
   type: string;
-  /** Why it does not respond, in words for an operator; undefined when it responds. */
+  /** Why the provider does not respond, for the operator; undefined when it responds. */
   fault: string | undefined;
-  /** What in its setup weakens the guarantees of Belay, when it responds. */
+  /** What in the provider's setup weakens the guarantees of Belay, when it responds. */
   weaknesses: Weakness[];
-  /** What keeps roles of the configuration from being granted there, as far as it tells without a change. */
+  /** What prevents roles of the configuration from being granted, as far as this can be checked without a change. */
   obstacles: (Weakness & { roles: string[] })[];
 }
 
@@ -19,8 +19,8 @@ export type ConfigurationInspection =
   | Refused;
 
 /**
- * Reads a configuration as a start would, and asks every provider in it that is switched on whether it answers (`belay
- * doctor`). Nothing is stored, granted or revoked. `patience` bounds each check, in milliseconds.
+ * Reads a configuration as a start would, and checks whether every enabled provider responds (`belay doctor`). Nothing is
+ * stored, granted or revoked. `patience` bounds each check, in milliseconds.
  */
 export function inspectConfiguration(
   path: string,

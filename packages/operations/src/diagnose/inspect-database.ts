@@ -10,14 +10,14 @@ export interface DatabaseInspection {
   version: number;
   /** Whether the user may create the tables that a start creates. */
   mayMigrate: boolean;
-  /** Whether a server has been started on it before. */
+  /** Whether a server has already been started with this database. */
   migrated: boolean;
   /** Whether no other user of the server can connect to this database. */
   closed: boolean;
   name: string;
 }
 
-/** Looks at the database of `DATABASE_URL` and changes nothing. Throws `StartError` with cause and cure when it cannot be used. */
+/** Inspects the database of `DATABASE_URL` without a change. Throws `StartError` with cause and cure when it cannot be used. */
 export async function inspectDatabase(url: string): Promise<DatabaseInspection> {
   await checkDatabase(url);
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, fetch_types: false });
@@ -35,8 +35,8 @@ export async function inspectDatabase(url: string): Promise<DatabaseInspection> 
 }
 
 /**
- * Returns whether the data folder has a database of the embedded server's. Starts nothing. Throws `StartError` with cause and
- * cure when there is one that cannot be used.
+ * Returns whether the data folder contains a database of the embedded server. Starts nothing. Throws `StartError` with cause
+ * and cure when it contains a database that cannot be used.
  */
 export async function hasEmbeddedDatabase(dataDirectory: string): Promise<boolean> {
   try {

@@ -6,19 +6,19 @@ import { writeConfigurationSchema } from '../config/write-schema.js';
 import { type Blueprint, identityProviders } from './sign-in.js';
 import { messengers, type SystemBlueprint, systems } from './systems.js';
 
-/** What `belay init` has to know. */
+/** The choices for `belay init`. */
 export interface Beginning {
   identityProvider: string;
   system: string;
-  /** The domain of people's addresses. */
+  /** The domain of people's email addresses. */
   domain: string;
-  /** A type of provider that delivers messages, if any. */
+  /** A type of provider that delivers messages; no messages when undefined. */
   messages?: string | undefined;
 }
 
 const firstLine = '# yaml-language-server: $schema=.belay.schema.json';
 
-/** Returns what can be chosen, by kind. */
+/** Returns the available choices, by kind. */
 export function listBlueprints() {
   const list = (kind: Readonly<Record<string, { label: string }>>) =>
     Object.entries(kind).map(([name, { label }]) => ({ name, label }));
@@ -27,7 +27,7 @@ export function listBlueprints() {
 
 /**
  * Writes a new configuration into a folder that does not exist or is empty, and returns the names of its files. Secrets are references to
- * variables. Throws `StartError` for a choice that does not exist, and for a folder that has anything in it; nothing is overwritten.
+ * variables. Throws `StartError` for a choice that does not exist, and for a folder that is not empty; nothing is overwritten.
  */
 export async function initConfiguration(folder: string, beginning: Beginning): Promise<string[]> {
   const files = makeFiles(beginning);
@@ -118,7 +118,7 @@ function environment(variables: Readonly<Record<string, string>>): string {
   return `# The variables of this configuration. Copy the file to .env, set them, and load them before you start Belay:\n#   set -a; . ./.env; set +a\n# Put each value in single quotes: without them $, & and spaces mean something else. Keep .env out of version control.\n\n${lines.join('\n')}\n${ofTheProcess}`;
 }
 
-/** What a process has to know besides the configuration; all of it may stay commented out for a trial on one machine. */
+/** The settings of a process besides the configuration; all of them may stay commented out for a trial on one machine. */
 const ofTheProcess = `# For more than a trial: the address that people open, a PostgreSQL of Belay's own (without it one is started in .belay/), and key
 # material, the same in every process, for example from: openssl rand -base64 32
 # BELAY_BASE_URL=https://belay.example.com

@@ -1,9 +1,9 @@
-/** A kind of identity provider: what of a configuration it needs. */
+/** The parts of a configuration for one kind of provider. */
 export interface Blueprint {
   label: string;
-  /** The entry of `providers`, without its name. */
+  /** Returns the entry of `providers`, without its name. */
   provider(domain: string): string;
-  /** The variables that it refers to, with where their values come from. */
+  /** The variables that the entry refers to, with the source of their values. */
   variables: Readonly<Record<string, string>>;
 }
 
@@ -56,7 +56,7 @@ export const identityProviders: Readonly<Record<string, Blueprint>> = {
   ),
   entra: {
     label: 'Microsoft Entra ID',
-    // Entra does not say by OpenID Connect whether an address is verified.
+    // With OpenID Connect, Entra does not say whether an address is verified.
     provider: (domain) => `name: Microsoft Entra ID
 provider: saml
 config:

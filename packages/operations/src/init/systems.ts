@@ -1,8 +1,8 @@
 import type { Blueprint } from './sign-in.js';
 
-/** A system that grants access, with a role to begin with. */
+/** A system that grants access, with a first role. */
 export interface SystemBlueprint extends Blueprint {
-  /** What the role inherits of the system, and the resources that it is for. */
+  /** The system's role that the first role inherits, and the resources that it applies to. */
   role: { inherits: string; resources?: string };
 }
 
@@ -23,7 +23,7 @@ function system(
   };
 }
 
-/** The types of systems that `belay init` knows; those without access to grant deliver messages. */
+/** The types of systems that `belay init` knows and that grant access. */
 export const systems: Readonly<Record<string, SystemBlueprint>> = {
   postgres: system(
     'PostgreSQL',

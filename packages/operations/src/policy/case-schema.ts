@@ -85,7 +85,7 @@ export type CaseFile = z.infer<typeof caseFile>;
 export type PolicyCase = z.infer<typeof policyCase>;
 export type CasePerson = z.infer<typeof person>;
 
-/** Returns the JSON Schema of files of policy cases as text, as docs/policy-test.schema.json has it. */
+/** Returns the JSON Schema of files of policy cases as text: the content of docs/policy-test.schema.json. */
 export function writeCaseSchema(): string {
   return `${JSON.stringify(z.toJSONSchema(caseFile, { io: 'input', target: 'draft-7' }), undefined, 1)}\n`;
 }

@@ -4,10 +4,10 @@ import { compileOffline, type Refused } from '../config/compile-configuration.js
 import type { OperatorContext } from '../operator.js';
 import { readStandIns } from './read-cases.js';
 
-/** What the change from one configuration to another would do to people. */
+/** The effects of a change from one configuration to another. */
 export type Plan = { ok: true; roles: RoleChange[]; systems: SystemChange[]; past: Replay | null } | Refused;
 
-/** A provider whose settings differ: access that is held there may be out of reach. */
+/** A provider whose settings differ, so that Belay may no longer be able to revoke access that people hold there. */
 export interface SystemChange {
   provider: string;
   change: 'added' | 'removed' | 'changed';
@@ -15,13 +15,14 @@ export interface SystemChange {
 
 export interface PlanOptions {
   variables: Record<string, string | undefined>;
-  /** The requests of the past, since when, and how many at most. */
+  /** Where requests of the past are read from, since when, and how many at most. */
   past?: { open(): Promise<OperatorContext>; since: Date; limit: number } | undefined;
 }
 
 /**
- * Compares two configurations by what they do to requests (`belay plan`): both are compiled as a start compiles them, and requests
- * are rehearsed under each (decision 0128). Stand-ins for variables are those of the policy cases. With `past`, those of the database are too. Nothing is written or called.
+ * Compares two configurations by their effect on requests (`belay plan`): both are compiled as at a start, and requests are rehearsed
+ * under each (decision 0128). With `past`, requests of the database are rehearsed too. Stand-ins for variables come from the policy
+ * cases. Nothing is written or called.
  */
 export async function planConfiguration(
   path: string,

@@ -11,8 +11,8 @@ export interface ReadCases {
 }
 
 /**
- * Reads the policy cases of a configuration, or those at a path of their own: a file, or each `*.policy-test.yaml` of a folder and
- * below. Those of `belay.yaml` are in `belay.policy-test.yaml`. Throws `ConfigurationError` with the file, the line and the key.
+ * Reads the policy cases of a configuration, or those at the path `own`: a file, or each `*.policy-test.yaml` in a folder and below.
+ * The cases of `belay.yaml` are in `belay.policy-test.yaml`. Throws `ConfigurationError` with the file, the line and the key.
  */
 export async function readCases(configuration: string, own: string | undefined): Promise<ReadCases[]> {
   const path = own ?? configuration.replace(/\.(ya?ml|json)$/i, '.policy-test.yaml');
@@ -28,7 +28,7 @@ export async function readCases(configuration: string, own: string | undefined):
   return Promise.all(files.map(async (file) => ({ file, content: await readFileOfCases(file) })));
 }
 
-/** Returns the stand-ins for variables that the policy cases of a configuration have; none when there are no cases. */
+/** Returns the stand-ins for variables in the policy cases of a configuration; an empty object when there are no cases. */
 export async function readStandIns(configuration: string): Promise<Record<string, string>> {
   const files = await readCases(configuration, undefined).catch((error: unknown) => {
     if (error instanceof ConfigurationError) return [];

@@ -6,22 +6,22 @@ import { ConfigurationError } from '../config/configuration-error.js';
 import type { CasePerson, PolicyCase } from './case-schema.js';
 import { type ReadCases, readCases, standInsOf } from './read-cases.js';
 
-/** What became of one case. */
+/** The result of one case. */
 export interface CaseResult extends Rehearsal {
   file: string;
   name: string;
   ok: boolean;
-  /** What was expected and what happened instead, one line each. */
+  /** One line for each difference: what was expected, and what happened. */
   differences: string[];
 }
 
 export type PolicyTest = { ok: true; results: CaseResult[]; untested: string[] } | Refused;
 
-/** When a case that does not say it is played; a workflow that reads the time then has an unknown result. */
+/** The time of a case that does not set `at`; a workflow that reads the time then has the result `unknown`. */
 const anyTime = new Date('2026-01-01T12:00:00.000Z');
 
 /**
- * Plays the policy cases of a configuration without a server, a database or any system (`belay test`): the configuration is
+ * Runs the policy cases of a configuration without a server, a database or any provider (`belay test`): the configuration is
  * compiled without its vault, and each request is rehearsed (docs/guides/policy-tests.md).
  */
 export async function testPolicies(
@@ -83,7 +83,7 @@ function toAnswer(answer: PolicyCase['answers'][string]): Answer {
   return { stages: answer.stages.map((one) => (typeof one === 'string' ? { verdict: one } : one)) };
 }
 
-/** Returns a line for each thing that is not as the case expects it. */
+/** Returns one line for each difference between the result and what the case expects. */
 function compare(expected: PolicyCase['expect'], got: Rehearsal): string[] {
   const differences: string[] = [];
   const differ = (what: string, wanted: unknown, is: unknown) =>
@@ -113,7 +113,7 @@ function compare(expected: PolicyCase['expect'], got: Rehearsal): string[] {
 const show = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Each expected approval says as much as it says. */
+/** Compares only the keys that an expected approval has. */
 function isSameList(expected: NonNullable<PolicyCase['expect']['approvals']>, got: Rehearsal['approvals']): boolean {
   return (
     expected.length === got.length &&

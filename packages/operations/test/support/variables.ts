@@ -16,7 +16,7 @@ const rsa = generateKeyPairSync('rsa', {
   privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
 });
 
-/** What the variables of the examples, and of what `belay init` writes, may be. */
+/** Valid values for the variables of the examples and of the files that `belay init` writes. */
 export const variables: Record<string, string> = {
   OIDC_ISSUER: 'https://id.example.com',
   OIDC_CLIENT_ID: 'belay',

@@ -11,7 +11,7 @@ const access = z.union([
   z.strictObject({ group: z.string() }),
 ]);
 
-/** The same by identifiers that no rename changes. `user` is who holds it. */
+/** The same access by identifiers that do not change on a rename. `user` is the holder. */
 const subject = z.union([
   z.strictObject({ permission_set: z.string().min(1), account: z.string().min(1), user: z.string().min(1) }),
   z.strictObject({ group: z.string().min(1), user: z.string().min(1) }),
@@ -70,14 +70,14 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns the access of an entitlement by its names. Throws `Terminal` when it does not belong to this connector. */
+/** Returns the access of an entitlement, with names. Throws `Terminal` when the access does not belong to this connector. */
 export function readAccess(entitlement: Pick<EntitlementRef, 'access'>): NamedAccess {
   const result = access.safeParse(entitlement.access);
   if (!result.success) throw new Terminal('The access is not a permission set in an account, or a group');
   return result.data;
 }
 
-/** Returns what an entitlement was pinned at. Throws `Terminal` when it is not of the kind that the access is. */
+/** Returns the identifiers that an entitlement was pinned to. Throws `Terminal` when they are of another kind than its access. */
 export function readSubject(pinned: unknown, named: NamedAccess): Subject {
   const result = subject.safeParse(pinned);
   if (!result.success || 'group' in result.data !== 'group' in named) {

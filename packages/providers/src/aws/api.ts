@@ -9,21 +9,21 @@ import { clientSettings } from './client.js';
 import type { AwsConfig } from './config.js';
 import { explain, NotFound, Throttled } from './faults.js';
 
-/** AWS permits 20 calls a second to all clients of the instance together, and the console is one of them. */
+/** AWS permits 20 calls a second for all clients of the instance together, including the AWS console. */
 const mostAtOnce = 5;
 const timeout = 10_000;
-/** AWS may not keep a revocation waiting for longer than this without being asked again. */
+/** The longest pause in milliseconds, even when AWS demands more: a revocation must be tried again by then. */
 const longestWait = 60_000;
-/** More pages than any list that a connector needs. */
+/** A limit for lists whose pages never end: no list that the connector needs has more. */
 const mostPages = 1_000;
 
 type Options = { abortSignal: AbortSignal };
 
-/** The APIs of IAM Identity Center, one call at a time, with limits and errors of the port. */
+/** Calls the APIs of IAM Identity Center, with the limits and errors of the port. */
 export interface Api {
-  /** Returns what a call returns. `operation` is its name as policies have it. Throws `Retryable` or `Terminal`. */
+  /** Returns the result of a call. `operation` is its name in IAM policies. Throws `Retryable` or `Terminal`. */
   ask<T>(operation: string, signal: AbortSignal, run: (clients: Clients, options: Options) => Promise<T>): Promise<T>;
-  /** Returns the same, or null when what the call names does not exist. */
+  /** Returns the result of a call, or null when the object that the call names does not exist. */
   find<T>(
     operation: string,
     signal: AbortSignal,
@@ -37,7 +37,7 @@ export interface Clients {
   store: Identitystore;
 }
 
-/** Opens the clients; sends nothing. */
+/** Opens the clients; sends no request. */
 export function openApi(config: AwsConfig, { now }: Pick<ConnectorTools, 'now'>): Api {
   const settings = clientSettings(config, { timeout });
   const clients: Clients = { admin: new SSOAdmin(settings), store: new Identitystore(settings) };
@@ -94,7 +94,7 @@ export async function* readPages<T>(
   throw new Retryable('The pages of a list have no end');
 }
 
-/** Returns a value that the API documents as always there. Throws `Retryable` when it is not: a proxy in between. */
+/** Returns a value that the API documents as always present. Throws `Retryable` without it, for example when a proxy responded. */
 export function present<T>(value: T | null | undefined): T {
   if (value === undefined || value === null) {
     throw new Retryable('AWS returned a response that its API does not document');

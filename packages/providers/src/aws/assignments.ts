@@ -7,10 +7,10 @@ import { type Directory, refuseAccount, refuseSession } from './directory.js';
 import { NotFound } from './faults.js';
 import { createOperations, explainFailure, keyOf, type Operation, waitFor } from './operations.js';
 
-/** Creates the part that grants permission sets to users in accounts. The list of assignments counts, not the result of an operation. */
+/** Creates the part that grants permission sets to users in accounts. `holds` reads the list of assignments, not an operation's result. */
 export function createAssignments(config: AwsConfig, api: Api, directory: Directory) {
   const operations = createOperations(api, config.instance);
-  /** What this process created and has not deleted: lists lag, and one that does not have it yet must not end a revocation. */
+  /** Assignments that this process created and has not deleted. Lists can lag, so a list without one must not end a revocation. */
   const created = new Set<string>();
 
   async function isListed(assignment: Assignment, signal: AbortSignal): Promise<boolean> {
@@ -20,7 +20,7 @@ export function createAssignments(config: AwsConfig, api: Api, directory: Direct
     return false;
   }
 
-  /** Yields the principals that a permission set is assigned to in an account; none when it no longer exists. */
+  /** Yields the principals that a permission set is assigned to in an account; none when the permission set no longer exists. */
   function readPrincipals({ permission_set, account }: Omit<Assignment, 'user'>, signal: AbortSignal) {
     return readPages(async (NextToken) => {
       const input = { InstanceArn: config.instance, AccountId: account, PermissionSetArn: permission_set };
@@ -38,7 +38,7 @@ export function createAssignments(config: AwsConfig, api: Api, directory: Direct
 
   /**
    * Throws `Pending` while an operation runs: a creation cannot be cancelled, and another operation beside it is a conflict.
-   * Returns the creation of this process that has failed since the last call.
+   * Returns a creation of this process that has failed since the last call, or undefined.
    */
   async function follow(assignment: Assignment, signal: AbortSignal): Promise<Operation | undefined> {
     const found = await operations.current(assignment, signal);
@@ -56,7 +56,7 @@ export function createAssignments(config: AwsConfig, api: Api, directory: Direct
       waitFor(deleted);
       if (deleted.status === 'failed') throw explainFailure(deleted);
     } catch (error) {
-      // Removed by another meanwhile: the list says whether it is so.
+      // Another client removed the assignment meanwhile; the caller reads the list to confirm.
       if (!(error instanceof NotFound)) throw error;
       created.delete(keyOf(assignment));
     }
@@ -65,7 +65,7 @@ export function createAssignments(config: AwsConfig, api: Api, directory: Direct
   return {
     readPrincipals,
 
-    /** An operation is looked for first: one that ends between the two reads is then in the list. */
+    /** Operations are read first: when one ends between the two reads, the list already shows its result. */
     async holds(assignment: Assignment, signal: AbortSignal): Promise<Held> {
       if (await operations.isChanging(assignment, signal)) return 'changing';
       return isListed(assignment, signal);

@@ -9,10 +9,10 @@ import type { Directory, Instance } from './directory.js';
 import { createMemberships } from './memberships.js';
 import { keyOf } from './operations.js';
 
-/** More names than this are read as a list of all users, and not one by one. */
+/** With more users than this, the list of all users is read instead of each user. */
 const fewNames = 50;
 
-/** Creates the authorizer: account assignments of permission sets, and group membership (the port). */
+/** Creates the authorizer for account assignments of permission sets and for group membership. */
 export function createAuthorizer(config: AwsConfig, api: Api, directory: Directory): Authorizer {
   const assignments = createAssignments(config, api, directory);
   const memberships = createMemberships(config, api, directory);
@@ -31,7 +31,7 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
     return 'group' in named ? { group: id, user } : { permission_set: id, account: named.account, user };
   }
 
-  /** Returns an entitlement by identifiers: those of its pin, or else by its names; null when one of them does not exist. */
+  /** Returns the identifiers of an entitlement: those of its pin, or else found by its names; null when a name does not exist. */
   async function resolve(entitlement: EntitlementRef, signal: AbortSignal): Promise<Subject | null> {
     const named = readAccess(entitlement);
     const { pin } = entitlement;
@@ -75,7 +75,7 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
     return found;
   }
 
-  /** Returns the user names of identifiers; of a user who was deleted, the identifier. */
+  /** Returns a function from a user's identifier to the user name; for a deleted user, it returns the identifier. */
   async function readNames(ids: ReadonlySet<string>, signal: AbortSignal): Promise<(id: string) => string> {
     const names = new Map<string, string>();
     if (ids.size > fewNames) for await (const { id, name } of directory.users(signal)) names.set(id, name);
@@ -85,7 +85,7 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
 
   return {
     residual: config.max_session_duration,
-    // A group gives what is assigned to it, whose sessions are limited in the same way.
+    // A group is granted only when the sessions of its permission sets are within the same limit.
     residualOf: () => config.max_session_duration,
     leavesBehind:
       'Sessions in an AWS account that were opened before the access ended continue until they expire; no API call of AWS ends them earlier.',
@@ -148,7 +148,7 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
 
 /**
  * Returns a function that runs work for the same key one after the other, so that one process never begins two operations for one
- * assignment. Work that was given up by its caller is waited for as well.
+ * assignment. Work whose caller has stopped waiting also ends before the next work starts.
  */
 function createTurns() {
   const last = new Map<string, Promise<unknown>>();

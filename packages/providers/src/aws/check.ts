@@ -4,8 +4,8 @@ import type { Directory } from './directory.js';
 import { Denied, NotFound } from './faults.js';
 
 /**
- * Throws `Terminal` with all reading permissions that the credentials lack. AWS does not say beforehand what would be permitted, so
- * each operation is tried on what is there; those that change something are not tried.
+ * Throws a `Terminal` that names all reading permissions that the credentials lack. AWS does not report permissions in advance, so
+ * each reading operation is tried on existing objects. Operations that change something are not tried.
  */
 export async function check(api: Api, directory: Directory, signal: AbortSignal): Promise<void> {
   const { arn: InstanceArn, store: IdentityStoreId } = await directory.instance(signal);

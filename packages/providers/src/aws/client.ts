@@ -6,7 +6,7 @@ interface Settings {
   endpoint?: string | undefined;
 }
 
-/** Returns the options of every AWS client. Retries are ours, so that the limits are the same for all services. */
+/** Returns the options of every AWS client. The SDK does not retry: Belay does, with the same limits for all services. */
 export function clientSettings(config: Settings, tools: { timeout?: number }) {
   const { region, access_key_id, secret_access_key, session_token, endpoint } = config;
   return {

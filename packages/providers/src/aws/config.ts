@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readDuration } from '../duration.js';
 import { awsSettings, keyPair } from '../services/config.js';
 
-/** Permission sets last one hour at least and twelve at most (IAM Identity Center, "Set session duration"), in milliseconds. */
+/** Sessions of permission sets last from one to twelve hours (IAM Identity Center, "Set session duration"), in milliseconds. */
 const shortest = 3_600_000;
 const longest = 12 * shortest;
 
@@ -26,11 +26,11 @@ const settings = z.strictObject({
     ),
   /** How a person maps to a user: the user with the e-mail address, or the user whose user name is the e-mail address. */
   identity: z.enum(['email', 'username']).default('email'),
-  /** Permission sets with longer sessions are not granted: a session that is open outlives the access by so much. */
+  /** Permission sets with longer sessions are not granted: an open session can outlive the access by its whole duration. */
   max_session_duration: duration.default('PT1H'),
   /** Permits access to the account that owns the organization, which no service control policy limits. */
   allow_management_account: z.boolean().default(false),
-  /** Permission sets and groups that only Belay hands out: everyone who has one is listed for the audit. */
+  /** Permission sets and groups that only Belay grants: the drift audit lists every holder. */
   exclusive: z
     .array(
       z

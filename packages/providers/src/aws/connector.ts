@@ -10,7 +10,7 @@ export const awsConnector: Connector<AwsConfig> = {
   config: awsConfig,
   plan: planAccess,
   address: ({ instance, region, endpoint }): Json => ({ instance, region, endpoint: endpoint ?? null }),
-  // The credentials come from the person's own sign-in at AWS. The names are those of tools for IAM Identity Center.
+  // The credentials come from the person's own sign-in at AWS. Tools for IAM Identity Center read these variables.
   connection(_config, { access }): SharedConnection {
     const held = readAccess({ access });
     if (!('account' in held)) return { variables: {} };

@@ -3,12 +3,12 @@ import { Terminal } from '../errors.js';
 import { type Api, present, readPages } from './api.js';
 import type { AwsConfig } from './config.js';
 
-/** An instance of IAM Identity Center. None of these ever changes. */
+/** An instance of IAM Identity Center. Its properties never change. */
 export interface Instance {
   arn: string;
   /** The identity store of its users and groups. */
   store: string;
-  /** The account that owns it: of an organization's instance, the management account. */
+  /** The account that owns the instance; for an organization's instance, the management account. */
   owner: string;
 }
 
@@ -16,7 +16,7 @@ export interface PermissionSet {
   arn: string;
   name: string;
   description: string;
-  /** How long its sessions last, in milliseconds; undefined where AWS says it in a way that is not known. */
+  /** How long its sessions last, in milliseconds; undefined when the duration from AWS cannot be parsed. */
   session: number | undefined;
 }
 
@@ -27,9 +27,9 @@ export interface User {
   emails: string[];
 }
 
-/** What a permission set has that says nothing else. */
+/** The session duration of a permission set that does not set one. */
 const usualSession = 'PT1H';
-/** AWS permits no others, so none can exist; and no request is sent that it would reject. */
+/** The names that AWS permits. No request is sent for other names, because AWS would reject it. */
 const userName = /^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,128}$/u;
 const groupName = /^[\p{L}\p{M}\p{S}\p{N}\p{P} ]{1,1024}$/u;
 
@@ -48,7 +48,7 @@ export interface Directory {
 
 export function createDirectory(api: Api, arn: string): Directory {
   let known: Instance | undefined;
-  /** The name of a permission set cannot be changed. */
+  /** The names of permission sets by ARN, kept because they cannot be changed. */
   const names = new Map<string, string>();
 
   async function instance(signal: AbortSignal): Promise<Instance> {

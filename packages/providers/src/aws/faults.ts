@@ -1,6 +1,6 @@
 import { Retryable, Terminal } from '../errors.js';
 
-/** Where the details of a failed call are: for the log, as the cause. The SDK's own error has the request, so it is not kept. */
+/** The details of a failed call, as the cause for the log. The SDK's own error contains the request, so it is not kept. */
 export class AwsFault extends Error {
   override readonly name = 'AwsFault';
   constructor(
@@ -11,13 +11,13 @@ export class AwsFault extends Error {
   }
 }
 
-/** What the call names does not exist. */
+/** The object that the call names does not exist. */
 export class NotFound extends Terminal {}
 
-/** Another operation for the same object is running, or too many are. */
+/** Another operation for the same object is running, or too many operations are running. */
 export class Conflict extends Retryable {}
 
-/** AWS has no room for another call. */
+/** AWS throttles the call. */
 export class Throttled extends Retryable {}
 
 /** The credentials lack the permission for an operation. */
@@ -35,10 +35,10 @@ const late = /RequestTimeTooSkewed|RequestExpired/;
 const unknownCredentials =
   /ExpiredToken|UnrecognizedClient|InvalidClientToken|InvalidAccessKey|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthentication/;
 const denied = /AccessDenied|NotAuthorized|UnauthorizedOperation/;
-/** A pause that AWS does not name: its limits are for a second. */
+/** The pause in milliseconds when AWS does not state one: its limits are per second. */
 const usualWait = 1_000;
 
-/** Converts what the SDK throws. The message names the operation at most: the rest stays in the cause. */
+/** Converts an error of the SDK. The message names at most the operation: other details are in the cause. */
 export function explain(operation: string, error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   const { name, status, code, reason, resource, wait } = read(error);
@@ -47,12 +47,12 @@ export function explain(operation: string, error: unknown): Retryable | Terminal
   if (throttled.test(name) || status === 429) {
     return new Throttled('AWS is handling too many requests', { ...options, afterMilliseconds: wait ?? usualWait });
   }
-  // The store is encrypted with a key that cannot be used: that says nothing about what is in it.
+  // AWS cannot decrypt the store, so the error does not mean that the object is missing.
   if (reason.startsWith('KMS_')) return new Retryable('AWS cannot use the key of its identity store', options);
   if (name === 'ConflictException') return new Conflict('AWS is working on another change', options);
   if (name === 'ServiceQuotaExceededException') return new Retryable('AWS has reached a quota', options);
   if (name === 'ResourceNotFoundException') {
-    // Without its store, nothing is known of a user or a group.
+    // A missing store does not mean that the user or group is missing.
     if (resource === 'IDENTITY_STORE') return new Terminal('AWS does not have the identity store', options);
     return new NotFound('AWS has nothing under this name', options);
   }
@@ -70,9 +70,9 @@ interface Read {
   name: string;
   status?: number | undefined;
   code?: string;
-  /** Why, where AWS has a word for it. */
+  /** AWS's code for the reason; empty when the error has no such code. */
   reason: string;
-  /** What kind of thing was not found. */
+  /** The type of the resource that was not found; empty for other errors. */
   resource: string;
   /** The pause that AWS requests, in milliseconds. */
   wait?: number;

@@ -35,7 +35,7 @@ export function createIdentities(config: AwsConfig, directory: Directory): Ident
       return user && toIdentity(user);
     },
 
-    // AWS finds users by their whole name or address only. What contains the text is looked for among the first users.
+    // AWS finds users by their whole name or address only, so users that contain the text are searched among the first users.
     async search(text, limit, signal) {
       const exact = await Promise.all([findBy('userName', text, signal), findBy('emails.value', text, signal)]);
       const found = [...exact.flatMap((user) => (user ? [toIdentity(user)] : [])), ...(await readSome(signal))];
@@ -46,7 +46,7 @@ export function createIdentities(config: AwsConfig, directory: Directory): Ident
     async find({ email }, signal) {
       const user = await findBy(config.identity === 'email' ? 'emails.value' : 'userName', email, signal);
       if (!user) return null;
-      // AWS compares in its own way: only a user with this very address is the person.
+      // AWS may compare differently: only a user who has this address is the person.
       const names = config.identity === 'email' ? user.emails : [user.name];
       return names.some((name) => isSameAddress(name, email)) ? { ...toIdentity(user), email } : null;
     },

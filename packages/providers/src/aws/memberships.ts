@@ -8,7 +8,7 @@ import { keyOf } from './operations.js';
 
 /** Creates the part that grants direct membership of groups of the identity store. */
 export function createMemberships(config: AwsConfig, api: Api, directory: Directory) {
-  /** Memberships that this process created and has not deleted: a read that lags must not end a revocation. */
+  /** Identifiers of memberships that this process created and has not deleted: a read that lags must not end a revocation. */
   const created = new Map<string, string>();
   const idsOf = async ({ group, user }: Membership, signal: AbortSignal) => ({
     IdentityStoreId: (await directory.instance(signal)).store,
@@ -25,7 +25,7 @@ export function createMemberships(config: AwsConfig, api: Api, directory: Direct
     return present(present(found.Results).find((one) => one.GroupId === GroupId)?.MembershipExists);
   }
 
-  /** Throws `Terminal` when another directory owns the group, or when it gives more than the configuration permits. */
+  /** Throws `Terminal` when the group does not exist, another directory owns it, or it gives more than the configuration permits. */
   async function refuse(group: string, signal: AbortSignal): Promise<void> {
     const instance = await directory.instance(signal);
     const found = await api.find('identitystore:DescribeGroup', signal, ({ store }, options) =>
@@ -88,7 +88,7 @@ export function createMemberships(config: AwsConfig, api: Api, directory: Direct
         );
         created.set(keyOf(membership), present(MembershipId));
       } catch (error) {
-        // Another caller was faster, or the group is changing: the membership itself says which.
+        // Another caller created the membership, or the group is changing: a read of the membership tells which.
         if (!(error instanceof Conflict) || !(await isMember(membership, signal))) throw error;
       }
     },

@@ -6,7 +6,7 @@ import { AwsFault } from './faults.js';
 
 export type Task = 'create' | 'delete';
 
-/** An operation of AWS for one assignment: it runs after the call that began it. */
+/** An operation of AWS for one assignment. It continues after the call that began it has returned. */
 export interface Operation {
   id: string;
   task: Task;
@@ -14,24 +14,24 @@ export interface Operation {
   failureReason: string;
 }
 
-/** How soon a running operation is worth another look: most take a few seconds. */
+/** After how many milliseconds a running operation is read again: most take a few seconds. */
 const look = 2_000;
 
 /** Begins creations and deletions of assignments, and follows them to their end. */
 export interface Operations {
-  /** Begins one. Returns what became of it so far. */
+  /** Begins an operation. Returns its status so far. */
   begin(task: Task, assignment: Assignment, signal: AbortSignal): Promise<Operation>;
   /**
-   * Returns the operation that runs for an assignment, also when another process began it. Else returns the one that this
-   * process began and has not yet seen ended, and forgets it; or null.
+   * Returns the operation that is running for an assignment, even when another process began it. Otherwise returns, once, the ended
+   * operation that this process last saw running; or null.
    */
   current(assignment: Assignment, signal: AbortSignal): Promise<Operation | null>;
-  /** Returns whether one is running for it, and forgets nothing. */
+  /** Returns whether an operation is running for an assignment. Leaves an ended operation for `current`. */
   isChanging(assignment: Assignment, signal: AbortSignal): Promise<boolean>;
 }
 
 export function createOperations(api: Api, instance: string): Operations {
-  /** What this process began, by assignment. Another process finds what is running in the lists. */
+  /** The operations that this process saw running, by assignment. It finds those of other processes in the lists of AWS. */
   const begun = new Map<string, { task: Task; id: string }>();
 
   async function describe(task: Task, id: string, signal: AbortSignal) {
@@ -69,7 +69,7 @@ export function createOperations(api: Api, instance: string): Operations {
     });
   }
 
-  /** The lists name no assignment, so each operation is looked at; AWS runs ten or so at a time. */
+  /** The lists do not name the assignment, so each running operation is read; AWS runs about ten at a time. */
   async function findRunning(task: Task, assignment: Assignment, signal: AbortSignal): Promise<Operation | null> {
     for await (const { RequestId } of listRunning(task, signal)) {
       const id = present(RequestId);
@@ -136,7 +136,7 @@ async function send(api: Api, instance: string, task: Task, assignment: Assignme
   return present(answer.AccountAssignmentDeletionStatus);
 }
 
-/** Throws `Pending` while AWS works on it. */
+/** Throws `Pending` while the operation is running. */
 export function waitFor({ task, status }: Operation): void {
   if (status !== 'running') return;
   const doing = task === 'create' ? 'creating' : 'deleting';
@@ -150,7 +150,7 @@ const reasons: [RegExp, string][] = [
   [/not ?found|does ?n.t exist|not exist|404/i, 'it did not find the account, the permission set or the user'],
 ];
 
-/** Returns the error of an operation that AWS could not carry out. What AWS wrote is in the cause only. */
+/** Returns the error of an operation that AWS could not carry out. The text from AWS is in the cause only. */
 export function explainFailure({ task, failureReason }: Operation): Retryable | Terminal {
   const why = reasons.find(([pattern]) => pattern.test(failureReason))?.[1] ?? 'the operation failed';
   const cause = new AwsFault(failureReason, { operation: `${task} of an account assignment` });
@@ -163,7 +163,7 @@ function toOperation(
   id: string,
   { Status, FailureReason = '' }: AccountAssignmentOperationStatus,
 ): Operation {
-  // A word that is not known settles nothing.
+  // An unknown status does not show that the operation has ended.
   const status = Status === 'SUCCEEDED' ? 'succeeded' : Status === 'FAILED' ? 'failed' : 'running';
   return { id, task, status, failureReason: FailureReason };
 }

@@ -10,9 +10,7 @@ import type { ServiceTools, VaultService } from '../services/port.js';
 import { readThrough } from '../services/read-through.js';
 import { clientSettings } from './client.js';
 
-/**
- * Reads secrets of AWS Secrets Manager, current version; needs `secretsmanager:GetSecretValue` on those that are read.
- */
+/** Reads the current version of secrets in AWS Secrets Manager; needs `secretsmanager:GetSecretValue` on each. */
 export function openVault(config: z.infer<typeof awsVault>, tools: ServiceTools): VaultService {
   const client = new SecretsManagerClient(clientSettings(config, tools));
   return readThrough({

@@ -8,7 +8,7 @@ interface Settings {
   authority?: string | undefined;
 }
 
-/** Returns the options of every Azure client. Retries are ours, so that the limits are the same for all services. */
+/** Returns the options of every Azure client. The library does not retry: Belay does, with the same limits for all services. */
 export function clientSettings(tools: ServiceTools) {
   return {
     retryOptions: { maxRetries: 0 },
@@ -27,8 +27,7 @@ export function openCredential(config: Settings, tools: ServiceTools): TokenCred
   }
   return new ClientSecretCredential(tenant_id, client_id, client_secret, {
     ...clientSettings(tools),
-    // A custom authority (a sovereign cloud, for example) is not in the list of authorities that the public one vouches
-    // for.
+    // The public authority's list of known authorities does not contain a custom one, for example of a sovereign cloud.
     ...(authority !== undefined && { authorityHost: authority, disableInstanceDiscovery: true }),
   });
 }

@@ -12,10 +12,7 @@ const service = 'Azure Key Vault';
 const explain = explainFaults(service);
 const algorithm = 'RSA-OAEP-256';
 
-/**
- * Wraps key material with an RSA key of Azure Key Vault or a managed HSM; needs `get`, `wrapKey` and `unwrapKey` on
- * it.
- */
+/** Wraps key material with an RSA key of Azure Key Vault or a managed HSM; needs `get`, `wrapKey` and `unwrapKey` on it. */
 export function openEncryption(config: z.infer<typeof azureEncryption>, tools: ServiceTools): EncryptionService {
   const credential = openCredential(config, tools);
   const name = `${config.vault_url}/keys/${config.key}`;

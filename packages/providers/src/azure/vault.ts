@@ -7,7 +7,7 @@ import type { ServiceTools, VaultService } from '../services/port.js';
 import { readThrough } from '../services/read-through.js';
 import { clientSettings, openCredential } from './client.js';
 
-/** Reads secrets of Azure Key Vault, current version; needs `get` on secrets. */
+/** Reads the current version of secrets in Azure Key Vault; needs `get` on secrets. */
 export function openVault(config: z.infer<typeof azureVault>, tools: ServiceTools): VaultService {
   const client = new SecretClient(config.vault_url, openCredential(config, tools), clientSettings(tools));
   return readThrough({

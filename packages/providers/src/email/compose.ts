@@ -4,13 +4,13 @@ import { type Link, linksOf } from '../links.js';
 import type { Message } from '../notifications.js';
 import { type EmailConfig, isMailbox } from './config.js';
 
-/** Line breaks in the header of a mail begin another header (RFC 5322, 2.2). */
+/** A line break in a mail header starts another header (RFC 5322, 2.2). */
 const headerBreak = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 const longestSubject = 250;
 
 /**
- * Returns a mail to one recipient. The same idempotency key gives the same `Message-ID`, so a repeat can be recognized. Buttons that
- * decide are left out. Throws `Terminal` for a recipient or title that would become more than one header.
+ * Returns a mail to one recipient. The same idempotency key gives the same `Message-ID`, so a repeat can be recognized. Buttons for
+ * decisions are left out. Throws `Terminal` for a recipient or title that could add another header.
  */
 export function composeMail(config: EmailConfig, message: Message, date: Date) {
   const { to, title, idempotencyKey } = message;
@@ -24,7 +24,7 @@ export function composeMail(config: EmailConfig, message: Message, date: Date) {
     subject: cut(title),
     messageId: messageIdOf(config, idempotencyKey),
     date,
-    // No vacation notice answers it: RFC 3834, section 5, and Exchange's own header.
+    // These prevent automatic replies: RFC 3834, section 5, and Exchange's own header.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     text: composeText(message, links),
     html: composeHtml(message, links),
@@ -39,8 +39,8 @@ function messageIdOf({ from }: EmailConfig, key: string): string {
 }
 
 /**
- * The words of people are quoted, and further lines of a fact are indented: a reason with line breaks could imitate a fact or a
- * link of ours otherwise.
+ * Returns the plain text of a mail. Text from people is quoted, and further lines of a fact are indented: otherwise a reason with
+ * line breaks could imitate a fact or a link of Belay.
  */
 function composeText({ text, facts }: Message, links: readonly Link[]): string {
   const quoted = linesOf(text).map((line) => `> ${line}`);

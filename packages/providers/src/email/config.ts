@@ -11,9 +11,9 @@ const settings = z.strictObject({
   host: z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:]+$/i, 'must be a host name or an IP address'),
   /** 587 unless set; 465 with `security: tls`. */
   port: z.int().min(1).max(65_535).optional(),
-  /** `starttls` upgrades the connection before anything is said, and goes no further where that fails. */
+  /** `starttls` upgrades the connection before anything is sent, and sends nothing when the upgrade fails. */
   security: z.enum(['starttls', 'tls', 'none']).default('starttls'),
-  /** Who signs the server's certificate, where Node.js does not know them. */
+  /** The authority that signs the server's certificate, when Node.js does not trust it by default. */
   ca: pem.optional(),
   username: line.optional(),
   password: z.string().min(1).optional(),

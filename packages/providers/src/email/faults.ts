@@ -1,6 +1,6 @@
 import { Retryable, Terminal } from '../errors.js';
 
-/** Where the details are: for the log. The words of the server are left out, because they can repeat what it was sent. */
+/** The details of an error, for the log. The text of the server is left out, because it can repeat what was sent. */
 class MailFault extends Error {
   override readonly name = 'MailFault';
   constructor(readonly detail: { code: string; status?: number; command?: string }) {
@@ -8,15 +8,15 @@ class MailFault extends Error {
   }
 }
 
-/** What the server says to these is about this one mail; everything before them is about the connection. */
+/** Responses to these commands are about this one mail; responses before them are about the connection. */
 const ofThisMail = /^(MAIL FROM|RCPT TO|DATA)/;
 
-/** Errors of TLS: nodemailer keeps only their words. */
+/** Recognizes errors of TLS by their text, because nodemailer keeps nothing else. */
 const certificate = /certificate|altnames|\bSSL|\bTLS/i;
 
 /**
- * Returns what an error of nodemailer comes to. Only a final rejection of this mail is `Terminal`: wrong credentials and certificates are
- * mended by an operator, and the message is still wanted then.
+ * Converts an error of nodemailer. Only a final rejection of this mail is `Terminal`: an operator can correct wrong credentials and
+ * certificates, and the message must still be delivered then.
  */
 export function explainMailFault(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
@@ -41,7 +41,7 @@ export function explainMailFault(error: unknown): Retryable | Terminal {
   return new Retryable(`The mail server cannot accept the message now (${status})`, { cause });
 }
 
-/** Returns the same for the check of a provider, where wrong credentials are final. */
+/** Converts an error of nodemailer for the check of a provider, where wrong credentials are `Terminal`. */
 export function explainCheckFault(error: unknown): Retryable | Terminal {
   const fault = explainMailFault(error);
   const { code, status } = read(error);
@@ -62,7 +62,7 @@ function read(error: unknown): Read {
   return {
     code: typeof code === 'string' ? code : 'unknown',
     ...(typeof responseCode === 'number' ? { status: responseCode } : {}),
-    // "AUTH PLAIN", "RCPT TO": nodemailer names the command without what was sent in it.
+    // "AUTH PLAIN", "RCPT TO": nodemailer names the command without its arguments.
     ...(typeof command === 'string' ? { command } : {}),
     words: String(message),
   };

@@ -9,10 +9,10 @@ import { explainCheckFault, explainMailFault } from './faults.js';
 
 /** Connections at once: mail servers limit them for each client. */
 const mostAtOnce = 4;
-/** How long the server may be silent, in milliseconds: shorter than a call may take. */
+/** How long the server may be silent, in milliseconds: shorter than the limit of a whole call. */
 const silence = 10_000;
 
-/** Opens the client of a mail server. Each message has a connection of its own, so none depends on what another one met. */
+/** Opens the client of a mail server. Each message has its own connection, so the error of one does not affect another. */
 export function openEmail(config: EmailConfig, { now }: ConnectorTools): ProviderClient {
   const transport = createTransport(optionsOf(config));
   const places = createPlaces(mostAtOnce);
@@ -55,7 +55,7 @@ function optionsOf({ host, port, security, ca, username, password }: EmailConfig
       ...(isIP(host) === 0 ? { servername: host } : {}),
     },
     ...(username === undefined ? {} : { auth: { user: username, pass: password ?? '' } }),
-    // Credentials that are configured are used, or nothing is sent.
+    // When credentials are configured, nothing is sent without them.
     forceAuth: username !== undefined,
     connectionTimeout: silence,
     greetingTimeout: silence,
@@ -66,7 +66,7 @@ function optionsOf({ host, port, security, ca, username, password }: EmailConfig
 
 type SocketCallback = Parameters<NonNullable<SMTPTransportOptions['getSocket']>>[1];
 
-/** Connects by the system's own resolver, so that names of this machine's hosts file count. */
+/** Connects with the system's resolver, so that names in this machine's hosts file are found. */
 function openSocket({ host = '', port }: SMTPTransportOptions, done: SocketCallback): void {
   const socket = connect({ host, port: Number(port), timeout: silence });
   const fail = (error: Error) => {

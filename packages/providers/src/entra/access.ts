@@ -10,9 +10,8 @@ const accessSchema = z.union([
   z.strictObject({ directory_role: name }),
   z.strictObject({ azure_role: name, scope: z.string().refine(isScope) }),
 ]);
-/** What a person may hold, by the names of the configuration. */
+/** The access of this connector, with the names from the configuration. */
 export type EntraAccess = z.infer<typeof accessSchema>;
-/** Which kind an access is. */
 export type Kind = (typeof kinds)[number];
 
 /** Returns one access for each group and directory role, and one for each role of Azure on each scope. */
@@ -71,7 +70,7 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns what an entitlement is about. Throws `Terminal` when its access is not one of this connector's. */
+/** Returns the access of an entitlement. Throws `Terminal` when it does not belong to this connector. */
 export function readAccess({ access }: Pick<EntitlementRef, 'access'>): EntraAccess {
   const result = accessSchema.safeParse(access);
   if (result.success) return result.data;

@@ -30,7 +30,7 @@ const errorSchema = z.object({ error: z.object({ code: z.string().default(''), m
 export interface Api {
   graph: HttpClient;
   azure: HttpClient;
-  /** Yields the items of a list with the time of the answer; none where what the list is of does not exist. */
+  /** Yields the items of a list with the time of the response; none when the object that has the list does not exist. */
   list<T>(
     client: HttpClient,
     call: Omit<HttpCall, 'method'>,
@@ -40,14 +40,14 @@ export interface Api {
   user(id: string, signal: AbortSignal): Promise<User | null>;
   users(filter: string | undefined, signal: AbortSignal): AsyncGenerator<User>;
   endSignIns(user: string, signal: AbortSignal): Promise<void>;
-  /** Returns the permissions that the app has at Graph; undefined where that cannot be known. */
+  /** Returns the permissions that the app has at Graph; undefined when its token cannot be read. */
   permissions(signal: AbortSignal): Promise<string[] | undefined>;
   close(): Promise<void>;
 }
 
 export interface Item<T> {
   item: T;
-  /** The provider's own time; undefined where the answer does not say. */
+  /** The provider's own time; undefined when the response has no date. */
   time: number | undefined;
 }
 
@@ -109,18 +109,18 @@ export async function openApi(config: EntraConfig, { now }: ConnectorTools): Pro
 
 const origin = (url: string) => new URL(url).origin;
 
-/** Returns the code and the message of a rejection; only to be compared, since a message may name anything. */
+/** Returns the code and the message of a rejection. They may only be compared, not shown: a message can contain any data. */
 export function errorOf({ body }: HttpAnswer): { code: string; message: string } {
   return errorSchema.safeParse(body).data?.error ?? { code: '', message: '' };
 }
 
-/** Returns what a 404 comes to that is not the vendor's own: a proxy in between says nothing of what there is. */
+/** Returns `Retryable` for a 404 without the vendor's error code: a 404 of a proxy does not show that the object is missing. */
 function explainStranger(service: string, answer: HttpAnswer): Retryable | undefined {
   if (answer.status !== 404 || errorOf(answer).code !== '') return undefined;
   return new Retryable(`${service} returned a response that its API does not document`);
 }
 
-/** Throws `Retryable` for a success that is not Graph's: a page of a proxy in between says nothing of what was done. */
+/** Throws `Retryable` for a success other than Graph's 204: a page of a proxy does not show that the change was made. */
 export function refuseUnlessEmpty({ status }: HttpAnswer): void {
   if (status !== 204) throw new Retryable('Microsoft Graph returned a response that its API does not document');
 }

@@ -17,7 +17,7 @@ const kindOfPrefix: Record<string, Kind> = {
   'azure-role': 'azure_roles',
 };
 
-/** Creates the authorizer: memberships of groups, directory roles and roles of Azure (the port). */
+/** Creates the authorizer for memberships of groups, directory roles and roles of Azure. */
 export function createAuthorizer(config: EntraConfig, api: Api, now: () => number): Authorizer {
   const target = config.tenant;
   const turns = createTurns(now);
@@ -27,7 +27,7 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
     azure_roles: createAzureRoles(config, api, now),
   };
 
-  /** As it was granted: whether an assignment has a schedule is in the pin, not in the configuration of today. */
+  /** Returns the way in which the access was granted: the pin has it, because the configuration may have changed since. */
   function wayOf({ kind, scheduled }: Subject): Way {
     return scheduled ? bySchedules(places[kind], turns) : plainly(places[kind], turns);
   }
@@ -94,7 +94,7 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
         try {
           for await (const { user, identity, access, what, scope, mark } of places[kind].holders(name, signal)) {
             const name = identity ?? (await api.user(user, signal))?.userPrincipalName;
-            // Not a person: a group or an application can hold a role too.
+            // A group or an application can hold a role too; only people are listed.
             if (name === undefined) continue;
             const subject = { kind, user, what, scope, scheduled: config.pim.includes(kind) };
             yield { id: mark, identity: name, access: { ...access }, pin: { target, subject } };
@@ -104,11 +104,11 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
           faults.push(error);
         }
       }
-      // After the others: what was renamed must not hide the holders of the rest.
+      // Thrown last: a group or role that was renamed must not hide the holders of the others.
       if (faults.length > 0) throw faults[0];
     },
 
-    // Entra has more groups than a list can show, and people request what a role of the configuration names.
+    // Entra has more groups than a list can show, and people request roles of the catalog, which name their groups.
     roles: async () =>
       config.directory_roles.map((name) => {
         const role = `directory-role/${name}`;

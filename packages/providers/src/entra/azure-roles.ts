@@ -38,7 +38,7 @@ type Assigned = z.infer<typeof assigned>;
 const plainVersion = '2022-04-01';
 const scheduleVersion = '2020-10-01';
 const authorization = '/providers/Microsoft.Authorization';
-/** Rights whose holder can give themselves more, or access that stays. */
+/** Actions with which a holder can give themselves more access, or access that does not end. */
 const dangers = [
   'Microsoft.Authorization/roleAssignments/write',
   'Microsoft.Authorization/roleDefinitions/write',
@@ -49,7 +49,7 @@ const dangers = [
   'Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials/write',
 ];
 
-/** Creates what assigns roles of Azure on scopes. */
+/** Creates the part that assigns roles of Azure on scopes. */
 export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now: () => number): Place {
   const lastOf = (id: string) => id.slice(id.lastIndexOf('/') + 1).toLowerCase();
   const isOf = ({ what, scope, user }: Subject, item: Assigned) =>
@@ -98,7 +98,7 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
 
     plain: {
       async holds(subject, id, signal) {
-        // A list may lag behind: our own assignment is read under its name.
+        // Lists can lag, so Belay's own assignment is first read by its name.
         if (await hasOwn(subject, id, signal)) return true;
         for await (const { properties } of assignments(subject.scope, equal('principalId', subject.user), signal)) {
           if (isOf(subject, properties)) return true;
@@ -109,7 +109,7 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
         const properties = {
           roleDefinitionId: definitionId(subject),
           principalId: subject.user,
-          // Without it Azure rejects accounts that it does not know everywhere yet.
+          // Without this, Azure rejects an account that has not been replicated yet.
           principalType: 'User',
           description: markOf(id),
         };
@@ -129,7 +129,7 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
       async remove(subject, id, signal) {
         const call = { method: 'DELETE' as const, path: at(subject, id), query, accept: [404] };
         const { status, body } = await azure.send(call, signal);
-        // 204 says that there was none.
+        // 204 means that there was no assignment.
         if (status === 204 || status === 404) return false;
         parseAnswer(assignmentSchema, body, { service: 'Azure', method: call.method, path: call.path });
         return true;
@@ -163,7 +163,7 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
       return list(azure, call, schema, signal);
     };
     return {
-      // A plain assignment is among the instances.
+      // Azure lists plain assignments among the instances.
       hidesPlain: false,
       async ends(subject, signal) {
         const found: number[] = [];
@@ -195,7 +195,7 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
         return found;
       },
       async submit(subject, { action, id, until, after }, signal) {
-        // A request is an event of its own: another moment, or another one before it, another name.
+        // Each request needs its own name, so the name depends on the time and on the number of earlier requests.
         const name = nameOf(subject, `${id} ${action} ${after} ${now()}`);
         const path = `${subject.scope}${authorization}/roleAssignmentScheduleRequests/${name}`;
         const properties = {
@@ -221,7 +221,7 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
   }
 }
 
-/** Returns the name of an assignment, a UUID of version 5 (RFC 9562, 5.5): the same entitlement has the same one. */
+/** Returns the name of an assignment, a UUID of version 5 (RFC 9562, 5.5): the same for the same entitlement. */
 function nameOf({ user, what, scope }: Subject, id: string): string {
   const hash = createHash('sha1')
     .update(JSON.stringify(['belay', id, user, what, scope.toLowerCase()]))
@@ -231,7 +231,7 @@ function nameOf({ user, what, scope }: Subject, id: string): string {
   return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Returns whether an action is permitted; those in the list may have asterisks. */
+/** Returns whether an action is permitted. Actions in the list can contain asterisks as wildcards. */
 export function permits(list: readonly Permissions[], action: string): boolean {
   const covers = (pattern: string) => {
     const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));

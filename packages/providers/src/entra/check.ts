@@ -4,7 +4,7 @@ import type { Api } from './api.js';
 import { type Permissions, permissionsSchema, permits } from './azure-roles.js';
 import type { EntraConfig } from './config.js';
 
-/** One of each is needed; the least one first, which is the one that is named. */
+/** Returns lists of permissions, of each of which the app needs one. The first permits the least, and is named in the error. */
 function needsOf({ pim, directory_roles: roles, end_sign_ins: ends }: EntraConfig): string[][] {
   const all = 'Directory.ReadWrite.All';
   return [
@@ -26,7 +26,7 @@ function needsOf({ pim, directory_roles: roles, end_sign_ins: ends }: EntraConfi
   ];
 }
 
-/** Throws `Terminal` that names what the app lacks: permissions of Graph first, and then rights in Azure. */
+/** Throws a `Terminal` that names what the app lacks: first permissions of Graph, then permissions in Azure. */
 export async function check(config: EntraConfig, api: Api, signal: AbortSignal): Promise<void> {
   const granted = await api.permissions(signal);
   const missing = granted

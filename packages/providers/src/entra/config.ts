@@ -36,7 +36,7 @@ export const entraConfig = z
     client_id: guid,
     client_secret: z.string().min(1).optional(),
     certificate: certificate.optional(),
-    /** What has an end at Entra as well: needs Entra ID P2 or Entra ID Governance for the people concerned. */
+    /** The kinds of access that expire at Entra as well; the people concerned need Entra ID P2 or Entra ID Governance. */
     pim: z.array(z.enum(kinds)).default([]),
     /** The directory roles that may be granted, by name. */
     directory_roles: z.array(name).default([]),
@@ -44,20 +44,20 @@ export const entraConfig = z
     scopes: z
       .array(z.string().refine(isScope, 'is not a scope of Azure, for example /subscriptions/<id>/resourceGroups/shop'))
       .default([]),
-    /** Groups that roles of the directory can be assigned to, and that may be granted nevertheless, by name or identifier. */
+    /** Groups, by name or identifier, that may be granted although roles of the directory can be assigned to them. */
     allow_role_assignable_groups: z.array(name).default([]),
-    /** Permits roles whose holder can give themselves more. */
+    /** Permits roles whose holder can give themselves more access. */
     allow_privileged_roles: z.boolean().default(false),
     /**
-     * How a person becomes an account: by e-mail address, by a sign-in that they have linked at one of these providers, whose
+     * How a person maps to an account: by e-mail address, by a sign-in that they have linked at one of these providers, whose
      * subject is the object ID of the account, or by a table of e-mail addresses and user principal names.
      */
     identity: identitySetting,
-    /** With `identity: email`, the domains whose addresses count; all of them where it is left out. */
+    /** With `identity: email`, the domains whose addresses map to accounts; when absent, all domains. */
     email_domains: z.array(emailDomain).min(1).optional(),
     /** Permits accounts whose home is another organization. */
     allow_guests: z.boolean().default(false),
-    /** What only Belay hands out, as in `inherits`: the drift audit lists all who hold it. */
+    /** Access that only Belay grants, written as in `inherits`: the drift audit lists every holder. */
     exclusive: z
       .array(
         z
@@ -68,9 +68,9 @@ export const entraConfig = z
           ),
       )
       .default([]),
-    /** A revocation ends the sign-ins of the person at Entra: they have to sign in anew everywhere. */
+    /** Whether a revocation ends the sign-ins of the person at Entra, so that they must sign in again everywhere. */
     end_sign_ins: z.boolean().default(false),
-    /** How long tokens and caches may act on an access that has ended. */
+    /** How long tokens and caches may still permit access that has ended. */
     residual: durationSetting('PT1H30M').default('PT1H30M'),
     /** The addresses of a national cloud. */
     endpoints: z
@@ -89,7 +89,7 @@ export const entraConfig = z
 export type EntraConfig = z.infer<typeof entraConfig>;
 export type Certificate = NonNullable<EntraConfig['certificate']>;
 
-/** Returns the SHA-256 thumbprint of a certificate, by which Entra finds it; undefined for anything else. */
+/** Returns the SHA-256 thumbprint of a certificate, by which Entra finds it; undefined for a text that is not a certificate. */
 export function thumbprintOf(pem: string): string | undefined {
   try {
     return createHash('sha256').update(new X509Certificate(pem).raw).digest('base64url');

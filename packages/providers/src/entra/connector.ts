@@ -10,7 +10,7 @@ export const entraConnector: Connector<EntraConfig> = {
   config: entraConfig,
   plan: planAccess,
   address: ({ tenant, endpoints }): Json => ({ tenant, ...endpoints }),
-  // Privileged Identity Management accepts no assignment that is shorter.
+  // Privileged Identity Management rejects assignments that are shorter.
   expiry: ({ pim }, access) => (pim.includes(kindOf(access)) ? { native: true, minimum: 'PT5M' } : undefined),
   connection(_config, { access }): SharedConnection {
     const held = readAccess({ access });

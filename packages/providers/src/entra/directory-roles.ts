@@ -20,17 +20,17 @@ const assignmentSchema = z.object({
   directoryScopeId: z.string().nullish(),
 });
 
-/** What lets a holder give themselves or others more, or sign in as another person or an application. */
+/** Actions with which a holder can give themselves or others more access, or sign in as another person or an application. */
 const dangers = [
   /^microsoft\.directory\/(roleAssignments|roleDefinitions|groupsAssignableToRoles|privilegedIdentityManagement|conditionalAccessPolicies|federation)\b.*\/(allTasks|create|update|basic\/update)$/i,
   /\/(credentials|password|authenticationMethods(\/[^/]+)?|allProperties)\/(allTasks|create|update|basic\/update)$/i,
   /\/(inviteUser|strongAuthentication)\/update$/i,
-  // An action of some groups or applications only has their kind after a dot.
+  // An action for one kind of group or application has the kind after a dot.
   /^microsoft\.directory\/(groups|administrativeUnits|applications|servicePrincipals)(\.[\w.]+)?\/(members|owners|dynamicMembershipRule|appRoleAssignedTo)\/update$/i,
   /^microsoft\.directory\/(servicePrincipals\/managePermissionGrants|oAuth2PermissionGrants\/.*(create|update|allTasks)$)/i,
 ];
 
-/** Creates what assigns roles of the directory, for the whole tenant. */
+/** Creates the part that assigns roles of the directory for the whole tenant. */
 export function createDirectoryRoles(config: EntraConfig, api: Api, now: () => number): Place {
   const { graph, list } = api;
 

@@ -10,7 +10,7 @@ const requestSchema = z
   .object({ id: z.string(), action: z.string(), status: z.string(), justification: text, createdDateTime: text })
   .loose();
 
-/** Creates the schedules of Microsoft Graph at one of their places. */
+/** Creates the schedules of Microsoft Graph for one kind of access; `base` is the start of their paths. */
 export function graphSchedules(
   { graph, list }: Api,
   base: string,

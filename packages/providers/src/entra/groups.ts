@@ -23,17 +23,17 @@ type Group = z.infer<typeof groupSchema>;
 const $select = Object.keys(groupSchema.shape).join();
 const memberSchema = z.object({ id: z.string() });
 const personSchema = z.object({ id: z.string(), userPrincipalName: z.string() });
-/** Questions about a single member are answered by an index, which Graph uses only with this header. */
+/** Graph finds a single member by an index, which it uses only with this header. */
 const indexed = { consistencylevel: 'eventual' };
 
-/** Creates what makes people members of groups. */
+/** Creates the part that makes people members of groups. */
 export function createGroups(config: EntraConfig, api: Api, now: () => number): Place {
   const { graph, list } = api;
 
   const read = (id: string, signal: AbortSignal) =>
     graph.find({ method: 'GET', path: path`/v1.0/groups/${id}`, query: { $select }, schema: groupSchema }, signal);
 
-  /** Names are not unique at Entra; they are compared without regard to case there, and exactly here. */
+  /** Names are not unique at Entra. Entra compares them without regard to case, Belay exactly. */
   async function findGroup(name: string, signal: AbortSignal): Promise<Group | null> {
     if (!isName(name)) return null;
     if (isGuid(name)) return read(name, signal);

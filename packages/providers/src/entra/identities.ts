@@ -5,11 +5,11 @@ import type { Api, User } from './api.js';
 import type { EntraConfig } from './config.js';
 import { equal, isGuid, isName } from './names.js';
 
-/** Maps people to accounts of Entra, who are called by their user principal names. */
+/** Maps people to accounts of Entra, which are identified by their user principal names. */
 export function createIdentities(config: EntraConfig, api: Api): Identities {
   const { identity, email_domains: domains } = config;
   const isListed = (user: User) => (name: string) => name.toLowerCase() === user.userPrincipalName.toLowerCase();
-  /** Returns an account. An address in the configuration's table comes first: Entra may know another one, or none. */
+  /** Returns an account. An address in the configuration's table comes first: Entra may have another address, or no address. */
   const present = (user: User): ProviderIdentity => {
     const { id: subject, userPrincipalName: id, displayName, mail } = user;
     const account = { id, name: displayName || id, email: mail || id };
@@ -22,7 +22,7 @@ export function createIdentities(config: EntraConfig, api: Api): Identities {
   };
   const isUsable = (user: User) => faultOfUser(user, config.allow_guests) === undefined;
 
-  /** Two accounts with one address are no guess, even where only one of them can be used. */
+  /** Returns null when two accounts have the address, even when only one can be used: choosing one would be a guess. */
   async function byEmail(email: string, signal: AbortSignal): Promise<User | null> {
     if (!isName(email)) return null;
     const found = new Map<string, User>();
@@ -44,7 +44,7 @@ export function createIdentities(config: EntraConfig, api: Api): Identities {
       logins.filter(({ provider }) => identity.login.includes(provider)).map((one) => one.subject),
     );
     const [subject = ''] = linked;
-    // Entra would find accounts by their names here as well.
+    // Entra would also find an account by its name here, so the subject must be an identifier.
     return linked.size === 1 && isGuid(subject) ? api.user(subject, signal) : null;
   }
 
@@ -92,7 +92,7 @@ export async function findUser(api: Api, name: string, signal: AbortSignal): Pro
   return null;
 }
 
-/** Returns why an account may be granted nothing, or undefined. */
+/** Returns why no access may be granted to an account, or undefined. */
 export function faultOfUser(user: User, allowsGuests: boolean): string | undefined {
   if (user.accountEnabled === false) return 'The account is disabled at Entra';
   const isGuest = user.userType?.toLowerCase() === 'guest' || /#EXT#@/i.test(user.userPrincipalName);

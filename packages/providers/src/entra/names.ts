@@ -1,4 +1,4 @@
-/** Returns whether Entra can have something under this name. Nothing else is sent in a filter. */
+/** Returns whether a text can be a name at Entra. Only such texts are sent in a filter. */
 export function isName(text: string): boolean {
   return text.length <= 256 && text.trim() === text && text !== '' && !/\p{Cc}|\p{Surrogate}/u.test(text);
 }
@@ -13,13 +13,13 @@ const scope = new RegExp(
 /** Returns whether a text is an identifier that Entra gives. */
 export const isGuid = (text: string) => new RegExp(`^${guid}$`, 'i').test(text);
 
-/** Returns whether a text is a scope of Azure, and nothing that leads elsewhere in an address. */
+/** Returns whether a text is a scope of Azure; false for segments such as `..`, which would change the path of a URL. */
 export const isScope = (text: string) => scope.test(text);
 
-/** Scopes are the same in upper and lower case. */
+/** Returns whether two scopes are the same, without regard to case. */
 export const isSameScope = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
-/** Returns whether a scope is another one or below it. */
+/** Returns whether the scope `one` is the scope `other` or below it. */
 export function isWithin(one: string, other: string): boolean {
   return isSameScope(one, other) || one.toLowerCase().startsWith(`${other.toLowerCase()}/`);
 }

@@ -20,11 +20,11 @@ export const subjectSchema = z.strictObject({
 });
 export type Subject = z.infer<typeof subjectSchema>;
 
-/** One kind of access: where it is found, what may not be granted, and the two ways in which it is. */
+/** One kind of access: how it is found and checked, and the two ways to grant it. */
 export interface Place {
-  /** Returns the group or role of a name, null when there is none. Throws `Terminal` when there are two. */
+  /** Returns the group or role with a name, or null when it does not exist. Throws `Terminal` when there are two. */
   find(access: EntraAccess, signal: AbortSignal): Promise<Pick<Subject, 'what' | 'scope'> | null>;
-  /** Throws `Terminal` for what is not there or may not be granted. */
+  /** Throws `Terminal` when the group or role does not exist or may not be granted. */
   check(subject: Subject, signal: AbortSignal): Promise<void>;
   plain: Plain;
   schedules: Schedules;
@@ -47,18 +47,18 @@ export interface Holder {
 export interface Plain {
   holds(subject: Subject, id: string, signal: AbortSignal): Promise<boolean>;
   add(subject: Subject, id: string, signal: AbortSignal): Promise<void>;
-  /** Returns false when Entra says that there is none. */
+  /** Returns false when Entra reports that there is no assignment. */
   remove(subject: Subject, id: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Assignments with an end, by requests that Entra works on (Privileged Identity Management). */
+/** Assignments with an end, made by requests that Entra works on (Privileged Identity Management). */
 export interface Schedules {
   /** Returns when each assignment that is in force ends, Infinity for one without an end. */
   ends(subject: Subject, signal: AbortSignal): Promise<number[]>;
   requests(subject: Subject, signal: AbortSignal): Promise<ScheduleRequest[]>;
-  /** Returns the status of the new request, or what Entra says there is already, or is not. */
+  /** Returns the identifier and status of the new request, or whether the assignment already exists or is missing. */
   submit(subject: Subject, order: Order, signal: AbortSignal): Promise<Outcome>;
-  /** Whether an assignment that is no schedule is missing in `ends`. */
+  /** Whether `ends` leaves out assignments that have no schedule. */
   hidesPlain: boolean;
 }
 
@@ -74,29 +74,29 @@ export interface Order {
   action: 'adminAssign' | 'adminUpdate' | 'adminRemove';
   id: string;
   until?: Date;
-  /** How many requests there were before: each has a name of its own. */
+  /** How many requests there were before, so that each has its own name. */
   after: number;
 }
 
 export type Outcome = { id: string; status: string } | 'exists' | 'missing';
 
-/** Returns what marks a request, or a role assignment of Azure, as ours. */
+/** Returns the text that marks a request, or a role assignment of Azure, as made by Belay. */
 export const markOf = (id: string) => `Belay ${id}`;
 export const readMark = (text: string | null | undefined) => /^Belay (.+)$/s.exec(text ?? '')?.[1] ?? '';
 
-/** Returns when an assignment ends, or undefined when it is over by the provider's clock. */
+/** Returns when an assignment ends: Infinity without an end, undefined when it has ended by the provider's clock. */
 export function endOf(text: string | null | undefined, time: number | undefined): number | undefined {
   const end = Date.parse(text ?? '');
   if (Number.isNaN(end)) return Number.POSITIVE_INFINITY;
   return time !== undefined && end <= time ? undefined : end;
 }
 
-/** Returns what a rejected request comes to. Throws `Pending` or `Terminal` for everything but "is so already". */
+/** Returns whether the assignment of a rejected request already exists or is missing. Throws a fault for every other rejection. */
 export function explainRefusal(answer: HttpAnswer, action: Order['action']): Outcome {
   const { code, message } = errorOf(answer);
   const is = (...codes: string[]) => codes.some((one) => code === one || message.includes(one));
   if (is('RoleAssignmentExists')) return 'exists';
-  // The account, the group or the scope is gone, and what was assigned there with it.
+  // The account, the group or the scope no longer exists, so its assignments do not either.
   const gone = answer.status === 404 && action === 'adminRemove';
   if (gone || is('RoleAssignmentDoesNotExist')) return 'missing';
   if (is('PendingRoleAssignmentRequest', 'RoleAssignmentRequestExists')) {

@@ -12,7 +12,7 @@ const refusalSchema = z.object({ error: z.string(), error_codes: z.array(z.numbe
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const assertionSeconds = 300;
 
-/** What Entra's codes of a rejected token request mean, where it helps to know. */
+/** Messages for Entra's error codes of a rejected token request, for those that an operator can correct. */
 const meanings: Record<number, string> = {
   7000215: "Entra does not accept the connector's client secret",
   7000222: "The connector's client secret has expired at Entra",
@@ -45,7 +45,7 @@ export async function fetchToken(
 function signAssertion(config: EntraConfig, certificate: Certificate, at: string, now: number): Promise<string> {
   const { client_id: client, endpoints } = config;
   const seconds = Math.floor(now / 1000);
-  // Entra demands an identifier of each assertion; one second of one key makes the same one, which is good again.
+  // Entra requires an identifier in each assertion. Assertions of the same millisecond share one, which Entra accepts.
   const id = createHash('sha256').update(`${client} ${now}`).digest('base64url');
   return new SignJWT()
     .setProtectedHeader({ alg: 'PS256', typ: 'JWT', 'x5t#S256': thumbprintOf(certificate.pem) ?? '' })
@@ -66,7 +66,7 @@ function explain(body: unknown): Retryable | Terminal {
   return new Terminal(known ?? "Entra does not accept the connector's client ID and credentials");
 }
 
-/** Returns the permissions of an app that its token names; undefined where the token cannot be read. */
+/** Returns the permissions in an app's token; undefined when the token cannot be read. */
 export function readPermissions(token: string): string[] | undefined {
   try {
     const payload: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

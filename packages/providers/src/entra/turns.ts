@@ -1,14 +1,15 @@
 import { createPlaces, type Places } from '../http/places.js';
 
-/** For so long, in milliseconds, what was written may be missing from what is read. */
+/** How long, in milliseconds, a write may be missing from reads. */
 const settling = 60_000;
 
-/** What this process has begun to grant and has not seen yet, and the turn of each entitlement. */
+/** Records the grants that this process began and has not read back yet, and runs calls for one entitlement in turn. */
 export interface Turns {
-  /** A grant is about to be sent: until it has been seen or taken back, a "no" means nothing for a minute. */
+  /** Records that a grant is about to be sent. For a minute, until `end`, a read without it does not show that it is absent. */
   begin(key: string): void;
-  /** The grant is the request with this identifier. `listed` are those that Entra shows to have come to nothing. */
+  /** Records the identifier of the grant's request. */
   sent(key: string, request: string): void;
+  /** Ends the record when its request is in `requests`: the requests that Entra lists as ended without an assignment. */
   listed(key: string, requests: readonly string[]): void;
   end(key: string): void;
   isUnsettled(key: string): boolean;

@@ -13,7 +13,7 @@ export interface Way {
 const keyOf = (subject: Subject) => JSON.stringify(subject);
 const notShown = () => new Pending('Entra does not show the assignment yet');
 
-/** Returns how access is granted without an end: Belay alone ends it. */
+/** Returns the way that grants access without an end at Entra: only Belay ends it. */
 export function plainly({ plain }: Place, turns: Turns): Way {
   return {
     async holds(subject, id, signal) {
@@ -34,7 +34,7 @@ export function plainly({ plain }: Place, turns: Turns): Way {
     },
     async ensureAbsent(subject, id, signal) {
       await turns.take(keyOf(subject), signal, async () => {
-        // Not read first: a read that lags would keep the call from being made.
+        // Removed without a read first: a read that lags could show no assignment, and nothing would be removed.
         const removed = await plain.remove(subject, id, signal);
         if (!removed && turns.isUnsettled(keyOf(subject))) throw notShown();
         turns.end(keyOf(subject));
@@ -49,14 +49,14 @@ const isFailed = (status: string) => /^(failed|denied|invalid|timedout)/i.test(s
 const isDone = (status: string) => /^(provisioned|granted|schedulecreated)/i.test(status);
 const failed = () => new Terminal('Entra could not carry out the assignment');
 
-/** Returns how access is granted with an end at Entra, by requests that may take a while. */
+/** Returns the way that grants access with an end at Entra, by requests that may take a while. */
 export function bySchedules({ plain, schedules }: Place, turns: Turns): Way {
   async function submit(subject: Subject, order: Order, signal: AbortSignal) {
     const outcome = await schedules.submit(subject, order, signal);
     if (typeof outcome === 'string') return outcome;
     if (isFailed(outcome.status)) throw failed();
     if (order.action === 'adminAssign') turns.sent(keyOf(subject), outcome.id);
-    // What Entra removes, it knows.
+    // Entra accepted the removal, so it knows the assignment: a read no longer lags behind the grant.
     if (order.action === 'adminRemove') turns.end(keyOf(subject));
     if (isPending({ ...order, ...outcome })) throw new Pending('Entra is working on the assignment');
     return 'done';

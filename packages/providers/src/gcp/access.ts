@@ -5,7 +5,7 @@ import type { GcpConfig } from './config.js';
 
 const roleName = /^(?:(?:projects\/[a-z0-9.:-]{1,80}|organizations\/\d{1,20})\/)?roles\/[A-Za-z][A-Za-z0-9_.]{1,99}$/;
 const projectName = /^projects\/[a-z0-9.:-]{1,80}$/;
-/** They take no condition, and have thousands of permissions. */
+/** Google Cloud accepts no condition on these roles, and they have thousands of permissions. */
 const basic = ['roles/owner', 'roles/editor', 'roles/viewer'];
 
 const roleAccess = z.strictObject({
@@ -78,7 +78,7 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns what an entitlement is about. Throws `Terminal` when its access is not one of this connector's. */
+/** Returns the access of an entitlement. Throws `Terminal` when it does not belong to this connector. */
 export function readAccess({ access }: Pick<EntitlementRef, 'access'>): RoleAccess | GroupAccess {
   const result = z.union([roleAccess, groupAccess]).safeParse(access);
   if (!result.success) throw new Terminal('The access is neither a role on a project nor membership of a group');

@@ -6,12 +6,12 @@ import { createGroupAccess } from './groups.js';
 import { type GoogleClients, type KindOfAccess, target } from './kind.js';
 import { createRoleAccess } from './roles.js';
 
-/** Creates the authorizer: conditional bindings of roles, and memberships of groups (the port). */
+/** Creates the authorizer for conditional bindings of roles and for memberships of groups. */
 export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now: () => number): Authorizer {
   const roles = createRoleAccess(config, clients);
   const groups = createGroupAccess(config, clients, now);
 
-  /** Throws at any target but the one where the access was granted. */
+  /** Returns the kind of an entitlement. Throws `OtherTarget` when it was granted at another target. */
   function kindOf(entitlement: EntitlementRef): KindOfAccess {
     const access = readAccess(entitlement);
     if (entitlement.pin && entitlement.pin.target !== target) throw new OtherTarget();
@@ -19,7 +19,7 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
   }
 
   return {
-    // Google states seven minutes or longer for policies, and hours for groups.
+    // Google states that changes take seven minutes or longer for policies, and hours for groups.
     residual: 'PT6H',
     residualOf: (access) => ('group' in access ? 'PT6H' : 'PT7M'),
     leavesBehind:
@@ -37,7 +37,7 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
       yield* roles.list(signal);
       yield* groups.list(signal);
     },
-    // Google has more roles than a list can show, and people request what a role of the configuration names.
+    // Google has more roles than a list can show, and people request roles of the catalog, which name Google's roles.
     roles: async () =>
       config.groups.map((group) => ({ name: `group/${group}`, arn: `group/${group}`, description: '' })),
     permissions: async () => [],

@@ -39,15 +39,15 @@ export const gcpConfig = z
       .default([]),
     /** The groups that people are made members of. */
     groups: z.array(group).default([]),
-    /** Those of the groups in which only Belay makes members. */
+    /** The groups among `groups` to which only Belay adds members. */
     exclusive: z.array(group).default([]),
-    /** The edition has memberships that end by themselves. */
+    /** Whether the edition has memberships that expire. */
     group_expiry: z.boolean().default(false),
     /** Google accounts by e-mail address, where the two differ. */
     users: people.default({}),
     /** The domains whose addresses are Google accounts; when absent, all are. */
     email_domains: z.array(emailDomain).min(1).optional(),
-    /** Permits roles whose holder can give themselves more, act as another account, or keep the access. */
+    /** Permits roles whose holder can give themselves more access, act as another account, or keep the access. */
     allow_privileged_roles: z.boolean().default(false),
     /** The addresses of Google's APIs, where a private endpoint has another one. */
     endpoints: z

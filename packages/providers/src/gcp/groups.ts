@@ -35,26 +35,26 @@ const userSchema = z.object({ id: z.string().min(1), primaryEmail: z.string() })
 const operationSchema = z.object({ done: z.boolean().optional(), error: z.object({ code: z.number() }).optional() });
 const pinned = z.strictObject({ user: z.string().min(1), group: z.string().regex(groupName) });
 
-/** Reads may lag behind a creation for as long, in milliseconds. */
+/** How long reads may lag behind a creation, in milliseconds. */
 const settling = 60_000;
-/** So many accounts of a list are read at once. */
+/** How many accounts of a list are read at once. */
 const together = 8;
 const noGroup = 'The group does not exist';
 
-/** The group by its name at Google, and the account by its identifier and the address that it has now. */
+/** The resource name of a group, and an account with its identifier and current address. */
 interface Place {
   group: string;
   user: z.infer<typeof userSchema>;
 }
 
-/** Creates what makes people members of groups, with an end where the edition has it. */
+/** Creates the part that makes people members of groups, with an end where the edition supports it. */
 export function createGroupAccess(
   config: GcpConfig,
   { groups, directory }: GoogleClients,
   now: () => number,
 ): KindOfAccess {
   const turns = new Map<string, Places>();
-  /** Until when a membership that this process created may be missing from what is read. */
+  /** The time until which reads may lack a membership that this process created, in milliseconds since 1970. */
   const unsettled = new Map<string, number>();
   const asked = (at: string) => ({ service: 'Google Groups', method: 'GET', path: at });
 
@@ -64,7 +64,7 @@ export function createGroupAccess(
     return directory.find({ method: 'GET', path: at, schema: userSchema }, signal);
   }
 
-  /** Google answers 403 for groups that do not exist; the directory tells them from those that it does not show us. */
+  /** Throws `Terminal` unless the group does not exist: Google returns 403 for that too, and the directory tells the difference. */
   async function refuseUnlessGone(key: string, signal: AbortSignal): Promise<null> {
     const at = path`/admin/directory/v1/groups/${key}`;
     const found = await directory.find({ method: 'GET', path: at, schema: z.object({ id: z.string() }) }, signal);
@@ -80,7 +80,7 @@ export function createGroupAccess(
     return parseAnswer(z.object({ name: z.string().regex(groupName) }), answer.body, asked(call.path)).name;
   }
 
-  /** Returns null when the account or the group does not exist any more. */
+  /** Returns null when the account does not exist, or when an entitlement without a pin names a group that does not exist. */
   async function placeOf(entitlement: EntitlementRef, signal: AbortSignal): Promise<Place | null> {
     if (entitlement.pin) {
       const subject = pinned.safeParse(entitlement.pin.subject);
@@ -106,7 +106,7 @@ export function createGroupAccess(
     return { membership: parseAnswer(membershipSchema, answer.body, asked(at)), time: timeOf(answer) };
   }
 
-  /** Throws `Terminal` when the group is not there or is not filled by hand. */
+  /** Throws `Terminal` when the group does not exist, or when a query or another system decides who its members are. */
   async function checkGroup(name: string, signal: AbortSignal): Promise<void> {
     const answer = await groups.send({ method: 'GET', path: `/v1/${name}`, accept: [403, 404] }, signal);
     if (answer.status >= 400) {
@@ -159,7 +159,7 @@ export function createGroupAccess(
 
   async function extend({ name, roles = [] }: Membership, until: Date, signal: AbortSignal): Promise<void> {
     const end = Date.parse(roles.find((one) => one.name === 'MEMBER')?.expiryDetail?.expireTime ?? '');
-    // A membership without an end is longer than any.
+    // A membership without an end is never extended.
     if (Number.isNaN(end) || end >= until.getTime()) return;
     const json = {
       updateRolesParams: [{ fieldMask: 'expiryDetail.expireTime', membershipRole: memberRole(until) }],

@@ -1,7 +1,7 @@
 import type { HttpClient } from '../http/client.js';
 import type { EntitlementRef, Held, Pin } from '../port.js';
 
-/** Google has an address, and so a client, for each of its APIs. */
+/** One client for each API of Google, because each has its own address. */
 export interface GoogleClients {
   policies: HttpClient;
   iam: HttpClient;
@@ -9,15 +9,15 @@ export interface GoogleClients {
   directory: HttpClient;
 }
 
-/** How one kind of access is changed and read; the pin's subject is of its own shape. */
+/** Changes and reads one kind of access; each kind has its own shape of the pin's subject. */
 export interface KindOfAccess {
   pin(entitlement: EntitlementRef, signal: AbortSignal): Promise<Pin['subject'] | null>;
   holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<Held>;
   ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
   ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
-  /** Yields them with their pins. */
+  /** Yields the entitlements for the drift audit, with their pins. */
   list(signal: AbortSignal): AsyncIterable<EntitlementRef>;
 }
 
-/** Identifiers of projects, accounts and groups are unique at Google, so that all of it is one target. */
+/** Identifiers of projects, accounts and groups are unique at Google, so all of Google is one target. */
 export const target = 'googleapis.com';

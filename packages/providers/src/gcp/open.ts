@@ -49,14 +49,14 @@ export async function openGcp(config: GcpConfig, tools: ConnectorTools): Promise
   };
 }
 
-/** Each token is fetched by a library's client of its own, which keeps tokens by the machine's clock. */
+/** Fetches each token with a new client of the library, because a client keeps its token by the machine's clock. */
 async function fetchToken({ credentials }: GcpConfig, signal: AbortSignal) {
   const auth = new GoogleAuth({
     scopes,
     ...(credentials === undefined ? {} : { credentials: JSON.parse(credentials) as Record<string, string> }),
   });
   const limited = within(signal, 10_000);
-  // What the library throws can contain the request, with what signs it.
+  // Errors of the library can contain the request and its signature, so they are not kept as the cause.
   const token = await untilAborted(auth.getAccessToken(), limited).catch((error: unknown) => {
     if (error instanceof Retryable) throw error;
     throw explainRefusal(error);
@@ -82,7 +82,7 @@ async function findPermitted(project: string, permissions: string[], { policies 
   return (await policies.ask(call, signal)).permissions ?? [];
 }
 
-/** Throws `Terminal` that names what the credentials lack. */
+/** Throws a `Terminal` that names the permissions that the credentials lack. */
 async function check(config: GcpConfig, clients: GoogleClients, signal: AbortSignal): Promise<void> {
   const missing: string[] = [];
   for (const project of config.projects) {
@@ -126,7 +126,7 @@ const quota = z.object({
 });
 const reasons = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded', 'servingLimitExceeded'];
 
-/** Returns what an answer of Google comes to where the status misleads: the Directory API reports quotas with 403. */
+/** Returns `Retryable` for an exhausted quota, which the Directory API reports with 403; undefined for other responses. */
 function explainGoogle({ status, body }: HttpAnswer): Retryable | undefined {
   const parsed = status === 403 ? quota.safeParse(body) : undefined;
   const throttled = parsed?.data?.error.errors.some(({ reason }) => reasons.includes(reason));

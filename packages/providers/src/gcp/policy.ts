@@ -8,19 +8,19 @@ const bindingSchema = z.object({
   condition: z.object({ title: z.string().optional(), expression: z.string() }).optional(),
 });
 
-/** A policy without its etag is never written, so one is required. */
+/** The etag is required, because a policy is never written without it. */
 export const policySchema = z.object({
   etag: z.string().min(1),
   bindings: z
     .array(bindingSchema)
-    // In a lower version than 3, Google has names in the place of conditions.
+    // In versions below 3, Google returns such role names in place of conditions.
     .refine((list) => list.every(({ role }) => !role.includes('_withcond_')))
     .optional(),
 });
 export type Policy = z.infer<typeof policySchema>;
 export type Binding = z.infer<typeof bindingSchema>;
 
-/** The account and the role of a binding. With `pinned`, only the title tells our binding from others, because accounts are renamed. */
+/** The account and the role of a binding. With `pinned`, the address is not compared, because accounts can be renamed. */
 export interface Grantee {
   id: string;
   role: string;
@@ -33,7 +33,7 @@ const titleOf = (id: string) => `belay-${id}`;
 const mostConditional = 20;
 const mostPrincipals = 1_500;
 
-/** Returns the identifier of the entitlement that a binding has as its mark, or undefined when it is not ours. */
+/** Returns the identifier of the entitlement in a binding's title, or undefined when Belay did not make the binding. */
 export function markOf({ condition }: Binding): string | undefined {
   return condition && /^belay-(.+)$/s.exec(condition.title ?? '')?.[1];
 }
@@ -44,7 +44,7 @@ export function accountOf(member: string): { email: string; deleted: boolean } |
   return email === '' ? undefined : { email, deleted: deleted !== undefined };
 }
 
-/** Returns when a binding ends, by the form of condition that Belay writes; undefined for every other. */
+/** Returns when a binding ends, from a condition as Belay writes it; undefined for every other binding. */
 function endOf({ condition }: Binding): number | undefined {
   const time = /^request\.time < timestamp\("([^"]+)"\)$/.exec(condition?.expression ?? '')?.[1];
   const end = Date.parse(time ?? '');
@@ -56,18 +56,18 @@ function isOwn(binding: Binding, { id, role, email, pinned }: Grantee): boolean 
   return pinned || (binding.members ?? []).some((one) => isSameAddress(accountOf(one)?.email ?? '', email));
 }
 
-/** Returns whether a binding is over by the provider's clock; without one, none is. */
+/** Returns whether a binding has ended by the provider's clock; false when that time is not known. */
 export function isOver(binding: Binding, now: number | undefined): boolean {
   const end = endOf(binding);
   return end !== undefined && now !== undefined && end <= now;
 }
 
-/** Returns what a policy has of ours for this grantee. */
+/** Returns the bindings that Belay made for this grantee. */
 export function findOwn({ bindings = [] }: Policy, grantee: Grantee): Binding[] {
   return bindings.filter((one) => isOwn(one, grantee));
 }
 
-/** Returns whether the grantee has the role now, by our binding or any other of their account. */
+/** Returns whether the grantee has the role now, by Belay's binding or any other binding of their account. */
 export function gives(policy: Policy, grantee: Grantee, now: number | undefined): boolean {
   const isTheirs = (member: string) => {
     const account = accountOf(member);
@@ -80,13 +80,13 @@ export function gives(policy: Policy, grantee: Grantee, now: number | undefined)
 }
 
 /**
- * Returns the policy with one binding of ours that ends at `until` or later, or undefined when it has that already. Throws
- * `Terminal` where Google would not accept it.
+ * Returns the policy with one binding of Belay that ends at `until` or later, or undefined when it already has that binding. Throws
+ * `Terminal` when the policy would exceed Google's limits.
  */
 export function addOwn(policy: Policy, grantee: Grantee, until: Date): Policy | undefined {
   const own = findOwn(policy, grantee);
   const [first] = own;
-  // An account that was renamed meanwhile is in our binding under its new name.
+  // The binding has the new name of an account that was renamed since.
   const [only, ...more] = first?.members ?? [];
   const member = more.length === 0 && only !== undefined && !accountOf(only)?.deleted ? only : `user:${grantee.email}`;
   const end = Math.max(until.getTime(), ...own.map((one) => endOf(one) ?? 0));
@@ -109,14 +109,14 @@ export function addOwn(policy: Policy, grantee: Grantee, until: Date): Policy | 
   return write(policy, [...others, binding]);
 }
 
-/** Returns the policy without our binding, or undefined when there is none. */
+/** Returns the policy without Belay's binding, or undefined when it has no such binding. */
 export function removeOwn(policy: Policy, grantee: Grantee): Policy | undefined {
   const { bindings = [] } = policy;
   const others = bindings.filter((one) => !isOwn(one, grantee));
   return others.length === bindings.length ? undefined : write(policy, others);
 }
 
-/** Returns the policy with these bindings, in the version that keeps conditions: in any other Google drops all of them. */
+/** Returns the policy with these bindings, in version 3: in lower versions, Google drops all conditions. */
 export function write(policy: Policy, bindings = policy.bindings ?? []): Policy & { version: 3 } {
   return { ...policy, version: 3, bindings };
 }

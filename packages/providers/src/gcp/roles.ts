@@ -30,25 +30,25 @@ const roleSchema = z.object({
 });
 const pinned = z.strictObject({ user: z.string(), role: z.string(), project: z.string().regex(/^projects\/\d+$/) });
 
-/** What lets a holder give themselves more, act as another account, or make credentials that outlast the access. */
+/** Permissions with which a holder can give themselves more access, act as another account, or make credentials that outlast it. */
 const dangers =
   /\.setIamPolicy$|^iam\.serviceAccounts\.(actAs|getAccessToken|getOpenIdToken|implicitDelegation|signBlob|signJwt)$|^iam\.serviceAccountKeys\.(create|upload)$|^iam\.roles\.(create|update|undelete)$|^iam\.workloadIdentityPool(s|Providers|ProviderKeys)\.(create|update|undelete)$|^(storage\.hmacKeys|apikeys\.keys)\.create$/;
-/** How often a change is begun anew when the policy was changed meanwhile. */
+/** How many times a change is tried when the policy changes at the same time. */
 const tries = 5;
 
-/** Where a policy is, and what is ours in it. */
+/** The project of a policy, and the account and role of Belay's binding in it. */
 interface Place {
   project: string;
   grantee: Grantee;
 }
 
-/** Creates what grants roles on projects, each by one binding with a condition that ends it. */
+/** Creates the part that grants roles on projects, each by one binding with a condition that ends it. */
 export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleClients): KindOfAccess {
   const turns = new Map<string, Places>();
-  /** What this process began to grant, and has not seen removed: a read that lags must not pass for a revocation. */
+  /** The grants that this process began and has not revoked: a read that lags must not count as a revocation. */
   const begun = new Set<string>();
 
-  /** A policy is replaced as a whole, so this process changes each one in turn. */
+  /** Returns the turns for a project's policy: a policy is replaced as a whole, so this process makes its changes in turn. */
   function turnsOf(project: string): Places {
     const known = turns.get(project) ?? createPlaces(1);
     turns.set(project, known);
@@ -76,7 +76,7 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     return { project, grantee: { id, role: pinnedRole, email: user, pinned: true } };
   }
 
-  /** Returns a policy as Google sent it, field by field: what Belay does not know stays in it. */
+  /** Returns a policy exactly as Google sent it, so that fields unknown to Belay are written back. */
   async function readPolicy(
     project: string,
     signal: AbortSignal,
@@ -88,7 +88,7 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     return { policy: answer.body as Policy, now: timeOf(answer) };
   }
 
-  /** Reads, changes and writes a policy, with its etag, and begins anew when another writer was faster. */
+  /** Reads, changes and writes a policy, with its etag, and starts again when another writer changed it meanwhile. */
   async function change(
     project: string,
     signal: AbortSignal,
@@ -114,7 +114,7 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     });
   }
 
-  /** Throws `Terminal` when the role is not there or may not be granted. */
+  /** Throws `Terminal` when the role does not exist or may not be granted. */
   async function checkRole(role: string, signal: AbortSignal): Promise<void> {
     const found = await readRole(role, signal);
     if (!found || found.stage === 'DISABLED')
@@ -160,12 +160,12 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
         await change(project, signal, (policy, now) => {
           const own = findOwn(policy, grantee);
           isLitter = own.length > 0 && own.every((one) => isOver(one, now));
-          // Written back with its etag, which Google rejects when what was read is not the latest.
+          // After a grant of this process, the policy is written even without a binding: Google rejects the etag of an old read.
           return removeOwn(policy, grantee) ?? (begun.has(keyOf(place)) ? write(policy) : undefined);
         });
         begun.delete(keyOf(place));
       } catch (error) {
-        // A project that is being deleted takes no changes, and a binding that is over gives nothing.
+        // A project that is being deleted rejects changes, and an expired binding gives no access.
         if (!(isLitter && error instanceof Terminal)) throw error;
       }
     },

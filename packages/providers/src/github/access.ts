@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Terminal } from '../errors.js';
 import type { Access, AccessRequest, Plan, PlanIssue } from '../port.js';
 
-/** A repository's roles, from the least to the most, with the API's words for them. */
+/** A repository's roles, from the least access to the most, with their names in the API. */
 export const repositoryRoles = { read: 'pull', triage: 'triage', write: 'push', maintain: 'maintain', admin: 'admin' };
 export type RepositoryRole = keyof typeof repositoryRoles;
 
@@ -17,13 +17,13 @@ const schema = z.union([
   z.strictObject({ role: z.string().regex(repositoryRole), repository: z.string().regex(repositoryName) }),
 ]);
 
-/** An access in parts; names are those of the configuration. */
+/** The parts of an access, with the names from the configuration. */
 export type Target =
   | { kind: 'team'; name: string }
   | { kind: 'org-role'; name: string }
   | { kind: 'repo-role'; name: string; role: RepositoryRole };
 
-/** Returns what an access is about. Throws `Terminal` when it is not one of this connector's. */
+/** Returns the parts of an access. Throws `Terminal` when it does not belong to this connector. */
 export function targetOf(access: Access): Target {
   const result = schema.safeParse(access);
   if (!result.success) throw new Terminal('The access is not a team, an organization role or a role in a repository');
@@ -48,7 +48,7 @@ function isRole(text: string): boolean {
 
 /**
  * Returns one access for each team and organization role, and one for each role in each repository. Reports every fault at once;
- * throws nothing.
+ * never throws.
  */
 export function planAccesses(
   { allow_privileged_roles: privileged }: { allow_privileged_roles: boolean },

@@ -21,34 +21,34 @@ export type Installation = z.infer<typeof installationSchema>;
 const tokenSchema = z.object({ token: z.string().min(1), expires_at: z.iso.datetime() });
 const organizationSchema = z.object({ id: z.int(), created_at: z.string().min(1) });
 
-/** An organization of an instance of GitHub, by what does not change. */
+/** An organization of an instance of GitHub, with identifiers that do not change. */
 export interface Organization {
   id: number;
-  /** Its path in the API, by the number: its name can change. */
+  /** Its path in the API, which contains its number because its name can change. */
   at: string;
   fingerprint: string;
 }
 
-/** GitHub's REST API, as the App's installation in one organization. */
+/** GitHub's REST API, called as the App's installation in one organization. */
 export interface Api extends Pick<HttpClient, 'send' | 'ask' | 'find'> {
-  /** Returns the organization that the App is installed in; read again with each token, which is good at one instance only. */
+  /** Returns the organization that the App is installed in. Read again with each new token, which is valid at one instance only. */
   organization(signal: AbortSignal): Promise<Organization>;
   /** Returns the installation as it is now. Throws `Terminal` when it is suspended or belongs to a user. */
   installation(signal: AbortSignal): Promise<Installation>;
   /**
-   * GitHub answers 404 also for what the App may not see. Throws `Terminal` unless the App has the permission now, so that a 404 says
-   * that there is nothing.
+   * Throws `Terminal` unless the App has the permission now. GitHub also returns 404 for what the App may not see, so a 404 shows
+   * only with this permission that an object does not exist.
    */
   confirmSight(permission: 'members' | 'organization_custom_org_roles', signal: AbortSignal): Promise<void>;
-  /** Yields the items of all pages of a list; `read` returns those of one page. Null when there is no such list. */
+  /** Returns the items of all pages of a list, or null when the list does not exist. */
   list<T>(at: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T[] | null>;
   close(): Promise<void>;
 }
 
 const headers = { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' };
-/** GitHub wants a minute of rest after a secondary limit that says nothing else. */
+/** The pause that GitHub requires after a secondary limit that states no other pause. */
 const restMilliseconds = 60_000;
-/** GitHub accepts ten minutes at most; the time before now is for clocks that differ. */
+/** GitHub accepts a lifetime of ten minutes at most. The token is issued earlier than now in case the clocks differ. */
 const lifetimeSeconds = 8 * 60;
 const earlierSeconds = 60;
 
@@ -89,7 +89,7 @@ export async function openApi(config: GithubConfig, { now }: ConnectorTools): Pr
     const answer = await app.send(call, signal);
     if (answer.status === 404) throw new Terminal('The GitHub App has no installation with this installation_id');
     const { token, expires_at } = parseAnswer(tokenSchema, answer.body, { service: 'GitHub', ...call });
-    // By GitHub's clock, so that ours may differ.
+    // The lifetime is calculated by GitHub's clock, because the local clock may differ.
     const date = Date.parse(answer.headers.date ?? '');
     return { token, expiresInMilliseconds: Date.parse(expires_at) - (Number.isNaN(date) ? now() : date) };
   }
@@ -118,7 +118,7 @@ export async function openApi(config: GithubConfig, { now }: ConnectorTools): Pr
       const { account } = await installation(signal);
       const at = path`/organizations/${account.id}`;
       const { id, created_at } = await client.ask({ method: 'GET', path: at, schema: organizationSchema }, signal);
-      // Numbers are unique in one instance of GitHub only.
+      // The time of creation is included because numbers are unique in one instance of GitHub only.
       const organization = { id, at, fingerprint: `organization ${id}, created ${created_at}` };
       known = { token, organization };
       return organization;
@@ -146,14 +146,14 @@ export async function openApi(config: GithubConfig, { now }: ConnectorTools): Pr
   };
 }
 
-/** A secondary limit is a 403 or 429 that only its text tells from others. */
+/** Returns the pause after a secondary limit: a 403 or 429 that differs from others only in its text. */
 function waitOfSecondaryLimit({ status, body }: HttpAnswer): number | undefined {
   if (status !== 403 && status !== 429) return undefined;
   const said = messageSchema.safeParse(body);
   return said.success && /secondary rate limit|abuse detection/i.test(said.data.message) ? restMilliseconds : undefined;
 }
 
-/** Returns what to throw when a person got another login between two calls. */
+/** Returns the error for an account that got another login between two calls. */
 export function renamed(at: string): Retryable {
   return new Retryable('The GitHub account got another login at the same time', {
     cause: new HttpFault('the login changed between two calls', { method: 'GET', path: at }),

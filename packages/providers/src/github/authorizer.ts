@@ -29,7 +29,7 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
     return { target: fingerprint, subject: { user, kind: target.kind, id } };
   }
 
-  /** Returns the numbers to go by: those of the pin, at its target only; by the names without one. */
+  /** Returns the numbers of an entitlement: those of its pin, or else found by its names. Throws `OtherTarget` at another target. */
   async function resolve(entitlement: EntitlementRef, target: Target, signal: AbortSignal): Promise<Subject | null> {
     const pin = entitlement.pin ?? (await readPin(entitlement, target, signal));
     if (!pin) return null;
@@ -61,7 +61,7 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
   }
 
   return {
-    // Membership and permissions are looked up at each request, of git as well.
+    // GitHub checks membership and permissions at each request, including requests of git.
     residual: 'PT0S',
     leavesBehind:
       'Clones remain, and so does what the holder put into a repository or its settings: webhooks, workflows, and keys that a role permits them to add.',
@@ -95,7 +95,7 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
       if (subject) await places[target.kind].revoke(subject.id, subject.user, signal);
     },
 
-    // Nothing has a mark, so without `exclusive` nothing can be told from standing access.
+    // Access at GitHub has no mark of Belay, so only access in `exclusive` can be distinguished from standing access.
     ...(config.exclusive.length > 0 ? { list: listAll } : {}),
 
     roles: (signal) => listRoles(api, signal),

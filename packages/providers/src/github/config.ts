@@ -18,23 +18,23 @@ export const githubConfig = z.strictObject({
   app_id: z
     .union([z.int().positive(), z.string().regex(/^(\d{1,15}|Iv[\w.]{1,60})$/, appId)], { error: appId })
     .transform(String),
-  /** Of the App in the organization: the number at the end of its settings page's address. */
+  /** The App's installation in the organization: the number at the end of the address of its settings page. */
   installation_id: identifier,
   /** The App's private key, in PEM form as GitHub gives it out. */
   private_key: z.string().refine(isRsaKey, 'must be an RSA private key in PEM form'),
   /**
-   * How a person becomes a GitHub account: by a sign-in that they have linked at one of these providers, whose subject is GitHub's
+   * How a person maps to a GitHub account: by a sign-in that they have linked at one of these providers, whose subject is GitHub's
    * number of the account, or by a table of e-mail addresses and numbers.
    */
   identity: z.union(
     [z.strictObject({ login: z.array(z.string().min(1)).min(1) }), z.strictObject({ table: addressTable(identifier) })],
     { error: "must be {login: [sign-in provider, …]} or {table: {e-mail address: GitHub's number, …}}" },
   ),
-  /** Teams, organization roles and repositories that only Belay hands out: the drift audit lists all of their members. */
+  /** Teams, organization roles and repositories that only Belay grants: the drift audit lists all of their members. */
   exclusive: z
     .array(z.string().refine(isExclusive, 'must be team/<slug>, org-role/<name> or <owner>/<repository>'))
     .default([]),
-  /** Repositories, by number, that were deleted while access was held: what cannot be seen any more otherwise counts as held. */
+  /** Repositories, by number, that were deleted while access was held. Another repository that the App no longer sees is an error. */
   deleted_repositories: z.array(identifier).default([]),
   /** Permits roles with which a holder can give access to others, or keep it. */
   allow_privileged_roles: z.boolean().default(false),

@@ -10,7 +10,7 @@ import { type Account, accountSchema, type People } from './people.js';
 
 const loginPattern = /^[a-z0-9][a-z0-9_-]{0,80}$/i;
 
-/** Maps people to GitHub accounts by GitHub's number: logins are renamed and used again. */
+/** Maps people to GitHub accounts by GitHub's number, because logins can be renamed and used again. */
 export function createIdentities({ identity }: GithubConfig, api: Api, people: People): Identities {
   const table = 'table' in identity ? Object.entries(identity.table) : [];
 

@@ -6,7 +6,7 @@ import type { GithubConfig } from './config.js';
 import { createIdentities } from './identities.js';
 import { createPeople } from './people.js';
 
-/** What the App needs for some kinds of access only, with the name on GitHub's pages. */
+/** Permissions that the App needs for some kinds of access only, with their names on GitHub's pages. */
 const forKinds = [
   { permission: 'administration', level: 'write', name: 'repository permission Administration', kind: 'repo-role' },
   {

@@ -18,7 +18,7 @@ export const rolesSchema = z.object({ roles: z.array(roleSchema) });
 
 const holderSchema = accountSchema.extend({ assignment: z.string().nullish() });
 
-/** Creates the place of roles of the organization, assigned to people themselves. */
+/** Creates the part that assigns roles of the organization to people directly. */
 export function createOrganizationRoles(config: GithubConfig, api: Api, people: People): Place {
   const pathOf = async (signal: AbortSignal) => `${(await api.organization(signal)).at}/organization-roles`;
 
@@ -31,7 +31,7 @@ export function createOrganizationRoles(config: GithubConfig, api: Api, people: 
   const findHolder = async (role: number, user: number, signal: AbortSignal) =>
     (await readHolders(role, signal)).find(({ id }) => id === user);
 
-  /** By a team is standing access of the team, which is left alone. */
+  /** A role that a person has by a team is standing access of the team, which Belay does not change. */
   const isDirect = (holder: z.infer<typeof holderSchema> | undefined) =>
     holder !== undefined && holder.assignment !== 'indirect';
 
@@ -81,7 +81,7 @@ export function createOrganizationRoles(config: GithubConfig, api: Api, people: 
   };
 }
 
-/** Returns whether a holder could change who has access, or more than look: what is not known counts. */
+/** Returns whether a role permits more than reading; a permission that is not known counts as more. */
 function isPrivileged({ permissions, base_role: base }: Role): boolean {
   return base === 'admin' || permissions.some((permission) => !permission.startsWith('read_'));
 }

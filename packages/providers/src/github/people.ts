@@ -12,7 +12,7 @@ const membershipSchema = z.object({
   user: z.object({ id: z.int() }).nullable(),
 });
 
-/** Looks up accounts by GitHub's numbers. Logins are read anew each time: they are renamed, and used again by others. */
+/** Looks up accounts by GitHub's numbers. Logins are read again each time: they can be renamed, and used again by other people. */
 export interface People {
   /** Returns the account, or null when there is none. */
   read(user: number, signal: AbortSignal): Promise<Account | null>;
@@ -21,7 +21,7 @@ export interface People {
    * membership, and owners have standing access.
    */
   requireMember(user: number, signal: AbortSignal): Promise<Account>;
-  /** Throws `Retryable` when the account has another login now: what was read or written by it may be about another person. */
+  /** Throws `Retryable` when the account has another login now: calls with the earlier one may have reached another person's account. */
   confirmLogin(account: Account, signal: AbortSignal): Promise<void>;
 }
 

@@ -14,13 +14,13 @@ const invitationSchema = z.object({ id: z.int(), invitee: z.object({ id: z.int()
 type RepositoryTarget = Extract<Target, { kind: 'repo-role' }>;
 const ranks = Object.keys(repositoryRoles);
 
-/** Creates the place of direct permissions in repositories: a person has one of them in a repository, or none. */
+/** Creates the part that grants direct permissions in repositories. A person has at most one in each repository. */
 export function createRepositories(config: GithubConfig, api: Api, people: People): Place<RepositoryTarget> {
   const pathOf = (repository: number) => path`/repositories/${repository}`;
 
   /**
-   * A repository that cannot be seen may have been taken out of the App's installation, with its collaborators as they were (decision 0117). Throws
-   * `Retryable` for it, unless the configuration says that it was deleted; returns false then.
+   * Returns false for a repository that the configuration lists as deleted. Throws `Retryable` for another one that cannot be seen:
+   * it may have been removed from the App's installation while its collaborators remain (decision 0117).
    */
   async function isThere(repository: number, signal: AbortSignal): Promise<boolean> {
     if (config.deleted_repositories.includes(repository)) return false;
@@ -82,7 +82,7 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
       const json = { permission: repositoryRoles[role] };
       const { status } = await api.send({ method: 'PUT', path: at, json }, signal);
       if (status === 201) {
-        // Invited, since the person left the organization at the same time.
+        // GitHub sent an invitation, because the person left the organization at the same time.
         await withdrawInvitations(repository, user, signal);
         throw new Terminal('The GitHub account is not an active member of the organization');
       }
@@ -109,7 +109,7 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
   };
 }
 
-/** A person has one direct permission: raising it would change what another request, or an owner, gave them. */
+/** Throws `Terminal` for a lower direct permission: raising it would change what another request, or an owner, gave the person. */
 function refuseLess({ role = '' }: Member, wanted: RepositoryRole): void {
   if (ranks.indexOf(role) < ranks.indexOf(wanted)) {
     throw new Terminal('The GitHub account has another direct permission in the repository');

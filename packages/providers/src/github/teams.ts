@@ -10,7 +10,7 @@ const membershipSchema = z.object({ state: z.string(), role: z.string() });
 const groupsSchema = z.object({ groups: z.array(z.unknown()) });
 const invitationSchema = z.object({ id: z.int(), login: z.string().nullable() });
 
-/** Creates the place of memberships of teams. */
+/** Creates the part that grants memberships of teams. */
 export function createTeams(api: Api, people: People): Place {
   const pathOf = async (team: number, signal: AbortSignal) => (await api.organization(signal)).at + path`/team/${team}`;
 
@@ -28,7 +28,7 @@ export function createTeams(api: Api, people: People): Place {
     return api.find({ method: 'GET', path: at, schema: membershipSchema }, signal);
   }
 
-  /** Goes by the number: a person whose account cannot be read, or whose login has changed, is still a member. */
+  /** Finds a member by number: a person whose account cannot be read, or whose login has changed, is still a member. */
   const findMember = async (team: number, user: number, signal: AbortSignal) =>
     (await readMembers(team, signal)).find(({ id }) => id === user);
 
@@ -37,7 +37,7 @@ export function createTeams(api: Api, people: People): Place {
     await api.send({ method: 'DELETE', path: at, accept: [404] }, signal);
   }
 
-  /** Throws `Terminal` for a team whose members GitHub or an identity provider keeps, or cannot tell from those of other teams. */
+  /** Throws `Terminal` for a team that does not exist, whose members are managed elsewhere, or that has child teams. */
   async function refuse(team: number, signal: AbortSignal): Promise<void> {
     const found = await readTeam(team, signal);
     if (!found) throw new Terminal('The team does not exist in the organization');
@@ -54,7 +54,7 @@ export function createTeams(api: Api, people: People): Place {
     }
   }
 
-  /** The person left the organization at the same time, so that GitHub has invited them. */
+  /** Removes the invitation that GitHub sent because the person left the organization at the same time. */
   async function withdrawInvitation(team: number, account: Account, signal: AbortSignal): Promise<void> {
     await remove(team, account, signal);
     const { at } = await api.organization(signal);
@@ -84,7 +84,7 @@ export function createTeams(api: Api, people: People): Place {
     async grant(team, user, _target, signal) {
       await refuse(team, signal);
       const account = await people.requireMember(user, signal);
-      // Also a maintainer, whom a second call would make a member.
+      // Not only to save a call: a second call would make a maintainer a plain member.
       if ((await readMembership(team, account, signal))?.state === 'active') return;
       const at = (await pathOf(team, signal)) + path`/memberships/${account.login}`;
       const call = { method: 'PUT' as const, path: at, json: { role: 'member' }, schema: membershipSchema };

@@ -5,7 +5,7 @@ interface Settings {
   endpoint?: string | undefined;
 }
 
-/** Returns the options of every Google client: over HTTP, because gRPC would add a second network stack. */
+/** Returns the options of every Google client. Clients use HTTP, because gRPC would add a second network stack. */
 export function clientSettings({ credentials, endpoint }: Settings) {
   const url = endpoint === undefined ? undefined : new URL(endpoint);
   return {
@@ -19,7 +19,7 @@ export function clientSettings({ credentials, endpoint }: Settings) {
   };
 }
 
-/** Retries are ours, so that the limits are the same for all services. */
+/** Returns the options of every call. The library does not retry: Belay does, with the same limits for all services. */
 export function callSettings(tools: ServiceTools) {
   return { timeout: tools.timeout ?? 3_000, retry: null };
 }

@@ -12,10 +12,7 @@ const service = 'Google Cloud KMS';
 const explain = explainFaults(service);
 const context = Buffer.from('belay');
 
-/**
- * Wraps key material with a symmetric key of Google Cloud KMS; needs the role `cloudkms.cryptoKeyEncrypterDecrypter`
- * on it.
- */
+/** Wraps key material with a symmetric key of Google Cloud KMS; needs the role `cloudkms.cryptoKeyEncrypterDecrypter` on it. */
 export function openEncryption(config: z.infer<typeof googleEncryption>, tools: ServiceTools): EncryptionService {
   const client = new KeyManagementServiceClient(clientSettings(config));
   const name = config.key;

@@ -10,10 +10,7 @@ import { callSettings, clientSettings } from './client.js';
 /** `NOT_FOUND` of gRPC. */
 const notFound = 5;
 
-/**
- * Reads secrets of Google Secret Manager, latest version; needs the role `secretmanager.secretAccessor` on those that
- * are read.
- */
+/** Reads the latest version of secrets in Google Secret Manager; needs the role `secretmanager.secretAccessor` on each. */
 export function openVault(config: z.infer<typeof googleVault>, tools: ServiceTools): VaultService {
   const client = new SecretManagerServiceClient(clientSettings(config));
   return readThrough({

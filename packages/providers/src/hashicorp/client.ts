@@ -62,7 +62,7 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
     if (held && tools.now() < held.until) return held.token;
     const { role_id, secret_id, approle_mount } = settings;
     const answer = await send('POST', `auth/${approle_mount}/login`, { role_id, secret_id }, undefined, signal);
-    // Vault returns 400 for an AppRole that it rejects, as for many other errors.
+    // Vault returns 400, not 403, for an AppRole that it rejects.
     if (answer.status === 400) throw explainStatus(service, 403);
     if (answer.status !== 200) throw explainStatus(service, answer.status);
     const { auth } = parse(loginAnswer, answer.text);
@@ -99,7 +99,7 @@ function parse<T>(schema: z.ZodType<T>, text: string): T {
   throw new Retryable(`${service} returned a response that its API does not document`);
 }
 
-/** Throws `Terminal` when a required secret is missing. */
+/** Returns a response parsed by the schema. Throws `Terminal` when it is missing, `Retryable` when it has another shape. */
 export function required<T>(schema: z.ZodType<T>, answer: unknown): T {
   if (answer === undefined) throw new Terminal(`${service} has no secret with this name`);
   const result = schema.safeParse(answer);

@@ -8,10 +8,7 @@ import { openHashicorp, required, service } from './client.js';
 const encrypted = z.object({ data: z.object({ ciphertext: z.string().regex(/^vault:v\d+:/) }) });
 const decrypted = z.object({ data: z.object({ plaintext: z.base64() }) });
 
-/**
- * Wraps key material with a key of the transit engine (HashiCorp Vault HTTP API, /transit/encrypt and
- * /transit/decrypt).
- */
+/** Wraps key material with a key of the transit engine (HashiCorp Vault HTTP API, /transit/encrypt and /transit/decrypt). */
 export function openEncryption(config: z.infer<typeof hashicorpEncryption>, tools: ServiceTools): EncryptionService {
   const client = openHashicorp(config, tools);
   const { mount, key } = config;

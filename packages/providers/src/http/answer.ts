@@ -1,20 +1,20 @@
 import type { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 
-/** What a provider answered: the headers by their names in lower case, and the body's JSON, undefined when there is none. */
+/** A provider's response, with header names in lower case and the body parsed as JSON, or undefined when it is not JSON. */
 export interface HttpAnswer {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: unknown;
 }
 
-/** Returns the provider's own time, as an answer has it. */
+/** Returns the provider's own time at a response, or undefined without a `date` header. */
 export function timeOf({ headers }: Pick<HttpAnswer, 'headers'>): number | undefined {
   const time = Date.parse(headers.date ?? '');
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Where the details of a failed call are: for the log, as the cause of what is thrown. It has no header, query or body. */
+/** The details of a failed call, for the log, as the cause of the thrown error. They contain no header, query or body. */
 export class HttpFault extends Error {
   override readonly name = 'HttpFault';
   constructor(
@@ -26,26 +26,26 @@ export class HttpFault extends Error {
   }
 }
 
-/** Which call an answer belongs to, and whose it is; the path is without its query, which may have a cursor or a name. */
+/** The call that a response belongs to. The path is without its query, which can contain a cursor or a name. */
 export interface Asked {
   service: string;
   method: string;
   path: string;
 }
 
-/** Returns the body as the schema has it. Throws `Retryable` when it is anything else: a proxy or a page in between. */
+/** Returns the body parsed by the schema. Throws `Retryable` when it does not match, for example when a proxy responded. */
 export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, { service, method, path }: Asked): T {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  // The places of the issues, not their messages: these can repeat what the provider sent.
+  // The paths and codes of the issues, not their messages, which can repeat what the provider sent.
   const issues = result.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.')}: ${issue.code}`);
   const cause = new HttpFault('the response has another shape', { method, path, issues });
   throw new Retryable(`${service} returned a response that its API does not document`, { cause });
 }
 
 /**
- * Returns what an answer that the caller does not expect comes to. Only the status decides: what the provider wrote is not for
- * requesters to read. `wait` is how long it demands to be left alone, in milliseconds.
+ * Converts a response that the caller does not expect. Only the status decides, because requesters must not read the provider's
+ * text. `wait` is the pause that the provider demands, in milliseconds.
  */
 export function explainStatus(answer: HttpAnswer, asked: Asked, wait: number | undefined): Retryable | Terminal {
   const { service, method, path } = asked;
@@ -69,12 +69,12 @@ export function explainStatus(answer: HttpAnswer, asked: Asked, wait: number | u
 /** Errors of TLS: the server's certificate, or ours. */
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|SSL|EPROTO/;
 
-/** Returns what it comes to that there was no whole answer. */
+/** Converts the error of a call that got no complete response. */
 export function explainSilence(error: unknown, { service, method, path }: Asked): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   const code = codeOf(error);
   const cause = new HttpFault('no response', { method, path, code }, { cause: error });
-  // An operator mends a certificate while access is held: the call is worth repeating.
+  // An operator can replace a certificate while access is held, so the call is repeated.
   if (certificate.test(code)) return new Retryable(`No secure connection to ${service} could be made`, { cause });
   return new Retryable(`${service} cannot be reached`, { cause });
 }

@@ -1,8 +1,8 @@
 import { Terminal } from '../errors.js';
 
 /**
- * Returns a fetch for responses of limited size: it follows no redirect, so that a key goes nowhere else (`manual`
- * returns the redirect), and reads no more than `mostBytes`. Throws `Terminal` beyond that.
+ * Returns a fetch for responses of limited size. It follows no redirect, so that a key reaches no other server (`manual` returns
+ * the redirect), and throws `Terminal` when the response is larger than `mostBytes`.
  */
 export function boundedFetch(mostBytes: number, redirect: 'error' | 'manual' = 'error'): typeof fetch {
   return async (input, init) => {
@@ -13,7 +13,7 @@ export function boundedFetch(mostBytes: number, redirect: 'error' | 'manual' = '
   };
 }
 
-/** Returns the bytes of a body, or undefined when there are more than may be read. */
+/** Returns the bytes of a body, or undefined when there are more than `mostBytes`. */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   mostBytes: number,
@@ -29,7 +29,7 @@ export async function readBounded(
   return Buffer.concat(parts);
 }
 
-/** Returns a response with the body that was read of it. */
+/** Returns a new response with the status and headers of another one, and its body that was already read. */
 export function remake(
   { status, statusText, headers: sent }: { status: number; statusText: string; headers: Iterable<[string, string]> },
   body: Uint8Array<ArrayBuffer>,

@@ -12,69 +12,69 @@ import type { Credentials } from './tokens.js';
 import { readRetryAfter } from './wait.js';
 
 export interface HttpOptions {
-  /** What the provider is called in messages: `Kubernetes`. */
+  /** The name of the provider in messages, for example `Kubernetes`. */
   service: string;
-  /** https, or this machine; a path is put before the path of each call. Calls lead to no other origin. */
+  /** An https URL, or http for this machine. Its path precedes the path of each call. Calls go to no other origin. */
   url: string;
   now(): number;
   credentials?: Credentials;
   /** Sent with each call. Not the credentials. */
   headers?: Readonly<Record<string, string>>;
-  /** PEM: who signs the provider's certificate, when Node.js does not know them. */
+  /** PEM: the authority that signs the provider's certificate, when Node.js does not trust it by default. */
   ca?: string;
-  /** PEM: a certificate of ours and its key. */
+  /** PEM: the certificate that this client presents, and its key. */
   clientCertificate?: { certificate: string; key: string };
-  /** Resolves the host of each new connection, which goes to the address that it returns; the system's resolver unless set. */
+  /** Resolves the host of each new connection; the system's resolver unless set. */
   lookup?: LookupFunction;
-  /** Whether the path is a secret: details of faults, which are logged, then have none. */
+  /** Whether the path is a secret: the details of faults, which are logged, then contain no path. */
   secretPath?: boolean;
   /** Calls at once, 8 unless set; the others wait for their turn. */
   mostAtOnce?: number;
   /** How long one call may take with its body, in milliseconds, 10 s unless set. */
   timeoutMilliseconds?: number;
-  /** The most that is read of a body, 4 MiB unless set. */
+  /** The largest body of a response, in bytes, 4 MiB unless set. */
   mostBytes?: number;
   /**
-   * Returns how long the vendor demands to be left alone, in milliseconds, by headers of its own; undefined when the answer demands
-   * nothing. `Retry-After` is read without it.
+   * Returns the pause that the vendor demands in its own headers, in milliseconds, or undefined. `Retry-After` of an error response
+   * takes precedence.
    */
   waitOf?(answer: HttpAnswer, now: number): number | undefined;
-  /** Returns what an answer comes to where the status alone does not tell; undefined leaves that to the status. */
+  /** Returns the error of a response whose status is not sufficient; with undefined, the status decides. */
   explain?(answer: HttpAnswer): Retryable | Terminal | undefined;
 }
 
 export interface HttpCall {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Made with `path`, or the whole URL of a next page, at the same origin. */
+  /** A path from the function `path`, or the whole URL of a next page at the same origin. */
   path: string;
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
   json?: unknown;
   form?: Readonly<Record<string, string>>;
-  /** The body as it is sent, where its bytes are signed. */
+  /** A body that is sent unchanged, for calls whose bytes are signed. */
   text?: { type: string; body: string };
   headers?: Readonly<Record<string, string>>;
   /** Statuses that the caller reads itself, besides 2xx. */
   accept?: readonly number[];
-  /** Calls of one family share the provider's limit: after a demand to wait none is sent until then. */
+  /** Calls of one family share a limit of the provider: when it demands a pause, the whole family waits. */
   family?: string;
 }
 
 export interface HttpClient {
-  /** Returns the answer, with a status of 2xx or one that the call accepts. Throws `Retryable` or `Terminal` for every other. */
+  /** Returns a response with a status of 2xx or one that the call accepts. Throws `Retryable` or `Terminal` for every other. */
   send(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer>;
-  /** Returns the body of a 2xx, as the schema has it. Throws as `send` does, and `Retryable` for another shape. */
+  /** Returns the body of a response, parsed by the schema. Throws as `send` does, and `Retryable` for another shape. */
   ask<T>(call: HttpCall & { schema: z.ZodType<T> }, signal: AbortSignal): Promise<T>;
-  /** Returns the same, or null for 404. */
+  /** Returns the same as `ask`, or null for 404. */
   find<T>(call: HttpCall & { schema: z.ZodType<T> }, signal: AbortSignal): Promise<T | null>;
   close(): Promise<void>;
 }
 
-/** A provider may not keep a revocation waiting for longer than this without being asked again. */
+/** The longest pause in milliseconds, even when a provider demands more: a revocation must be tried again by then. */
 const longestWait = 60_000;
 
 /**
- * Opens the client of a provider's HTTP API: JSON in and out, no redirects, bounded in time, size and calls at once. It repeats
- * nothing, with one exception: a call that was answered with 401 is sent once more with renewed credentials.
+ * Opens the client of a provider's HTTP API: JSON in and out, no redirects, bounded in time, size and calls at once. It repeats a
+ * call only after a 401: once, with renewed credentials.
  */
 export async function openHttpClient(options: HttpOptions): Promise<HttpClient> {
   const { service, now, credentials } = options;
@@ -105,7 +105,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
     return options.secretPath ? '' : (target.split('?')[0] ?? '');
   }
 
-  /** A provider that wants to be left alone is not asked: more calls make the wait longer. */
+  /** Throws `Retryable` during a pause that the provider demanded: more calls would make the pause longer. */
   function refuseWhileClosed({ family = '' }: HttpCall, { method, path }: Asked): void {
     const wait = (closedUntil.get(family) ?? 0) - now();
     if (wait <= 0) return;
@@ -139,7 +139,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
       body,
       headers: {
         accept: 'application/json',
-        // GitHub answers only to those who say what they are.
+        // GitHub rejects requests without a user agent.
         'user-agent': 'belay',
         ...type,
         ...options.headers,
@@ -194,8 +194,8 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
 }
 
 /**
- * Makes a path of which every value is one segment or a part of it: a name with a slash, a question mark or a percent sign leads
- * nowhere else. Throws `Terminal` for a segment that a server would take for a step up or for nothing.
+ * Returns a path in which every value is one segment or a part of one, so that a slash, a question mark or a percent sign in a
+ * name does not change where the path leads. Throws `Terminal` for a segment that is empty, `.` or `..`.
  */
 export function path(texts: TemplateStringsArray, ...values: (string | number)[]): string {
   const whole = texts.reduce((made, text, index) => made + encodeSegment(String(values[index - 1])) + text);
@@ -205,7 +205,7 @@ export function path(texts: TemplateStringsArray, ...values: (string | number)[]
 }
 
 function encodeSegment(value: string): string {
-  // Half a character, which URLs cannot have.
+  // Half of a surrogate pair, which a URL cannot contain.
   if (/\p{Surrogate}/u.test(value)) throw notAName();
   return encodeURIComponent(value);
 }
@@ -235,7 +235,7 @@ function readBase(text: string): URL {
   throw new Terminal('The address must be an https URL without credentials, query and fragment');
 }
 
-/** Returns path and query of a call. Throws `Terminal` for a page at another origin, where our credentials do not belong. */
+/** Returns path and query of a call. Throws `Terminal` for a page at another origin, which must not receive the credentials. */
 function aim(base: URL, call: HttpCall, service: string): string {
   const given = call.path.startsWith('/') ? `${base.origin}${base.pathname.replace(/\/$/, '')}${call.path}` : call.path;
   const url = URL.canParse(given) ? new URL(given) : undefined;
@@ -258,7 +258,7 @@ function encode({ json, form, text }: HttpCall): { body: string | null; type: Re
   return { body: JSON.stringify(json), type: { 'content-type': 'application/json' } };
 }
 
-/** A body that is no JSON is as none: what it would have to be is the schema's to say. */
+/** Returns undefined for an empty body and for one that is not JSON: the schema of the call decides whether that is valid. */
 function decode(text: string): unknown {
   if (text === '') return undefined;
   try {

@@ -2,12 +2,13 @@ import { Retryable } from '../errors.js';
 import type { HttpAnswer } from './answer.js';
 import type { HttpCall, HttpClient } from './client.js';
 
-/** More pages than any list that a connector needs; a provider that never ends would keep it for ever. */
+/** A limit for lists whose pages never end: no list that a connector needs has more. */
 const mostPages = 1_000;
 
 /**
- * Yields the answers to a call and to those for the pages after it. `next` returns the call for the page after an answer, or
- * undefined after the last one; `nextByLink` and `nextByCursor` are two. Throws `Retryable` when the pages go round in a circle.
+ * Yields the responses of a call and of the calls for the pages after it. `next` returns the call for the page after a response,
+ * or undefined after the last page, as `nextByLink` and `nextByCursor` do. Throws `Retryable` when a page repeats or the pages
+ * have no end.
  */
 export async function* readPages(
   client: Pick<HttpClient, 'send'>,
@@ -26,7 +27,7 @@ export async function* readPages(
   }
 }
 
-/** Returns the page that the `Link` header names as the next one (RFC 8288). The client rejects one at another origin. */
+/** Returns the call for the page that the `Link` header names as next (RFC 8288). The client rejects a page at another origin. */
 export function nextByLink({ headers }: HttpAnswer, call: HttpCall): HttpCall | undefined {
   const next = nextLink(headers.link ?? '');
   const { query: _, ...rest } = call;
@@ -39,7 +40,7 @@ export function nextLink(header: string): string | undefined {
   return links.find((link) => /;\s*rel="?next"?\s*(;|$)/i.test(link))?.match(/^\s*<([^>]*)>/)?.[1];
 }
 
-/** Returns the page after a cursor that the body has, sent in the query under `name`. */
+/** Returns a `next` for `readPages` that sends the cursor in a body as the query parameter `name`. */
 export function nextByCursor(name: string, read: (body: unknown) => string | undefined) {
   return ({ body }: HttpAnswer, call: HttpCall): HttpCall | undefined => {
     const cursor = read(body);

@@ -1,8 +1,8 @@
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 
-/** Room for so many calls at once; the others wait in their order. */
+/** Limits how many calls run at once; the others wait in order. */
 export interface Places {
-  /** Runs `work` as soon as there is room. Throws `Retryable` when the signal says stop before that. */
+  /** Runs `work` as soon as a place is free. Throws `Retryable` when the signal aborts before that. */
   take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
@@ -25,7 +25,7 @@ export function createPlaces(most: number): Places {
       await untilAborted(admitted, signal);
     } catch (error) {
       const index = waiting.indexOf(admit);
-      // Admitted at the moment of the abort: the place goes on to the next one.
+      // Admitted at the moment of the abort: the place is passed on to the next call.
       if (index === -1) leave();
       else waiting.splice(index, 1);
       throw error;

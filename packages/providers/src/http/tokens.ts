@@ -4,13 +4,13 @@ import { untilAborted } from '../abort.js';
 export interface Credentials {
   /** Returns the value of the header. Throws `Retryable` or `Terminal`. */
   authorize(signal: AbortSignal): Promise<string>;
-  /** The provider answered 401 to this value: `authorize` has to look for another one. */
+  /** Drops a value that the provider rejected with 401: `authorize` must return another one. */
   forget(spent: string): void;
 }
 
 export interface FetchedToken {
   token: string;
-  /** How long the token is good for; without it, until the provider answers 401. */
+  /** How long the token is valid; when absent, until the provider returns 401. */
   expiresInMilliseconds?: number;
 }
 
@@ -18,33 +18,33 @@ export interface TokenOptions {
   /** Fetches a new token, by a call with limits of its own. Throws `Retryable` or `Terminal`. */
   fetch(signal: AbortSignal): Promise<FetchedToken>;
   now(): number;
-  /** `Bearer` unless the vendor has its own word. */
+  /** `Bearer` unless the vendor has its own scheme. */
   scheme?: string;
 }
 
-/** A token is renewed this long before its end at most: a call may take a while until it arrives. */
+/** A token is renewed at most this many milliseconds before its end, because a call may arrive late. */
 const margin = 60_000;
 
-/** Credentials that never change: a personal token, an API key. */
+/** Returns credentials that never change: a personal token, an API key. */
 export function fixedCredentials(value: string): Credentials {
   return { authorize: async () => value, forget: () => {} };
 }
 
-/** Credentials that are read anew for each call: a file that a sidecar writes. */
+/** Returns credentials that are read again for each call: a file that a sidecar writes. */
 export function readCredentials(read: () => Promise<string>): Credentials {
   return { authorize: () => read(), forget: () => {} };
 }
 
 /**
- * Tokens that are fetched when they are needed, kept until shortly before they end or until the provider no longer accepts them,
- * and fetched once however many calls wait for one. A fetch that fails is not kept.
+ * Returns credentials whose token is fetched when it is needed, and kept until shortly before its end or until the provider rejects
+ * it. Concurrent calls share one fetch. A fetch that fails is not kept.
  */
 export function tokenCredentials({ fetch, now, scheme = 'Bearer' }: TokenOptions): Credentials {
   let held: { value: string; until: number } | undefined;
   let fetching: Promise<string> | undefined;
 
   async function fetchToken(): Promise<string> {
-    // Of no single caller: one that gives up must not take the token away from the others.
+    // Not the signal of one caller: when that caller aborts, the others still need the token.
     const { token, expiresInMilliseconds: lifetime } = await fetch(new AbortController().signal);
     const value = `${scheme} ${token}`;
     const until = lifetime === undefined ? Number.POSITIVE_INFINITY : now() + lifetime - Math.min(margin, lifetime / 5);

@@ -1,12 +1,12 @@
-/** What an answer says of waiting is read from its status and headers. */
+/** The parts of a response that show how long to wait. */
 interface Told {
   status: number;
   headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns for how long a provider wants to be left alone, in milliseconds, by `Retry-After` (RFC 9110, 10.2.3): seconds or a date.
- * Undefined when it does not say so.
+ * Returns the pause that a provider demands, in milliseconds, by `Retry-After` (RFC 9110, 10.2.3): seconds or a date. Undefined
+ * without a valid header.
  */
 export function readRetryAfter({ headers }: Told, now: number): number | undefined {
   const text = headers['retry-after']?.trim();
@@ -17,8 +17,8 @@ export function readRetryAfter({ headers }: Told, now: number): number | undefin
 }
 
 /**
- * Returns how long it is from an answer to a moment that it names, both by the provider's clock where the answer has a date, so
- * that a clock that differs from ours does no harm.
+ * Returns the milliseconds from a response to a moment that it names. Both are by the provider's clock where the response has a
+ * date, so that a difference between the clocks does no harm.
  */
 function untilMoment(moment: number, { headers }: Pick<Told, 'headers'>, now: number): number {
   const date = Date.parse(headers.date ?? '');
@@ -26,8 +26,8 @@ function untilMoment(moment: number, { headers }: Pick<Told, 'headers'>, now: nu
 }
 
 /**
- * Returns a hook for vendors that name the second, since 1970, at which a limit starts anew (`X-Rate-Limit-Reset` of Okta,
- * `X-RateLimit-Reset` of GitHub). `left` is the header that has to be 0, where the vendor sends the moment with each answer.
+ * Returns a hook for vendors that name the second, since 1970, at which a limit restarts (`X-Rate-Limit-Reset` of Okta,
+ * `X-RateLimit-Reset` of GitHub). `left` is the header that has to be 0, where the vendor sends the moment with each response.
  */
 export function waitUntilReset({
   reset,

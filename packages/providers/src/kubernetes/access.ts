@@ -4,7 +4,7 @@ import { Terminal } from '../errors.js';
 import { path } from '../http/client.js';
 import type { AccessRequest, EntitlementRef, Plan, PlanIssue } from '../port.js';
 
-/** Names of roles (RFC 1123 subdomains and `:`), and of namespaces (RFC 1123 labels). */
+/** Names of roles, which may contain `:`, and of namespaces (RFC 1123 labels). */
 const roleName = /^(cluster-role|role)\/(?!.{254})([A-Za-z0-9][A-Za-z0-9.:_-]*)$/;
 const scopeName = /^(?:cluster|namespace\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?))$/;
 
@@ -13,7 +13,7 @@ const binding = z
   .strictObject({ role: z.string().regex(roleName), scope: z.string().regex(scopeName) })
   .refine(({ role, scope }) => role.startsWith('cluster-role/') || scope !== 'cluster');
 
-/** An access in the API's words; `namespace` is absent for the whole cluster. */
+/** An access with the names of the API; `namespace` is absent for the whole cluster. */
 export interface Target {
   kind: 'ClusterRole' | 'Role';
   role: string;
@@ -22,7 +22,7 @@ export interface Target {
 
 export const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** Returns one access for each role in each of the scopes. Reports every fault at once; throws nothing. */
+/** Returns one access for each role in each of the scopes. Reports every fault at once; never throws. */
 export function planBindings(_config: unknown, request: AccessRequest): Plan {
   const issues: PlanIssue[] = [
     ...reject(request.permissions.allow, 'permissions.allow', 'Kubernetes permissions are in roles: inherit a role'),
@@ -59,7 +59,7 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns what an entitlement is about. Throws `Terminal` when its access is not one of this connector's. */
+/** Returns the role and scope of an entitlement. Throws `Terminal` when its access does not belong to this connector. */
 export function targetOf({ access }: Pick<EntitlementRef, 'access'>): Target {
   const result = binding.safeParse(access);
   if (!result.success) throw new Terminal('The access is not a role in a namespace or in the cluster');
@@ -72,7 +72,7 @@ export function targetOf({ access }: Pick<EntitlementRef, 'access'>): Target {
   };
 }
 
-/** Returns the access that a binding gives, in the connector's words. */
+/** Returns the access that a binding gives, in the form of the connector. */
 export function accessOf({ kind, role, namespace }: Target): { role: string; scope: string } {
   return {
     role: `${kind === 'Role' ? 'role' : 'cluster-role'}/${role}`,
@@ -80,22 +80,22 @@ export function accessOf({ kind, role, namespace }: Target): { role: string; sco
   };
 }
 
-/** Returns where bindings of a scope are. */
+/** Returns the API path of the bindings of a scope. */
 export function bindingsPath({ namespace }: Pick<Target, 'namespace'>): string {
   return namespace === undefined
     ? `${rbac}/clusterrolebindings`
     : `${rbac}${path`/namespaces/${namespace}/rolebindings`}`;
 }
 
-/** Returns where a role is. */
+/** Returns the API path of a role. */
 export function rolePath({ kind, role, namespace }: Target): string {
   if (kind === 'ClusterRole') return `${rbac}${path`/clusterroles/${role}`}`;
   return `${rbac}${path`/namespaces/${namespace ?? ''}/roles/${role}`}`;
 }
 
 /**
- * Returns the name of an entitlement's binding. The same identity and access have the same name, so that two grants meet in one
- * object instead of making two.
+ * Returns the name of an entitlement's binding. The same identity and access have the same name, so that two grants share one
+ * object.
  */
 export function bindingName(identity: string, target: Target): string {
   const text = JSON.stringify([identity, target.kind, target.role, target.namespace ?? null]);

@@ -20,10 +20,10 @@ import { readAll, readBindings } from './read.js';
 
 const namespaceSchema = z.object({ metadata: z.object({ uid: z.string().min(1) }) });
 const pinned = z.strictObject({ user: z.string(), role: z.string(), scope: z.string() });
-/** What a label may have (at most 63 characters); other identifiers stay out of it. */
+/** The values that a label can have (at most 63 characters); other identifiers are not written into the label. */
 const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
-/** Creates the authorizer: one RoleBinding or ClusterRoleBinding for each entitlement (the port). */
+/** Creates the authorizer: one RoleBinding or ClusterRoleBinding for each entitlement. */
 export function createAuthorizer(config: KubernetesConfig, client: HttpClient): Authorizer {
   const readTarget = async (signal: AbortSignal) => (await readNamespace('kube-system', signal))?.metadata.uid ?? '';
 
@@ -31,7 +31,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     return client.find({ method: 'GET', path: path`/api/v1/namespaces/${name}`, schema: namespaceSchema }, signal);
   }
 
-  /** Reads and throws at any cluster but the one where the access was granted. */
+  /** Throws `OtherTarget` at another cluster than the one where the access was granted. */
   async function refuseElsewhere({ pin }: EntitlementRef, signal: AbortSignal): Promise<void> {
     if (pin && pin.target !== (await readTarget(signal))) throw new OtherTarget();
   }
@@ -52,7 +52,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     return { target: await readTarget(signal), subject };
   }
 
-  /** Throws `Terminal` when the role is not there, is another one than was pinned, or may not be granted. */
+  /** Throws `Terminal` when the identity is not a user, or the role does not exist, is not the pinned one, or may not be granted. */
   async function checkRole(entitlement: EntitlementRef, target: Target, signal: AbortSignal): Promise<void> {
     const { pin, identity } = entitlement;
     if (identity === '' || identity.startsWith('system:'))
@@ -68,7 +68,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     }
   }
 
-  /** Deletes exactly this object: one that was made anew meanwhile has another uid and stays. */
+  /** Deletes exactly this object: one that was created again meanwhile has another uid and is kept. */
   async function remove(at: string, { metadata }: Binding, signal: AbortSignal): Promise<void> {
     const preconditions = { uid: metadata.uid };
     await client.send({ method: 'DELETE', path: at, json: { preconditions }, accept: [404] }, signal);
@@ -83,7 +83,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     await client.send({ method: 'PATCH', path: at, json: change, headers }, signal);
   }
 
-  /** The object under our name is not as it must be: `roleRef` cannot be changed, so it makes room for another. */
+  /** Deletes a binding that has Belay's name but another content, because `roleRef` cannot be changed. */
   async function clearAway(at: string, found: Binding, signal: AbortSignal): Promise<void> {
     if (found.metadata.labels?.[labels.manager] !== 'belay') {
       throw new Terminal('A binding with this name exists that Belay did not create');
@@ -108,7 +108,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
       const { identity } = entitlement;
       const own = await readBinding(`${bindingsPath(target)}/${bindingName(identity, target)}`, signal);
       if (own && gives(own, target, identity)) return true;
-      // Any other binding of the two is standing access, in the whole cluster too.
+      // Any other binding of this user and role is standing access, also one for the whole cluster.
       const scopes = target.namespace === undefined ? [{}] : [{ namespace: target.namespace }, {}];
       for (const scope of scopes) {
         if (target.kind === 'Role' && !('namespace' in scope)) continue;
@@ -144,7 +144,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
       const found = await readBinding(at, signal);
       if (!found) return;
       await remove(at, found, signal);
-      // A finalizer keeps an object, and with it the access, after it was deleted.
+      // A finalizer can keep an object, and so the access, after its deletion.
       if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
     },
 
@@ -180,7 +180,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
   };
 }
 
-/** Returns the binding of an entitlement, as the API takes it. */
+/** Returns the binding of an entitlement, in the form of the API. */
 export function makeBinding({ id, identity }: Pick<EntitlementRef, 'id' | 'identity'>, target: Target, until: Date) {
   return {
     apiVersion: `${group}/v1`,

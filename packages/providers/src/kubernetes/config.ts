@@ -22,7 +22,7 @@ const kubeconfigUser = z
 
 const kubeconfigCluster = z.strictObject({ server: endpoint, 'certificate-authority-data': base64.optional() });
 
-/** A kubeconfig, as far as it is data: https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
+/** A kubeconfig that runs no program: https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/ */
 const kubeconfig = z.object({
   'current-context': name,
   contexts: z.array(z.object({ name, context: z.object({ cluster: name, user: name }) })),
@@ -33,14 +33,14 @@ const kubeconfig = z.object({
 const settings = z.strictObject({
   /** The address of the API server; not with `kubeconfig`. */
   url: endpoint.optional(),
-  /** Who signs the API server's certificate, where Node.js does not know them. */
+  /** The authority that signs the API server's certificate, when Node.js does not trust it by default. */
   ca: pem.optional(),
   token: z.string().min(1).optional(),
   /** A file that is read for each call: a projected token of a service account. */
   token_file: z.string().startsWith('/', 'must be an absolute path').optional(),
   client_certificate: pem.optional(),
   client_key: pem.optional(),
-  /** A kubeconfig in place of the keys above. Its current context counts. */
+  /** A kubeconfig in place of the keys above. Its current context is used. */
   kubeconfig: kubeconfig.optional(),
   /** The user as the API server sees it, prefix included, made from a person's e-mail address. */
   username_template: z
@@ -49,9 +49,9 @@ const settings = z.strictObject({
     .default('{email}'),
   /** Users by e-mail address, where the template does not apply. */
   users: z.record(z.string(), z.string().min(1)).default({}),
-  /** The domains of addresses that count for `{username}`. */
+  /** The domains of the addresses from which `{username}` is made. */
   email_domains: z.array(emailDomain).min(1).optional(),
-  /** Permits roles whose holder can give themselves more, or keep the access. */
+  /** Permits roles whose holder can give themselves more access, or keep the access. */
   allow_privileged_roles: z.boolean().default(false),
 });
 
@@ -85,7 +85,7 @@ export interface Connection {
   key?: string | undefined;
 }
 
-/** Returns how to reach the API server; undefined when the kubeconfig lacks what its context names. */
+/** Returns how to reach the API server; undefined when the kubeconfig lacks its current context, or the cluster or user of it. */
 export function connectionOf(config: z.infer<typeof settings>): Connection | undefined {
   if (!config.kubeconfig) {
     return {
@@ -113,7 +113,7 @@ export function connectionOf(config: z.infer<typeof settings>): Connection | und
 }
 
 function hasOneCredential(connection: Connection | undefined): boolean {
-  // What is missing from the kubeconfig has a message of its own.
+  // Another check reports a kubeconfig that lacks a part.
   if (!connection) return true;
   const { token, tokenFile, certificate, key } = connection;
   const whole = (certificate === undefined) === (key === undefined);

@@ -5,8 +5,8 @@ import { searchIdentities } from '../search-identities.js';
 import type { KubernetesConfig } from './config.js';
 
 /**
- * Maps people to users of the cluster. Kubernetes has no list of users: one is what the template makes of an e-mail address, or
- * what the table of the configuration has.
+ * Maps people to users of the cluster. Kubernetes has no list of users: the template makes them from e-mail addresses, and others
+ * are in the table of the configuration.
  */
 export function createIdentities(config: KubernetesConfig): Identities {
   const known = Object.entries(config.users).map(([email, user]) => ({ id: user, name: user, email }));
@@ -40,7 +40,7 @@ export function createIdentities(config: KubernetesConfig): Identities {
     return user && describe(user, made);
   }
 
-  /** Returns the user of one person: an address names one, also where the user may belong to several. */
+  /** Returns the user for one person's address, even when the user may belong to several people. */
   function find(email: string): ProviderIdentity | null {
     const user = userOf(email);
     return user && describe(user, []);

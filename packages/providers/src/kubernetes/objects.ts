@@ -53,7 +53,7 @@ export const roleList = z.object({
   items: z.array(roleSchema),
 });
 
-/** Returns whether a binding gives this role to this user; that its scope is the target's is the caller's to know. */
+/** Returns whether a binding gives this role to this user. The caller must know that the scope is the target's. */
 export function gives({ roleRef, subjects }: Binding, { kind, role }: Target, user: string): boolean {
   return (
     roleRef.kind === kind && roleRef.name === role && subjects.some((one) => one.kind === 'User' && one.name === user)
@@ -66,9 +66,9 @@ export function givesOnly(found: Binding, target: Target, user: string): boolean
 }
 
 const writes = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-/** What lets a holder give themselves more, act as another, or keep access: by resource, the verbs that do. */
+/** Verbs on resources with which a holder can give themselves more access, act as another user, or keep access. */
 const dangers: readonly { groups: readonly string[]; resources: readonly string[]; verbs: readonly string[] }[] = [
-  // The response to a patch, and to the deletion of a collection, has the secrets, also when it changes nothing (dryRun).
+  // The response to a patch, and to the deletion of a collection, contains the secrets, even when it changes nothing (dryRun).
   { groups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'patch', 'deletecollection'] },
   { groups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] },
   { groups: [''], resources: ['nodes/proxy'], verbs: ['get', ...writes] },
@@ -95,7 +95,7 @@ const dangers: readonly { groups: readonly string[]; resources: readonly string[
 ];
 
 /**
- * ConfigMaps of kube-system that say whom the cluster trusts: EKS maps roles of AWS to users, and extension API servers
+ * ConfigMaps of kube-system that define whom the cluster trusts: EKS maps roles of AWS to users, and extension API servers
  * read the authority that signs client certificates.
  */
 const trusted = { namespace: 'kube-system', names: ['aws-auth', 'extension-apiserver-authentication'] };
@@ -114,11 +114,11 @@ function changesTrust(
   return resourceNames.length === 0 || trusted.names.some((name) => resourceNames.includes(name));
 }
 
-/** Kubernetes has verbs for impersonation of some users, and for single actions as another one, beside the one for all of it. */
+/** Beside `impersonate`, Kubernetes has verbs to impersonate only some users, and to do only single actions as another user. */
 const impersonates = /^impersonate(-on)?(:|$)/;
 
 /**
- * Returns whether one of the rules, in the scope of the target, lets a holder give themselves more, act as another
+ * Returns whether one of the rules, in the scope of the target, lets a holder give themselves more access, act as another
  * person, or keep access.
  */
 export function isPrivileged(rules: readonly Rule[], target: Target): boolean {

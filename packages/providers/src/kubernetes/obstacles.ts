@@ -6,10 +6,10 @@ import type { KubernetesConfig } from './config.js';
 import { group, isPrivileged, roleSchema } from './objects.js';
 import { findMissing } from './reviews.js';
 
-/** What a grant and its revocation do with a binding. */
+/** The verbs that a grant and its revocation need on a binding. */
 const verbs = ['get', 'create', 'patch', 'delete'];
 const guide = 'bind the ClusterRole of docs/connectors/kubernetes.md to it';
-/** Of no person: the binding for it is only tried (`dryRun`), and never stored. */
+/** The identity of no person: its binding is only tried (`dryRun`), and never stored. */
 const tried = { id: '', identity: 'belay-dry-run' };
 
 /** Returns the accesses whose grant the cluster or this connector would reject, each with its cure. */

@@ -7,7 +7,7 @@ import { type Binding, bindingList } from './objects.js';
 
 /** Objects in one page: many, so that a list is read before its version expires. */
 const pageSize = '500';
-/** How often a list is begun anew when the server has forgotten its version (410). */
+/** How many times a list is tried when the server no longer has its version (410). */
 const tries = 3;
 
 interface Page<T> {
@@ -15,7 +15,7 @@ interface Page<T> {
   items: T[];
 }
 
-/** Yields all objects of a list, read at one moment: with no `resourceVersion`, the server asks a quorum of etcd. */
+/** Yields all objects of a list, as of one moment: without a `resourceVersion`, the server reads from a quorum of etcd. */
 export async function* readAll<T>(
   client: HttpClient,
   path: string,
@@ -33,7 +33,7 @@ export async function* readAll<T>(
   }
 }
 
-/** Returns undefined when the server has forgotten the version of the first page. */
+/** Returns undefined when the server no longer has the version of the first page. */
 async function readOnce<T>(
   client: HttpClient,
   path: string,
@@ -53,14 +53,14 @@ async function readOnce<T>(
     signal,
   )) {
     if (answer.status === 410) return undefined;
-    // A namespace that does not exist has an empty list; 404 says that the whole API is not there.
+    // 404 means that the whole API does not exist: for a namespace that does not exist, the list is empty.
     if (answer.status === 404) return [];
     items.push(...parse(answer).items);
   }
   return items;
 }
 
-/** Yields bindings of a scope, or all that a selector chooses. */
+/** Yields the bindings of a scope, or those that a selector chooses. */
 export function readBindings(
   client: HttpClient,
   path: string,

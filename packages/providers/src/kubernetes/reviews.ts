@@ -11,7 +11,7 @@ export interface Action {
   name?: string;
 }
 
-/** Asks the cluster what the connector may do, and returns what it may not. */
+/** Returns the actions that the cluster does not permit to the connector, each as its verb and resource. */
 export async function findMissing(
   client: HttpClient,
   actions: readonly Action[],

@@ -47,18 +47,18 @@ export function createAuthorizer(config: LdapConfig, directory: Directory, now: 
         if (found) yield* found;
         else missing.push(name);
       }
-      // After the others: a group that was renamed must not hide what the rest of them have.
+      // Thrown last: a group that was renamed must not hide the members of the others.
       if (missing.length > 0) throw new Terminal('exclusive: a group of this list does not exist');
     },
 
     roles: (signal) => directory.call(signal, (session) => listGroups(session, config)),
 
-    // A directory says who is in a group; what a group permits is each application's to know.
+    // A directory has the members of a group; what the group permits depends on each application.
     permissions: async () => [],
   };
 }
 
-/** Lists the groups that can be requested, without those that would be rejected by what they are. */
+/** Lists the groups that can be requested, without dynamic groups, and without protected groups unless they are permitted. */
 async function listGroups(session: Session, config: LdapConfig): Promise<ProviderRole[]> {
   const { active, id } = dialectOf(config);
   const attributes = [id, 'cn', 'description', 'objectClass', 'memberURL', 'objectSid', 'adminCount'];
@@ -75,7 +75,7 @@ async function listGroups(session: Session, config: LdapConfig): Promise<Provide
   return roles.sort((one, other) => one.name.localeCompare(other.name));
 }
 
-/** Lists the members of a group that only Belay hands out. A membership has no field for our identifier, so `id` is empty. */
+/** Lists the members of a group that only Belay grants. A membership has no field for Belay's identifier, so `id` is empty. */
 async function listMembers(session: Session, config: LdapConfig, name: string): Promise<EntitlementRef[] | null> {
   const group = await findGroup(session, config, name);
   if (!group) return null;
@@ -94,7 +94,7 @@ async function listMembers(session: Session, config: LdapConfig, name: string): 
   }
   const members = (await session.read(group.dn, [config.member_attribute]))?.texts(config.member_attribute) ?? [];
   for (const dn of members) {
-    // A name that a deleted entry left behind gives no access to a person, and neither does the placeholder.
+    // The name of a deleted entry gives no person access, and neither does the placeholder.
     const member = dn === '' || dn === config.placeholder_member ? null : await session.read(dn, [id]);
     if (member) push(member);
   }

@@ -24,7 +24,7 @@ export async function check(session: Session, config: LdapConfig): Promise<void>
   }
 }
 
-/** Returns what the account may not do that it needs, and what of the address and the settings is not safe. */
+/** Returns the permissions that the account lacks, and what in the address and the settings is not safe. */
 export async function findWeaknesses(session: Session, config: LdapConfig): Promise<Weakness[]> {
   const { active } = dialectOf(config);
   const found: Weakness[] = [];

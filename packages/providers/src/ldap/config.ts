@@ -34,7 +34,7 @@ export const ldapConfig = z
     start_tls: z.boolean().default(false),
     /** Permits `ldap://` without TLS on the loopback interface; no other is ever permitted. */
     allow_plain_text: z.boolean().default(false),
-    /** PEM: who signs the server's certificate, where that is not a public authority. */
+    /** PEM: the authority that signs the server's certificate, where it is not a public one. */
     ca: z.string().includes('-----BEGIN CERTIFICATE-----').optional(),
     /** The name in the server's certificate, where the address has another one. */
     server_name: z
@@ -42,7 +42,7 @@ export const ldapConfig = z
       .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i, 'is not a host name')
       .optional(),
     bind_dn: dn,
-    // With an empty password a server takes the bind for an anonymous one, and says that it succeeded.
+    // With an empty password, a server treats the bind as anonymous and reports success.
     password: z.string().min(1),
     people_base: dn,
     people_filter: filter.optional(),
@@ -59,17 +59,17 @@ export const ldapConfig = z
       })
       .default('email'),
     email_domains: z.array(emailDomain).min(1).optional(),
-    /** Groups whose members are all ours: what the drift audit lists. */
+    /** Groups that only Belay grants: the drift audit lists all of their members. */
     exclusive: z.array(z.string().min(1)).default([]),
-    /** Permits groups that Active Directory protects, and those that lead to one. */
+    /** Permits groups that Active Directory protects, and groups that are nested in one. */
     allow_privileged_groups: z.boolean().default(false),
-    /** OpenLDAP: the refint overlay keeps the members of groups in step with renamed and deleted entries. */
+    /** OpenLDAP: the refint overlay updates the members of groups when entries are renamed or deleted. */
     referential_integrity: z.boolean().default(false),
     /** OpenLDAP: the entry that takes the place of the last member, where a group may not be empty. */
     placeholder_member: dn.optional(),
     /** Active Directory: memberships have a time to live, where the forest has the feature for it. */
     member_ttl: z.boolean().default(false),
-    /** How long applications may act on a membership that has ended; PT0S, and PT10H with Active Directory. */
+    /** How long applications may use a membership that has ended; PT0S unless set, and PT10H with Active Directory. */
     residual: duration.optional(),
   })
   .superRefine((config, context) => {
@@ -104,12 +104,12 @@ export type LdapConfig = z.infer<typeof ldapConfig>;
 /** The access of this connector: direct membership of a group, by the group's name. */
 export const membership = z.strictObject({ group: z.string().min(1) });
 
-/** Returns where the server is and what of it is meant, without the account and its password. */
+/** Returns the address of the server and the bases of people and groups, without the account and its password. */
 export function addressOf({ url, people_base, groups_base }: LdapConfig) {
   return { url: readUrl(url).href, people: people_base, groups: groups_base };
 }
 
-/** Returns what the two kinds of server call the same thing. */
+/** Returns the names and defaults that differ between the two kinds of server. */
 export function dialectOf(config: LdapConfig) {
   const active = config.directory === 'active_directory';
   return {
@@ -122,7 +122,7 @@ export function dialectOf(config: LdapConfig) {
   };
 }
 
-/** Returns the URL with the scheme that makes its host comparable: that of `ldap:` would not be folded. */
+/** Returns the parts of an LDAP URL. It is parsed as `http:`, because hosts of other schemes are not converted to lower case. */
 export function readUrl(text: string): {
   protocol: string;
   host: string;
@@ -161,7 +161,7 @@ function mayBePlain({
   return allow_plain_text && directory === 'openldap' && readUrl(url).loopback;
 }
 
-/** A first look: parentheses around it that match. What else is wrong is found by the library, when the provider is checked. */
+/** Returns whether matching parentheses enclose the text. The library finds other errors when the provider is checked. */
 function isFilter(text: string): boolean {
   let depth = 0;
   const letters = Array.from(text.replace(/\\[\da-f]{2}/gi, ''));

@@ -13,7 +13,7 @@ const operationMilliseconds = 20_000;
 
 /**
  * Runs `work` on a connection of its own to one server, signed in with the connector's account. The connection is cut when the
- * signal aborts, and is never made a second time: the library would go on without credentials.
+ * signal aborts, and is never opened a second time: the library would continue without credentials.
  */
 export async function withConnection<T>(
   library: Library,
@@ -60,11 +60,11 @@ async function open(library: Library, config: LdapConfig, signal: AbortSignal): 
 async function ready<S extends Socket | TLSSocket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
   try {
     await once(socket, event, { signal });
-    // The library listens from the first operation on; an error before that must not end the process.
+    // The library listens for errors from the first operation on; an error before that must not end the process.
     socket.on('error', () => {});
     return socket;
   } catch (error) {
-    // Destroying may bring one more error, which no caller waits for.
+    // Destroying the socket may emit one more error, which must not end the process.
     socket.on('error', () => {});
     socket.destroy();
     throw error;

@@ -14,7 +14,7 @@ export const code = {
   entryExists: 68,
 } as const;
 
-/** Limits of time and size, a busy or stopping server, and errors that say nothing more. */
+/** Temporary errors: limits of time and administration, a busy or stopping server, and errors without a specific code. */
 const passing = new Set([1, 3, 11, 51, 52, 80]);
 
 const readable: Record<number, string> = {
@@ -49,7 +49,7 @@ export function toPortError(error: unknown): Retryable | Terminal {
   return new Retryable('The directory cannot be reached', { cause: error });
 }
 
-/** Node names failures of the connection itself by system calls, and those of certificates by OpenSSL's words. */
+/** Node.js uses codes of system calls for errors of the connection, and codes of OpenSSL for errors of certificates. */
 function isDistrust(error: unknown): boolean {
   const found = error instanceof Error ? (error as Error & { code?: unknown }).code : undefined;
   if (typeof found !== 'string' || isConnectionLoss(found)) return false;

@@ -5,13 +5,13 @@ import { dialectOf, type LdapConfig } from './config.js';
 import type { Condition, Directory, Entry, Session } from './session.js';
 import { findPerson } from './subject.js';
 
-/** Reads the people below `people_base` as identities; the distinguished name is what an identity is called. */
+/** Reads the people below `people_base` as identities; the identifier of an identity is its distinguished name. */
 export function createIdentities(config: LdapConfig, directory: Directory): Identities {
   const { login, people } = dialectOf(config);
   const attributes = [login, config.email_attribute, 'displayName', 'cn'];
   const isListed = (entry: Entry) => (name: string) =>
     entry.texts(login).some((one) => one.toLowerCase() === name.toLowerCase());
-  /** Returns the addresses that the configuration has for an entry. The directory may know others, or none. */
+  /** Returns the addresses that the configuration has for an entry. The directory may have others, or no address. */
   const configuredFor = (entry: Entry): string[] =>
     config.identity === 'username'
       ? entry.texts(login).flatMap((name) => addressesBehind(name, '{username}', config.email_domains))
@@ -23,7 +23,7 @@ export function createIdentities(config: LdapConfig, directory: Directory): Iden
   };
   const read = (session: Session, condition: Condition, most: number) =>
     session.find(config.people_base, { all: [{ filter: people }, condition] }, attributes, most);
-  /** Returns null when two entries have the value: no guess. */
+  /** Returns null when two entries have the value, because choosing one would be a guess. */
   const findOne = async (session: Session, attribute: string, value: string, isSame: (found: string) => boolean) => {
     const found = await read(session, { is: attribute, value }, 2);
     const [entry] = found;
@@ -68,7 +68,7 @@ export function createIdentities(config: LdapConfig, directory: Directory): Iden
   };
 }
 
-/** Returns the login that the `identity` setting gives a person; undefined rather than a guess. */
+/** Returns the login that the `identity` setting gives a person, or undefined. */
 function loginOf(config: LdapConfig, { email }: Person): string | undefined {
   if (typeof config.identity === 'object') {
     const entries = Object.entries(config.identity.table);

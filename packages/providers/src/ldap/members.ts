@@ -5,18 +5,18 @@ import { isPrimary } from './refuse.js';
 import { type Entry, type Session, withoutFeature } from './session.js';
 import { findPersonById, idOf, type Subject } from './subject.js';
 
-/** What servers answer when the value is there already: OpenLDAP, and Active Directory. */
+/** The codes for a value that is already present: of OpenLDAP, and of Active Directory. */
 const isAlready: readonly (number | undefined)[] = [code.valueExists, code.entryExists];
-/** What they answer when it is not; Active Directory's has other causes too. */
+/** The codes for a value that is not present; Active Directory's has other causes too. */
 const isNot: readonly (number | undefined)[] = [code.noSuchAttribute, code.unwilling];
 
 /**
- * How often a removal that Active Directory is unwilling to do is tried while the value is there: each call that adds it
- * again in between costs one.
+ * How many times a removal is tried that Active Directory is unwilling to do although the value is present: each call that adds
+ * the value again in between costs one.
  */
 const removals = 5;
 
-/** Returns whether the group has the person, under the present name, under a former one, or as its primary group. */
+/** Returns whether the person is a member of the group, under the current or a former name, or by the primary group. */
 export async function holds(session: Session, config: LdapConfig, subject: Subject): Promise<boolean> {
   const { group, person } = subject;
   if (!group) return false;
@@ -28,8 +28,8 @@ export async function holds(session: Session, config: LdapConfig, subject: Subje
 }
 
 /**
- * Adds the person to the group, for a time where `seconds` says so; a membership that ends earlier is extended, and one that
- * ends later, or never, is left. Throws `Retryable` when either was renamed meanwhile; nothing of it is left then.
+ * Adds the person to the group, for `seconds` or without an end for null. A membership that ends earlier is extended; one that
+ * ends later, or never, is kept. Throws `Retryable` when either was renamed meanwhile; then no membership remains.
  */
 export async function add(
   session: Session,
@@ -51,11 +51,11 @@ export async function add(
     } else {
       const left = await session.timeToLive(group.dn, config.member_attribute, person.dn);
       if (left === null) throw crossed(error);
-      // Both in one operation: the person is a member all the time.
+      // Both in one operation, so that the person is a member all the time.
       if (left < seconds) await session.change(group.dn, config.member_attribute, { remove: person.dn, add: value });
     }
   }
-  // OpenLDAP takes names that no entry has, and the name may have passed to another person.
+  // OpenLDAP accepts names that no entry has, and the name may belong to another person now.
   const again = await findPersonById(session, config, idOf(person, config) ?? '');
   if (again?.dn === person.dn) return;
   await remove(session, config, group, person.dn);
@@ -91,13 +91,13 @@ async function remove(
     if (!isNot.includes(result)) throw error;
     if (!(await hasValue(session, config, group, value))) return;
     if (result !== code.unwilling) throw crossed(error);
-    // Active Directory also says this of a value that another call has added since; what goes on is a rejection.
+    // Active Directory also returns this for a value that another call has added since; if it persists, it is a rejection.
     if (tries <= 1) throw error;
     await remove(session, config, group, value, tries - 1);
   }
 }
 
-/** A group that may not be empty gets a stand-in together with the removal, since a holder may have removed the others. */
+/** Replaces the last member by the placeholder in a group that may not be empty: a holder may have removed the other members. */
 async function removeLast(
   session: Session,
   config: LdapConfig,
@@ -118,7 +118,7 @@ async function hasValue(session: Session, config: LdapConfig, group: Entry, valu
   try {
     return await session.has(group.dn, config.member_attribute, value);
   } catch (error) {
-    // It was found a moment ago: it has another name now, under which the member may still be there.
+    // The group was found a moment ago, so it has another name now and may still have the member.
     if (codeOf(error) === code.noSuchObject) throw renamed(error);
     throw error;
   }

@@ -42,8 +42,8 @@ async function describe(session: Session, config: LdapConfig, name: string): Pro
 }
 
 /**
- * Returns whether the account may change the members of a group. Active Directory says so; OpenLDAP rejects an account
- * without the right before it finds that there is no such value.
+ * Returns whether the account may change the members of a group. Active Directory has an attribute for it; OpenLDAP rejects an
+ * account without the permission before it finds that the value to remove does not exist.
  */
 export async function mayChange(session: Session, config: LdapConfig, group: Entry): Promise<boolean> {
   if (dialectOf(config).active) {

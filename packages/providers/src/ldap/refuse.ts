@@ -5,7 +5,7 @@ import { findPersonById, idOf, type Subject } from './subject.js';
 
 const dynamicClasses = new Set(['groupofurls', 'dgidentity', 'dynamicobject', 'msexchdynamicdistributionlist']);
 
-/** Throws `Terminal` for a membership that could not be revoked, or that gives more than it seems to. */
+/** Returns a group and a person. Throws `Terminal` for a membership that could not be revoked, or that gives more than it seems to. */
 export async function refuse(
   session: Session,
   config: LdapConfig,
@@ -13,7 +13,7 @@ export async function refuse(
 ): Promise<{ group: Entry; person: Entry }> {
   const { group } = subject;
   const id = subject.person && idOf(subject.person, config);
-  // Below the base and by the filter, which a person who was pinned may have left meanwhile.
+  // Found below the base and by the filter, which may no longer match a person who was pinned.
   const person = id ? await findPersonById(session, config, id) : null;
   if (!group || !person) throw new Terminal('The group or the person does not exist');
   if (isDynamic(group)) throw new Terminal('The members of this group are computed by the directory');
@@ -34,7 +34,7 @@ export function isDynamic(group: Entry): boolean {
   return group.texts('objectClass').some((name) => dynamicClasses.has(name.toLowerCase()));
 }
 
-/** Returns whether the group is the person's primary group, which in Active Directory has them as a member without listing them. */
+/** Returns whether the group is the person's primary group: Active Directory does not list its members, but they belong to it. */
 export function isPrimary(group: Entry, person: Entry): boolean {
   const [sid] = group.bytes('objectSid');
   const [own] = person.bytes('objectSid');
@@ -52,7 +52,7 @@ export function isProtected(group: Entry): boolean {
   return builtIn || relativeOf(sid) < 1_000;
 }
 
-/** Returns whether Active Directory protects a group, or one that it leads to. */
+/** Returns whether Active Directory protects a group, or one in which it is nested. */
 export async function isPrivileged(session: Session, config: LdapConfig, group: Entry): Promise<boolean> {
   if (!dialectOf(config).active) return false;
   if (isProtected(group)) return true;
@@ -64,7 +64,7 @@ export async function isPrivileged(session: Session, config: LdapConfig, group: 
   return false;
 }
 
-/** A domain's own part of a name: all groups that can contain a group of the domain without leaving it are below that. */
+/** Returns the part of a name that is the domain's: all groups of the domain that can contain the group are below it. */
 function contextOf(dn: string): string {
   return dn.slice(dn.search(/(?<=^|,)DC=/i));
 }

@@ -20,9 +20,9 @@ export type Condition =
   | { any: readonly Condition[] }
   | { filter: string };
 
-/** What the rest of the connector does on one connection. Every method throws what the library throws. */
+/** The operations that the connector needs on one connection. Every method throws the errors of the library. */
 export interface Session {
-  /** Returns the entry of this name, or null when there is none or the name cannot be one. */
+  /** Returns the entry with this name, or null when it does not exist or the name is not valid. */
   read(dn: string, attributes: readonly string[]): Promise<Entry | null>;
   /** Returns up to `most` entries below `base`. */
   find(base: string, condition: Condition, attributes: readonly string[], most?: number): Promise<Entry[]>;
@@ -32,11 +32,11 @@ export interface Session {
   has(dn: string, attribute: string, value: string): Promise<boolean>;
   change(dn: string, attribute: string, values: { add?: string; remove?: string }): Promise<void>;
   /**
-   * Returns for how many seconds more an attribute of an entry has a name as its value: `Infinity` where it has no end, null
-   * where it does not have it (MS-ADTS 3.1.1.3.4.1.36). For Active Directory alone.
+   * Returns the seconds until a value of an attribute expires: `Infinity` where the value has no end, null where the attribute does
+   * not have the value (MS-ADTS 3.1.1.3.4.1.36). For Active Directory only.
    */
   timeToLive(dn: string, attribute: string, value: string): Promise<number | null>;
-  /** Returns whether the server takes values with a time to live: a feature that a forest has to enable (MS-ADTS 3.1.1.9.2). */
+  /** Returns whether the server accepts values with a time to live: a feature that a forest has to enable (MS-ADTS 3.1.1.9.2). */
   takesTimeToLive(): Promise<boolean>;
 }
 
@@ -54,7 +54,7 @@ const inChain = '1.2.840.113556.1.4.1941';
 const linkTtl = '1.2.840.113556.1.4.2309';
 const featureName = 'Privileged Access Management Feature';
 
-/** What is said where a membership with an end cannot be written. */
+/** The error for a membership with an end that cannot be written. */
 export const withoutFeature = `the forest has not enabled the ${featureName}`;
 
 export function openDirectory(library: Library, config: LdapConfig): Directory {
@@ -98,7 +98,7 @@ function sessionOn(library: Library, client: Client, active: boolean): Session {
     },
     async has(dn, attribute, value) {
       if (active) {
-        // Samba makes a filter of what is compared without escaping it, and fails at names with commas.
+        // Samba builds a filter from the compared value without escaping, and fails for names with commas.
         const found = await client.search(dn, { ...options({ is: attribute, value }, ['1.1']), scope: 'base' });
         return found.searchEntries.length > 0;
       }
@@ -106,7 +106,7 @@ function sessionOn(library: Library, client: Client, active: boolean): Session {
         return await client.compare(dn, attribute, value);
       } catch (error) {
         const result = codeOf(error);
-        // A group without any member, and a value that cannot be one.
+        // A group without members, or a value that cannot be a name.
         if (result === code.noSuchAttribute || result === code.invalidSyntax) return false;
         throw error;
       }
@@ -121,7 +121,7 @@ function sessionOn(library: Library, client: Client, active: boolean): Session {
     },
     async timeToLive(dn, attribute, value) {
       const control = new library.Control(linkTtl, { critical: true });
-      // Many values come in ranges, of which the last one says so by its name.
+      // Many values come in ranges; the name of the last one ends with `-*`.
       for (let from = 0; ; ) {
         const asked = {
           ...options({ filter: '(objectClass=*)' }, [`${attribute};range=${from}-*`]),
@@ -167,7 +167,7 @@ function toFilter(library: Library, condition: Condition): InstanceType<Library[
 }
 
 function toEntry(found: { dn: string; [attribute: string]: unknown }): Entry {
-  // Names of attributes have no case, and a server may answer in another one than it was asked in.
+  // Names of attributes are case-insensitive, and a server may return them in another case than requested.
   const values = new Map(Object.entries(found).map(([name, value]) => [name.toLowerCase(), [value].flat()]));
   const of = (attribute: string) => values.get(attribute.toLowerCase()) ?? [];
   return {

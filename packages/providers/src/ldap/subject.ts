@@ -11,7 +11,7 @@ const pinned = z.strictObject({ group: identifier, person: identifier });
 
 export type Ids = z.infer<typeof pinned>;
 
-/** What is read of a group: what identifies it, and what may make it one that is not granted. */
+/** The attributes that are read of a group: those that identify it, and those by which it may not be granted. */
 const groupAttributes = ['cn', 'objectClass', 'memberURL', 'objectSid', 'adminCount', 'groupType', 'description'];
 const personAttributes = ['primaryGroupID', 'objectSid'];
 
@@ -23,7 +23,7 @@ export interface Subject {
   former?: string;
 }
 
-/** Returns the naming context that contains a base. Throws `Terminal` when the server has none that does. */
+/** Returns the naming context that contains a base. Throws `Terminal` when no naming context of the server does. */
 async function findContext(session: Session, base: string, key: string): Promise<string> {
   const root = await session.read('', ['namingContexts']);
   const contexts = (root?.texts('namingContexts') ?? [])
@@ -88,7 +88,7 @@ export function idsOf({ group, person }: Subject, config: LdapConfig): Ids | nul
   throw new Terminal("The connector's account cannot read the identifiers of groups and people");
 }
 
-/** Without upkeep by the server, a group keeps the name that its member had, also when another person is given that name. */
+/** Returns the person, and a former name where the server leaves it in groups after a rename; it may be another person's now. */
 async function findPinnedPerson(
   session: Session,
   config: LdapConfig,
@@ -103,7 +103,7 @@ async function findPinnedPerson(
   return { person, ...(cannotBeLeft ? {} : { former: name }) };
 }
 
-/** Looks in the whole naming context: an entry that was moved elsewhere is the same. */
+/** Searches the whole naming context, because an entry that was moved is still the same. */
 async function findById(
   session: Session,
   config: LdapConfig,
@@ -121,7 +121,7 @@ export async function findGroup(session: Session, config: LdapConfig, name: stri
   if (name === '') return null;
   const condition: Condition = { all: [isGroup(config), { is: 'cn', value: name }] };
   const found = await session.find(config.groups_base, condition, [dialectOf(config).id, ...groupAttributes], 50);
-  // A directory compares without regard to case and spaces, some without accents: those are other names.
+  // A directory ignores case and spaces, and some ignore accents: such names are other groups.
   const exact = found.filter((group) => group.texts('cn').includes(name));
   if (exact.length > 1) throw new Terminal('More than one group has this name below groups_base');
   return exact[0] ?? null;
@@ -157,7 +157,7 @@ export async function findPersonById(
   return found ?? null;
 }
 
-/** The empty name is the server itself, and Active Directory takes `<SID=…>` and the like for names. */
+/** Returns whether a text can be a name. The empty name is the server itself, and Active Directory accepts `<SID=…>` as a name. */
 function isName(text: string): boolean {
   return text !== '' && !text.startsWith('<') && !text.includes('\0');
 }

@@ -6,10 +6,7 @@ import { type LanguageModelConfig, languageModelConfig } from './config.js';
 import { describeQuestion, instructions, type Question } from './question.js';
 
 export interface LanguageModel {
-  /**
-   * Returns roles for words, best first. Throws when the response is not exactly of the requested shape, or does not
-   * arrive.
-   */
+  /** Returns roles that match the question, best first. Throws when the response does not arrive or does not match its schema. */
   suggest(
     question: Question,
     signal: AbortSignal,

@@ -7,8 +7,8 @@ const nonceLength = 12;
 const tagLength = 16;
 
 /**
- * Wraps with the keys of this installation (AES-256-GCM): the first key wraps, all keys unwrap, so that `BELAY_SECRET`
- * can be rotated.
+ * Wraps key material with the keys of this installation (AES-256-GCM). The first key wraps, and all keys unwrap, so that
+ * `BELAY_SECRET` can be rotated.
  */
 export function openEncryption(keys: LocalTools['keys'], tools: Pick<ServiceTools, 'randomBytes'>): EncryptionService {
   const adapter: Pick<EncryptionService, 'wrap' | 'unwrap'> = {

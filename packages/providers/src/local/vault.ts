@@ -4,7 +4,7 @@ import type { LocalTools, SecretName, ServiceTools, VaultService } from '../serv
 import { openEncryption } from './encryption.js';
 
 const header = 'belay-vault 1';
-/** A map, because names are arbitrary texts and must not become keys of an object. */
+/** A list, because names are arbitrary texts and must not become keys of an object. */
 const contents = z.array(z.strictObject({ path: z.string(), key: z.string(), value: z.string() }));
 type Contents = z.infer<typeof contents>;
 

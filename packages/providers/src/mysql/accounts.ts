@@ -12,18 +12,18 @@ export interface Account {
 }
 
 /**
- * What is pinned. The server has no identifiers: `since` is when the account's password was last set, which tells an account from
- * another one of the same name made later. While the access is held, the mark takes the place of the names.
+ * The stored identifiers of a role and an account. The server has no ids for accounts, so `since`, the time when the password was
+ * last set, tells an account from a later one of the same name. While the access is held, the mark identifies the account instead.
  */
 const pinned = z.strictObject({ role: z.string(), user: z.string(), host: z.string(), since: z.int() });
 type Pinned = z.infer<typeof pinned>;
 
-/** A role and the accounts that an entitlement stands for: one, unless an administrator copied it with its privileges. */
+/** The role and the accounts of an entitlement: one account, or several when an administrator copied it with its privileges. */
 export interface Subject {
   role: string;
   roleExists: boolean;
   accounts: Account[];
-  /** The account as it was named when it was pinned. */
+  /** The account under the name that it had when it was pinned. */
   named: Account;
   /** Whether the accounts have the mark of this entitlement. */
   isMarked: boolean;
@@ -31,7 +31,7 @@ export interface Subject {
   isSame: boolean;
 }
 
-/** Returns the fingerprint: what the administrator stored in the connector's schema, which replicas and copies share. */
+/** Returns the server's fingerprint, which the setup stored in the connector's schema. Replicas and copies share it. */
 export async function readTarget(sql: Statements): Promise<string> {
   const rows = await sql.rows<{ id: string }>('select id from target');
   const [row] = rows;
@@ -45,7 +45,7 @@ export function identityOf({ user, host }: Account): string {
   return `${user}@${host}`;
 }
 
-/** Returns the account that an identity names, or null when it cannot be the name of one. */
+/** Returns the account that an identity names, or null when the identity cannot be the name of an account. */
 export function accountOf(identity: string): Account | null {
   const at = identity.lastIndexOf('@');
   const account = { user: identity.slice(0, at), host: identity.slice(at + 1) };
@@ -58,7 +58,7 @@ export function quoteAccount({ user, host }: Account): string {
   return `\`${user.replaceAll('`', '``')}\`@\`${host}\``;
 }
 
-/** Returns what pins an entitlement, or null when the role or the account does not exist. */
+/** Returns the identifiers that pin an entitlement, or null when the role or the account does not exist. */
 export async function findPinned(sql: Statements, entitlement: EntitlementRef): Promise<Pinned | null> {
   const { role } = readAccess(entitlement);
   const account = accountOf(entitlement.identity);
@@ -68,8 +68,8 @@ export async function findPinned(sql: Statements, entitlement: EntitlementRef): 
 }
 
 /**
- * Returns what an entitlement stands for: by its mark and its pin if it has a pin, and only at the pinned target (throws
- * `OtherTarget` elsewhere); else by its names, or null when no role or account can have them.
+ * Returns the role and the accounts of an entitlement. With a pin, finds them by the mark and the pin, and throws `OtherTarget` at
+ * another target. Without a pin, finds them by their names, and returns null when no role or account can have such a name.
  */
 export async function findSubject(sql: Statements, entitlement: EntitlementRef): Promise<Subject | null> {
   const access = readAccess(entitlement);
@@ -101,12 +101,12 @@ export async function findSubject(sql: Statements, entitlement: EntitlementRef):
   };
 }
 
-/** What all marks begin with: the names of schemas that do not exist. The last part of a mark tells for which role it is. */
+/** The prefix of every mark. A mark is the name of a schema that does not exist; its last part is a hash of the role's name. */
 export const markStart = 'belay:';
 
 /**
- * Returns the mark of an entitlement: a schema that does not exist, on which the account gets a privilege that nothing uses. A
- * renamed account takes its privileges along, and a dropped one loses them, so the mark stays with the account.
+ * Returns the mark of an entitlement: the name of a schema that does not exist. A privilege on this schema marks the account. A
+ * renamed account keeps its privileges and a dropped account loses them, so the mark stays with the account.
  */
 export function markOf(id: string, role: string): string {
   const own = /^[a-z0-9-]{1,40}$/.test(id) ? id : digest(id).slice(0, 40);
@@ -121,7 +121,7 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Returns the names of an entitlement's access. Throws `Terminal` when it does not belong to this connector. */
+/** Returns the role of an entitlement's access. Throws `Terminal` when the access is not one of this connector. */
 export function readAccess(entitlement: Pick<EntitlementRef, 'access'>): { role: string } {
   const access = grantedRole.safeParse(entitlement.access);
   if (!access.success) throw new Terminal('The access is not a role of the server');

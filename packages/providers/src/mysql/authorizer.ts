@@ -9,10 +9,10 @@ import { findReason, refuse } from './rights.js';
 import { endSessions, readHolders, readProxies } from './sessions.js';
 import { requirePrivileges, requireSight } from './setup.js';
 
-/** How many ended grants are remembered; for the others all sessions are ended again. */
+/** The largest number of ended grants that are remembered. For a forgotten one, a repeated revocation ends all sessions again. */
 const mostRemembered = 10_000;
 
-/** A role that was verified absent after every session of before was ended. Kept in memory only; losing it is safe. */
+/** A revocation after which the sessions up to the number `newest` have ended. Kept in memory only; losing it is safe. */
 interface Absence {
   generation: string;
   newest: number;
@@ -72,7 +72,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
       const taken = await database.use(signal, async (sql) => {
         const subject = await findSubject(sql, entitlement);
         if (!subject) return null;
-        // What the connector may not revoke does not keep it from ending the connections.
+        // Even when the revocation fails, the account's connections are ended.
         const failure = await revokeRole(sql, subject).catch((error: unknown) => ({ error }));
         return { subject, failure };
       });
@@ -82,7 +82,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
       await database.use(signal, async (sql) => {
         if (typeof failure !== 'number') throw failure.error;
         await reportLeftovers(sql, subject);
-        // Last: until then the account can be found under any name.
+        // The marks are removed last, because a renamed account is found by its mark.
         const { role } = subject;
         const isPinned = entitlement.pin !== undefined;
         await removeMarks(sql, subject, isPinned ? markOf(entitlement.id, role) : `${markStart}%:${markOfRole(role)}`);
@@ -115,7 +115,7 @@ async function grant(sql: Statements, config: MysqlConfig, entitlement: Entitlem
       'Another user may act as the account (GRANT PROXY), with connections that the server does not distinguish',
     );
   }
-  // What exists while the access is held is found by the revocation.
+  // Leftovers are checked only for a new grant: the revocation finds what is created while the access is held.
   if ((await readMembers(sql, subject)).length === 0) {
     const left = await findLeftovers(sql, subject);
     if (left !== null) throw new Terminal(left);
@@ -123,7 +123,7 @@ async function grant(sql: Statements, config: MysqlConfig, entitlement: Entitlem
   await grantRole(sql, entitlement.id, subject, account);
 }
 
-/** Throws `Retryable` while something remains with which the access could be used again. */
+/** Throws `Retryable` while a proxy or an object remains through which the access could still be used. */
 async function reportLeftovers(sql: Statements, subject: Subject): Promise<void> {
   await requireSight(sql);
   const proxies = await readProxies(sql, [subject.named.user, ...subject.accounts.map(({ user }) => user)]);
@@ -144,7 +144,7 @@ async function listRoles(sql: Statements, config: MysqlConfig): Promise<Provider
   return roles;
 }
 
-/** Returns what a revocation does not remove, by what the provider's configuration permits. */
+/** Returns a description of what a revocation does not remove, which depends on the provider's configuration. */
 function describeLeftBehind(config: MysqlConfig): { leavesBehind?: string } {
   const sentences = [
     config.accept_objects_left_behind &&
@@ -155,12 +155,12 @@ function describeLeftBehind(config: MysqlConfig): { leavesBehind?: string } {
   return sentences.length > 0 ? { leavesBehind: sentences.join(' ') } : {};
 }
 
-/** How many of the remaining objects are named. */
+/** The largest number of remaining objects that an error names. */
 const mostNamed = 5;
 
 /**
- * Returns what keeps the role's privileges without the role, in a sentence, or null: views and routines that run as the role
- * (DEFINER = CURRENT_ROLE, MariaDB). A grant is rejected when it finds the same, so what is found later was created meanwhile.
+ * Returns a sentence about the views and routines that run with the role's privileges (DEFINER = CURRENT_ROLE, MariaDB), or null
+ * when there are none. A grant is rejected when such objects exist, so a revocation finds only those created since the grant.
  */
 async function findLeftovers(sql: Statements, { role }: Subject): Promise<string | null> {
   const rows = await sql.rows<{ name: string }>(
@@ -175,7 +175,7 @@ async function findLeftovers(sql: Statements, { role }: Subject): Promise<string
   return `The database still has objects that run with the privileges of the role: ${names.join(', ')}${more}`;
 }
 
-/** The server writes a role as a definer without a host, and in some lists with the mark before it. */
+/** Returns the two forms in which the server lists a role as a definer: without a host, and in some lists with @ and no host. */
 function definersOf(role: string): string[] {
   return [role, `${role}@`];
 }

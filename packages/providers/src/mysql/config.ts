@@ -11,9 +11,9 @@ const url = z.string().refine(isServerUrl, {
 /** The configuration of a provider of type `mysql`. */
 export const mysqlConfig = z
   .strictObject({
-    /** With the user, the password, and the schema that docs/connectors/mysql.md has an administrator make. */
+    /** The URL, with the user, the password and the schema that an administrator creates (docs/connectors/mysql.md). */
     url,
-    /** Who signs the server's certificate, where Node.js does not know them. */
+    /** The certificate authority that signed the server's certificate, if Node.js does not trust it by default. */
     ca: z
       .string()
       .regex(/-----BEGIN [A-Z ]+-----/, 'must be in PEM form')
@@ -27,12 +27,12 @@ export const mysqlConfig = z
       .default('{username}'),
     /** Accounts by e-mail address, where the template does not apply: `rita`, or `rita@10.0.0.%`. */
     users: z.record(z.string(), z.string().min(1)).default({}),
-    /** The domains of addresses that count for `{username}`. */
+    /** The domains of the addresses for which `{username}` is used. */
     email_domains: z.array(emailDomain).min(1).optional(),
     /** Roles that only Belay grants: every member of them is listed, also where an administrator granted it. */
     exclusive: z.array(z.string().min(1)).default([]),
     max_connections: z.int().min(1).max(4).default(2),
-    /** Permits roles that act on the whole server, hand privileges on, or create what outlasts the access. */
+    /** Permits roles that act on the whole server, can grant privileges to others, or create objects that remain after the access. */
     allow_privileged_roles: z.boolean().default(false),
     /** Permits grants to accounts that can create tables, views or routines, with which they can keep the access. */
     accept_objects_left_behind: z.boolean().default(false),
@@ -66,8 +66,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Returns whether the server can tell this name from every other one. Names are stored in three bytes a character, and compared
- * without the spaces at their end; some words stand for all accounts or for the current one.
+ * Returns whether the server can tell this name from every other name. The server stores at most three bytes per character and
+ * compares names without trailing spaces; some words stand for all accounts or for the current account.
  */
 export function isPossibleName(name: string): boolean {
   if (name === '' || name !== name.trim() || [...name].length > longestName) return false;
@@ -75,7 +75,7 @@ export function isPossibleName(name: string): boolean {
   return !['public', 'none', 'current_user', 'current_role'].includes(name.toLowerCase());
 }
 
-/** Returns `name` as a quoted SQL identifier. Throws for a name that the server would read as another one. */
+/** Returns `name` as a quoted SQL identifier. Throws for a name that the server could confuse with another. */
 export function quoteName(name: string): string {
   if (!isPossibleName(name)) throw new Error('Not a valid name of a role or a user');
   return `\`${name.replaceAll('`', '``')}\``;

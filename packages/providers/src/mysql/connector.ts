@@ -22,7 +22,7 @@ export const mysqlConnector: Connector<MysqlConfig> = {
   create: async (config, tools) => (await import('./open.js')).openMysql(config, tools),
 };
 
-/** Letters, digits and the few marks that occur in names of roles; other characters are a mistake or an attack. */
+/** The characters that occur in names of roles; a name with other characters is a mistake or an attack. */
 const plainName = /^[A-Za-z0-9_][A-Za-z0-9_.$+ -]*$/;
 
 /** Returns one access for each requested role of the server. Returns all errors together; never throws. */

@@ -26,19 +26,19 @@ export type Work<T> = (sql: Statements) => Promise<T>;
 export interface Database {
   /**
    * Runs `work` and returns its result; throws only `Retryable` or `Terminal`. There is no transaction: the server commits each
-   * change of an account by itself. When the server has no free connection, it runs on the one that `standBy` keeps open.
+   * change of an account by itself. When the server has no free connection, `work` runs on the one that `standBy` keeps open.
    */
   use<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
-  /** Keeps a connection open, and opens another when it does not respond any more. */
+  /** Keeps a spare connection open, and replaces it when it no longer responds. */
   standBy(signal: AbortSignal): Promise<void>;
   standDown(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Longer than a statement about accounts takes, and shorter than any quarantine that relies on a call to finish (R5). */
+/** The time limit: longer than a statement about accounts takes, shorter than any quarantine that relies on a call to finish (R5). */
 const statementMilliseconds = 5_000;
 
-/** Without its mode, MariaDB creates the account that a grant names; MySQL 8 never does, and rejects the mode. */
+/** Without NO_AUTO_CREATE_USER, MariaDB creates a missing account that a grant names. MySQL 8 never does, and rejects that mode. */
 const settings = `set session lock_wait_timeout = 4,
   sql_mode = if(version() like '%MariaDB%', 'NO_AUTO_CREATE_USER,STRICT_ALL_TABLES', 'STRICT_ALL_TABLES')`;
 
@@ -48,7 +48,7 @@ export function openDatabase(config: MysqlConfig): Database {
   let spare: Connection | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
-  /** Runs one call at a time on the connection that stands by. */
+  /** Runs one call at a time on the spare connection. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work, work);
     turn = mine.catch(() => {});
@@ -66,7 +66,7 @@ export function openDatabase(config: MysqlConfig): Database {
       connection.release();
       throw stopped(signal);
     }
-    // The server may still carry out what it was sent; another statement is not sent to it.
+    // The server may still carry out the last statement, but no further one is sent.
     const destroy = () => connection.destroy();
     signal.addEventListener('abort', destroy, { once: true });
     try {
@@ -125,7 +125,7 @@ export function openDatabase(config: MysqlConfig): Database {
   };
 }
 
-/** Throws errors of a connection that is not accepted as errors of the port, but not that the server is full. */
+/** Opens a connection. Converts errors to errors of the port, except that the server has no free connection. */
 async function connect<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();
@@ -159,7 +159,7 @@ function connectionOptions(config: MysqlConfig): ConnectionOptions {
     charset: 'utf8mb4_bin',
     connectTimeout: statementMilliseconds,
     enableKeepAlive: true,
-    // Numbers of connections are longer than a double is exact.
+    // Connection ids can exceed the integers that a double represents exactly.
     supportBigNumbers: true,
     // Files of this machine are never sent to the server, even when it requests them.
     flags: ['-LOCAL_FILES'],

@@ -1,11 +1,11 @@
 import { isConnectionLoss } from '@belay/contract/outage';
 import { Retryable, Terminal } from '../errors.js';
 
-/** The server says that what a statement revokes is not held. */
+/** Numbers of the errors that the account does not have the role or privilege to revoke. */
 const absent = new Set([1141, 1133, 1269, 1396, 1959, 1962, 3523, 3530]);
 
 /**
- * Errors that pass: connections and memory used up, locks, a server that stops or is read-only, statements and connections that
+ * Temporary errors: connections or memory used up, locks, a server that is stopping or read-only, statements and connections that
  * were ended (MariaDB, "Error Codes").
  */
 const passing = new Set([
@@ -26,7 +26,7 @@ const readable: Record<number, string> = {
   1133: 'The account does not exist',
 };
 
-/** What the server says to a connection that it does not accept. */
+/** Messages for the errors with which the server rejects a new connection. */
 const rejected: Record<number, string> = {
   1044: "The connector's database user is not permitted to use its schema",
   1045: "The database rejected the connector's credentials",
@@ -39,12 +39,12 @@ const rejected: Record<number, string> = {
   3118: "The connector's database user is locked",
 };
 
-/** Returns whether the server had no free connection: the one that stands by still works. */
+/** Returns whether the server had no free connection. The spare connection can still be used then. */
 export function isFull(error: unknown): boolean {
   return [1040, 1203, 1226].includes(numberOf(error));
 }
 
-/** Returns whether the server said that there is nothing to revoke. */
+/** Returns whether the error means that there is nothing to revoke. */
 export function isAbsent(error: unknown): boolean {
   return absent.has(numberOf(error));
 }
@@ -66,18 +66,18 @@ export function toPortError(error: unknown, isConnecting = false): Retryable | T
     return new Terminal('The database does not offer TLS', { cause: error });
   }
   if (/CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/.test(code)) {
-    // An operator can mend it, and access that is held must still end.
+    // Retryable, because an operator can correct the certificate, and access that is held must still end.
     return new Retryable("The certificate of the database is not trusted: check the provider's ca", { cause: error });
   }
   if (isConnectionLoss(code) || /^PROTOCOL_|^ERR_SOCKET|^ERR_STREAM/.test(code)) {
     return new Retryable('The database cannot be reached', { cause: error });
   }
-  // Below 1000 it is a fault of its files or its memory.
+  // Numbers below 1000 are errors of the server's files or memory.
   if (passing.has(number) || (number > 0 && number < 1000)) {
     return new Retryable(`The database is temporarily unavailable (${number})`, { cause: error });
   }
   const known = isConnecting ? rejected[number] : readable[number];
-  // Without a number it is not the server that spoke, but the connection that broke.
+  // An error without a number does not come from the server: the connection broke.
   if (number === 0 && isConnecting) return new Retryable('The database cannot be reached', { cause: error });
   return new Terminal(`${known ?? 'The database rejected the statement'}${number ? ` (${number})` : ''}`, {
     cause: error,

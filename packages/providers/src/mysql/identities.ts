@@ -28,15 +28,15 @@ export function createIdentities(config: MysqlConfig, database: Database): Ident
         (one) => accountOf(identityOf(one)) && (one.user === name || identityOf(one) === name),
       );
       const [account] = found;
-      // A user with accounts for several hosts is no single account: no guess.
+      // A user with accounts for several hosts is ambiguous, so no account is returned.
       return account && found.length === 1 ? { ...toIdentity(account), email } : null;
     },
   };
 }
 
 /**
- * Returns the addresses of the people whose account it is. First: the only one in the table, otherwise those of the
- * template. Second: those of both.
+ * Returns two lists of e-mail addresses of an account. First: the address in the table `users`, or those of the template when the
+ * table has not exactly one. Second: the addresses of both.
  */
 function addressesOf(config: MysqlConfig, account: Account): [string[], string[]] {
   const isTheirs = (name: string | undefined) => name === account.user || name === identityOf(account);
@@ -46,7 +46,7 @@ function addressesOf(config: MysqlConfig, account: Account): [string[], string[]
   return [listed.length === 1 ? listed : theirs, [...listed, ...theirs]];
 }
 
-/** Returns the name of a person's account by the configuration; undefined for an address that does not count. */
+/** Returns the account name that the configuration gives an address; undefined when `email_domains` excludes the address. */
 function nameOf(config: MysqlConfig, email: string): string | undefined {
   const listed = Object.entries(config.users).find(([address]) => isSameAddress(address, email));
   if (listed) return listed[1];

@@ -11,8 +11,8 @@ interface Member {
 }
 
 /**
- * Lists the roles of accounts that have our mark, and all members of `exclusive` roles but the connector's own user. The
- * identifier is the mark's, and empty where there is none.
+ * Lists the roles of accounts that have our mark, and all members of `exclusive` roles but the connector's own user. The `id` is
+ * the one in the mark, and empty when the account has no mark.
  */
 export async function listEntitlements(sql: Statements, config: MysqlConfig): Promise<EntitlementRef[]> {
   const target = await readTarget(sql);

@@ -28,12 +28,12 @@ export async function readAdministered(sql: Statements): Promise<string[]> {
   return rows.map(({ role }) => role);
 }
 
-/** Marks the account and grants it the role. Throws `Retryable` when it was renamed in between. */
+/** Marks the account and grants it the role. Throws `Retryable` when the account was renamed during the call. */
 export async function grantRole(sql: Statements, id: string, subject: Subject, account: Account): Promise<void> {
   const { role } = subject;
   const mark = markOf(id, role);
   const name = quoteAccount(account);
-  // First, so that a role that was granted can always be found again.
+  // The mark comes first, so that a granted role can always be found again.
   await sql.run(`grant references on \`${mark}\`.* to ${name}`);
   const [before] = await readMembers(sql, { ...subject, accounts: [account] });
   if (!before) await sql.run(`grant ${quoteName(role)} to ${name}`);
@@ -44,12 +44,12 @@ export async function grantRole(sql: Statements, id: string, subject: Subject, a
     account.host,
   ]);
   if (marked.length > 0) return;
-  // Another account has the name since, or the mark was removed.
+  // The name belongs to another account since, or the mark was removed.
   if (!before) await revokeIfHeld(sql, `revoke ${quoteName(role)} from ${name}`);
   throw new Retryable('The account was renamed or its privileges were changed during the call');
 }
 
-/** Revokes the role from every account of the subject, also where an administrator granted it. */
+/** Revokes the role from the subject's accounts, even if an administrator granted it. Returns how many accounts had the role. */
 export async function revokeRole(sql: Statements, subject: Subject): Promise<number> {
   const members = await readMembers(sql, subject);
   for (const account of members)
@@ -59,7 +59,7 @@ export async function revokeRole(sql: Statements, subject: Subject): Promise<num
   return members.length;
 }
 
-/** Removes the marks of this role from the subject's accounts: the one of the entitlement, or all of them without a pin. */
+/** Removes from the subject's accounts the marks that match the SQL pattern `marks`. */
 export async function removeMarks(sql: Statements, subject: Subject, marks: string): Promise<void> {
   for (const account of subject.accounts) {
     const found = await sql.rows<{ mark: string }>(

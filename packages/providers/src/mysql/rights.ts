@@ -14,7 +14,7 @@ export const reasons = {
 
 type Reason = keyof typeof reasons;
 
-/** Privileges with which a holder reads and writes, and creates nothing that remains. All others count as privileged. */
+/** Privileges to read and write, with which nothing can be created that remains. All others count as privileged. */
 const plain = new Set([
   ...['select', 'insert', 'update', 'delete', 'drop', 'index', 'execute', 'show view'],
   ...['create tmp table', 'lock tables', 'delete history', 'delete versioning rows', 'show create routine'],
@@ -69,7 +69,7 @@ export async function refuse(sql: Statements, config: MysqlConfig, { role }: Sub
   }
 }
 
-/** The server shows the user of a session and not the account, so sessions of two accounts cannot be told apart. */
+/** Throws `Terminal` when the user has several accounts: the server shows a session's user but not which account it uses. */
 async function refuseSeveral(sql: Statements, { user }: Account): Promise<void> {
   const accounts = await sql.rows('select 1 from accounts where user = ? and not is_role', [user]);
   if (accounts.length > 1) {
@@ -77,7 +77,7 @@ async function refuseSeveral(sql: Statements, { user }: Account): Promise<void> 
   }
 }
 
-/** Returns why a holder of the role could keep something or act on the server, or null. */
+/** Returns why the role counts as privileged, or null when it does not. */
 export async function findReason(sql: Statements, role: string): Promise<Reason | null> {
   const { roles, hasAdmin } = await readReach(sql, [role]);
   if (hasAdmin) return 'admin';
@@ -109,7 +109,7 @@ async function canBuild(sql: Statements, account: Account): Promise<boolean> {
   return rights.some(({ names }) => names.some((name) => !plain.has(name)));
 }
 
-/** Returns the roles that an account has already, directly or through others. An empty name keeps the list from being empty. */
+/** Returns the roles that an account already has, directly or through other roles, and PUBLIC, which every account has. */
 async function readRolesOf(sql: Statements, { user, host }: Account): Promise<string[]> {
   const own = await sql.rows<{ role: string }>('select role from memberships where user = ? and host = ?', [
     user,
@@ -119,7 +119,7 @@ async function readRolesOf(sql: Statements, { user, host }: Account): Promise<st
   return roles;
 }
 
-/** Returns the roles that come with some roles, and whether one of them may be granted to others by its holder. */
+/** Returns the given roles with all roles that they include, and whether a holder may grant one of those to others. */
 async function readReach(sql: Statements, start: string[]): Promise<{ roles: string[]; hasAdmin: boolean }> {
   const edges = await sql.rows<{ role: string; user: string; admin: number }>(
     "select role, user, admin from memberships where host = ''",
@@ -135,7 +135,7 @@ async function readReach(sql: Statements, start: string[]): Promise<{ roles: str
   return { roles: [...reached], hasAdmin };
 }
 
-/** Returns what users or roles of these names may do in schemas, tables, columns and routines, without our marks. */
+/** Returns the privileges of these users and roles on schemas, tables, columns and routines, without our marks. */
 async function readRights(sql: Statements, grantees: string[]): Promise<Right[]> {
   const system = "('mysql' like Db or 'sys' like Db or 'performance_schema' like Db or database() like Db) as `system`";
   const where = `User in (?) and Db not like '${markStart}%'`;
@@ -155,7 +155,7 @@ async function readRights(sql: Statements, grantees: string[]): Promise<Right[]>
   return [...schemas.map(readSchemaRight), ...listed];
 }
 
-/** A row of `mysql.db` has a column for each privilege, and newer servers have more of them. */
+/** Returns the privileges in a row of `mysql.db`, which has a column for each; newer servers have more columns. */
 function readSchemaRight(row: Record<string, unknown>): Right {
   const names = Object.entries(row)
     .filter(([column, value]) => column.endsWith('_priv') && value === 'Y')

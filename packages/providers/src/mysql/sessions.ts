@@ -5,22 +5,22 @@ import type { Database, Statements } from './database.js';
 import { isUnknownSession } from './faults.js';
 import { requireSight } from './setup.js';
 
-/** How long ended sessions may take to be gone, in milliseconds. */
+/** How long killed sessions may take to disappear, in milliseconds. */
 const endingMilliseconds = 8_000;
 
-/** Whose sessions end. */
+/** The users whose sessions are ended. */
 export interface Holders {
   users: string[];
   /**
-   * Sessions of a name that no account has end as well: the account was renamed, and they are from before; or it has a proxy without a
-   * name, as which everyone may come in under a name of their own (authentication by PAM).
+   * Whether sessions under a user name that no account has are ended too: the account was renamed after they began, or it has an
+   * anonymous proxy user, as which people can sign in under any name (authentication by PAM).
    */
   withUnknown: boolean;
   /** Sessions with a higher number began after the role was gone; null for no bound. */
   newest: number | null;
 }
 
-/** Returns the users by whose names sessions of the subject are listed: of the accounts, the old name, and their proxies. */
+/** Returns the user names under which the subject's sessions are listed: of its accounts, the pinned name, and their proxies. */
 export async function readHolders(
   sql: Statements,
   { accounts, named }: Subject,
@@ -33,8 +33,8 @@ export async function readHolders(
 }
 
 /**
- * Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself; '' stands for all users. The
- * server reads both names of a proxy as patterns: an account called r_ta can let another one act as rita.
+ * Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself; '' stands for all users.
+ * The server reads both names of a proxy as patterns: an account called r_ta can let another account act as rita.
  */
 export async function readProxies(sql: Statements, users: string[]): Promise<string[]> {
   const covered = users.map(() => 'or ? like p.Proxied_user').join(' ');
@@ -48,9 +48,9 @@ export async function readProxies(sql: Statements, users: string[]): Promise<str
 }
 
 /**
- * Ends the sessions that could have the role set, which they keep after the revocation, and returns how many there were and the
- * number of the newest session of the server. Those that begin afterwards have no access and are not waited for. Throws `Retryable`
- * while one that was found still exists.
+ * Ends the sessions that could have the role set, because a session keeps the role after the revocation. Returns how many were
+ * ended, and the highest session number of the server at the start: later sessions have no access and are not waited for. Throws
+ * `Retryable` while a session that was found still exists.
  */
 export async function endSessions(
   database: Database,

@@ -4,7 +4,7 @@ import { markStart, readTarget } from './accounts.js';
 import type { Statements } from './database.js';
 import { toPortError } from './faults.js';
 
-/** What the connector reads, with the columns by which a wrong or an old setup shows. */
+/** The tables that the connector reads, with columns that a wrong or outdated setup does not have. */
 const read = {
   accounts: 'user, host, is_role, privileges, since',
   memberships: 'role, user, host, admin',
@@ -16,7 +16,7 @@ const read = {
   'mysql.proxies_priv': 'User, Proxied_user',
 };
 
-/** Throws `Terminal` with everything that the connector's user cannot read and needs to. */
+/** Throws `Terminal` that names the tables or privileges which the connector's user needs and does not have. */
 export async function checkSetup(sql: Statements): Promise<void> {
   await readTarget(sql);
   const missing: string[] = [];
@@ -33,8 +33,8 @@ export async function checkSetup(sql: Statements): Promise<void> {
 }
 
 /**
- * Throws `Terminal` when this connection does not show the sessions and views of others, so that nothing would seem to be left.
- * It is tried, because a connection has the privileges that its user had when it was opened.
+ * Throws `Terminal` when this connection cannot see the sessions and views of other users: nothing would seem to be left to end.
+ * Tries a statement for each privilege, because a connection keeps the privileges that its user had when it was opened.
  */
 export async function requireSight(sql: Statements): Promise<void> {
   for (const [privilege, statement] of [
@@ -60,7 +60,7 @@ export async function requirePrivileges(sql: Statements): Promise<void> {
   if (lacking.length > 0) throw new Terminal(`The connector's database user lacks ${lacking.join(', ')}`);
 }
 
-/** Returns what of the setup lets access outlive its end, and what the connector's user has too much of. */
+/** Returns weaknesses of the setup: ways in which access outlives its end, and privileges that the connector does not need. */
 export async function findWeaknesses(sql: Statements): Promise<Weakness[]> {
   const grants = await readGrants(sql);
   const found: Weakness[] = [];

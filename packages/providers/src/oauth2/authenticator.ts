@@ -19,7 +19,7 @@ export function createAuthenticator(config: OAuth2Config): Authenticator {
 
     authorizationUrl: (request, signal) =>
       guarded(signal, async () => {
-        // A server without such a provider need not load arctic's code for sixty others.
+        // Loaded only here, because a server without an OAuth 2.0 provider does not need it.
         const { CodeChallengeMethod, OAuth2Client } = await import('arctic');
         return new OAuth2Client(config.client_id, null, request.redirectUri).createAuthorizationURLWithPKCE(
           config.authorization_endpoint,

@@ -29,10 +29,10 @@ export function refusal(status: number, body: unknown): Retryable | Terminal | u
   return new Refused(`The identity provider rejected the sign-in${named(code)}`, about);
 }
 
-/** The token endpoint's code for a sign-in that it no longer accepts (RFC 6749, 5.2), and GitHub's own code. */
+/** The token endpoint's codes for a sign-in that it no longer accepts (RFC 6749, 5.2), and GitHub's own code. */
 const overs = ['invalid_grant', 'access_denied', 'bad_refresh_token'];
 
-/** An error of the provider that is about the person's sign-in, or about our request. */
+/** An error response of the provider, with whether it is about the person's sign-in or about our request. */
 class Refused extends Terminal {
   constructor(
     message: string,

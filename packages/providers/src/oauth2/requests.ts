@@ -39,8 +39,8 @@ export async function askAs(accessToken: string, url: string, signal: AbortSigna
 const asBearer = (accessToken: string) => ({ headers: { authorization: `Bearer ${accessToken}` } });
 
 /**
- * Reads an endpoint that lists things with the access token, and the pages after the first that its `Link` headers name (RFC 8288).
- * Throws `Terminal` when a page is at another origin, which must not get the token, and when there is no end.
+ * Reads all pages of a list with the access token; `Link` headers name the next page (RFC 8288). Throws `Terminal` when a page is
+ * at another origin, which must not get the token, and when the pages repeat or are too many.
  */
 export async function askAllAs(accessToken: string, url: string, signal: AbortSignal): Promise<unknown> {
   const all: unknown[] = [];
@@ -104,7 +104,7 @@ async function readTokens(body: unknown): Promise<ProviderTokens & { accessToken
   };
 }
 
-/** Both parts are form-encoded first (RFC 6749, 2.3.1). */
+/** Returns the credentials of HTTP Basic; both parts are form-encoded first (RFC 6749, 2.3.1). */
 function basicCredentials(id: string, secret: string): string {
   const encoded = [id, secret].map((part) => new URLSearchParams({ '': part }).toString().slice(1));
   return Buffer.from(encoded.join(':')).toString('base64');

@@ -39,8 +39,8 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
         refuseUnusable(expected.redirectUri);
         const configuration = await issuer.configuration();
         refuseWhenAborted(signal);
-        // The issuer compares the redirect URI with the one of the authorization request; behind a proxy only that one
-        // is certain.
+        // The issuer compares the redirect URI with that of the authorization request; behind a proxy, the address of this
+        // request can differ from it.
         const callback = new URL(expected.redirectUri);
         callback.search = currentUrl.search;
         const tokens = await client.authorizationCodeGrant(configuration, callback, {

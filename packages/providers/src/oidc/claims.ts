@@ -11,7 +11,7 @@ const verified = z.union([z.boolean(), z.enum(['true', 'false']).transform((text
 const groups = z.union([z.array(z.string()), z.string().transform((one) => [one])]);
 
 /**
- * Returns the person that the claims of an ID token and of the userinfo endpoint describe, the latter first. Throws
+ * Returns the person that the claims describe; those of the userinfo endpoint take precedence over the ID token's. Throws
  * `Terminal` when they are not sufficient (OpenID Connect Core 5.1, 5.3.2).
  */
 export function readClaims(

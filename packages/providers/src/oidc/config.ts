@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { emailDomain, isLoopback } from '../endpoint.js';
 
-/** What Belay sets itself, and what would change how the issuer answers or have it read the request from elsewhere. */
+/** Parameters that Belay sets, that change the form of the response, or that make the issuer read the request from elsewhere. */
 const ownParameters = [
   'client_id',
   'code_challenge',
@@ -47,8 +47,8 @@ export const oidcConfig = z
     /** The claim that lists the organizations of a person; when absent, the groups count as organizations. */
     organizations_claim: z.string().min(1).optional(),
     /**
-     * Domains whose addresses the issuer gives only to their owners. They count as verified where the issuer states nothing
-     * of that, as Microsoft Entra ID does not; an address that it states to be unverified does not.
+     * Domains whose addresses the issuer gives only to their owners. Such an address counts as verified when the issuer does not
+     * send `email_verified`, as Microsoft Entra ID does not; an address that the issuer calls unverified does not count.
      */
     email_domains: z.array(emailDomain).min(1).optional(),
     /** Permits an issuer on the local machine without TLS: for demos and tests. */
@@ -71,12 +71,12 @@ export const oidcConfig = z
 
 export type OidcConfig = z.infer<typeof oidcConfig>;
 
-/** The tenant in which everyone can have an account of their own. */
+/** The tenant of personal Microsoft accounts, which everyone can create. */
 const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
 /**
  * Returns whether an issuer of Microsoft is for the people of every tenant. The administrator of any tenant can give a
- * person any address, so it proves nothing there.
+ * person any address, so an address from such an issuer proves nothing.
  */
 function isForEveryTenant({ hostname, pathname }: URL): boolean {
   const [, tenant = ''] = pathname.toLowerCase().split('/');

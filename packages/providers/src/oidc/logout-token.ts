@@ -27,7 +27,7 @@ const oldestSeconds = 3600;
 
 const keySets = new Map<string, JWTVerifyGetKey>();
 
-/** The issuer's keys, fetched when first needed and when a key is unknown. */
+/** Returns the issuer's keys, which are fetched when first needed and when a key is unknown. */
 function keysAt(address: string): JWTVerifyGetKey {
   const known = keySets.get(address) ?? createRemoteJWKSet(new URL(address), { timeoutDuration: requestMilliseconds });
   keySets.set(address, known);

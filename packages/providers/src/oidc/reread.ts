@@ -17,8 +17,8 @@ type Claims = Record<string, unknown>;
 
 /**
  * Returns the person as the issuer describes them now, by a new ID token and the userinfo endpoint. Returns undefined
- * when it no longer sends the groups or organizations that it sent at the sign-in: missing ones must mean neither "in
- * none" nor "as before".
+ * when the issuer no longer sends the groups or organizations that it sent at the sign-in, because then it is unknown
+ * which of them the person still has.
  */
 export async function rereadClaims(
   config: OidcConfig,

@@ -42,19 +42,19 @@ export interface Api {
   groups(query: Query, signal: AbortSignal): AsyncGenerator<Group>;
   /** Yields users by a `search`, which may lag, or by a `filter`. */
   users(query: Query, signal: AbortSignal): AsyncGenerator<User>;
-  /** Yields the groups that a user is in; none where the user does not exist. */
+  /** Yields the groups that a user is in; nothing when the user does not exist. */
   groupsOf(user: string, signal: AbortSignal): AsyncGenerator<Group>;
-  /** Yields the members of a group; none where the group does not exist. */
+  /** Yields the members of a group; nothing when the group does not exist. */
   members(group: string, signal: AbortSignal): AsyncGenerator<User>;
   /** Returns the groups that rules fill, whether the rules are active or not. */
   filledByRules(signal: AbortSignal): Promise<Set<string>>;
-  /** Whether the members of a group are administrators of Okta. */
+  /** Returns whether the members of a group are administrators of Okta. */
   isPrivileged(group: string, signal: AbortSignal): Promise<boolean>;
   addMember(group: string, user: string, signal: AbortSignal): Promise<void>;
-  /** Succeeds where there is no such member. Returns false when Okta shows no such group or user. */
+  /** Succeeds when the user is not a member. Returns false when Okta shows no such group or user (404). */
   removeMember(group: string, user: string, signal: AbortSignal): Promise<boolean>;
   endSessions(user: string, signal: AbortSignal): Promise<void>;
-  /** Returns the scopes that Okta does not give to the service app. */
+  /** Returns the required scopes that Okta does not grant to the service app. */
   missingScopes(signal: AbortSignal): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ interface Query {
 
 /** Opens the API of an organization. Calls of one `family` share one of Okta's limits. */
 export async function openApi(config: OktaConfig, { now }: ConnectorTools): Promise<Api> {
-  // Each moment is also in answers that were not throttled, so only the status tells.
+  // Responses that were not throttled contain the reset time too, so the status decides.
   const waitOf = waitUntilReset({ reset: 'x-rate-limit-reset', statuses: [429] });
   const shared = { service: 'Okta', url: config.url, now, waitOf };
   const open = await openHttpClient(shared);
@@ -139,7 +139,7 @@ export async function openApi(config: OktaConfig, { now }: ConnectorTools): Prom
   };
 }
 
-/** Returns a condition of a search or filter that a property is equal to a text, or begins with it (`sw`). */
+/** Returns a condition for a search or filter: the property equals the text (`eq`), or begins with it (`sw`). */
 export function condition(property: string, operator: 'eq' | 'sw', text: string): string {
   return `${property} ${operator} "${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }

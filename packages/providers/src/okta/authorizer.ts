@@ -37,7 +37,7 @@ export function createAuthorizer(config: OktaConfig, api: Api): Authorizer {
     return false;
   }
 
-  /** Okta shows no such group or user. What a narrower admin role hides from the connector looks the same. */
+  /** Throws `Terminal` if the membership still exists: a group or user that the connector's admin role hides looks deleted, too. */
   async function confirmGone(subject: Subject, signal: AbortSignal): Promise<void> {
     let member = await isMember(subject, signal);
     if (!member && !(await api.user(subject.user, signal))) {
@@ -79,7 +79,7 @@ export function createAuthorizer(config: OktaConfig, api: Api): Authorizer {
       const found = await resolve(api, entitlement, signal);
       if (!found) return;
       const { group, user } = found.subject;
-      // Not read first: a list that lags would keep the call from being made.
+      // The membership is not read first: the list can lag, and the removal would be skipped.
       if (!(await api.removeMember(group, user, signal))) await confirmGone(found.subject, signal);
       if (config.end_sessions) await api.endSessions(user, signal);
     },
@@ -96,7 +96,7 @@ export function createAuthorizer(config: OktaConfig, api: Api): Authorizer {
           yield { id: '', identity: user.profile.login, access: { group: name }, pin };
         }
       }
-      // After the others: a group that was renamed must not hide the members of the rest.
+      // Thrown last, so that a renamed group does not hide the members of the other groups.
       if (missing) throw new Terminal('exclusive: a group of this list does not exist');
     },
 
@@ -109,7 +109,7 @@ export function createAuthorizer(config: OktaConfig, api: Api): Authorizer {
       return found;
     },
 
-    // What a group permits is for each application to know.
+    // Only the applications know what a group permits.
     permissions: async () => [],
   };
 }

@@ -24,14 +24,14 @@ export const oktaConfig = z.strictObject({
   private_key: z.string().refine((text) => algorithmOf(text) !== undefined, {
     message: 'must be a private key in PEM form: RSA with 2048 bits or more, or EC on the curve P-256',
   }),
-  /** Which of the service app's keys that is, where it has several. */
+  /** The key's ID at Okta, needed when the service app has several keys. */
   key_id: z.string().min(1).optional(),
   /**
-   * How a person becomes an Okta user: by e-mail address, by a sign-in that they have linked at one of these providers, whose
-   * subject is the identifier of the user at Okta, or by a table of e-mail addresses and logins.
+   * How a person maps to an Okta user: by e-mail address, by a table of e-mail addresses and logins, or by a linked sign-in at one
+   * of these providers, whose subject is the user's identifier at Okta.
    */
   identity: identitySetting,
-  /** With `identity: email`, the domains whose addresses count; all of them where it is left out. */
+  /** With `identity: email`, the domains whose addresses count; all domains when absent. */
   email_domains: z.array(emailDomain).min(1).optional(),
   /** Groups that only Belay fills: the drift audit lists all of their members. */
   exclusive: z.array(name).default([]),
@@ -45,7 +45,7 @@ export const oktaConfig = z.strictObject({
 
 export type OktaConfig = z.infer<typeof oktaConfig>;
 
-/** Returns how a key signs (RFC 7518, 3.1), or undefined for one that Okta does not take. */
+/** Returns the signature algorithm of a key (RFC 7518, 3.1), or undefined for a key that Okta does not accept. */
 export function algorithmOf(privateKey: string): 'RS256' | 'ES256' | undefined {
   try {
     const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(privateKey);

@@ -6,10 +6,10 @@ import type { OktaConfig } from './config.js';
 import { isName } from './plan.js';
 import { findOne, findUser } from './subject.js';
 
-/** Maps people to users of Okta, who are called by their login. */
+/** Maps people to Okta users, whose identity is their login. */
 export function createIdentities({ identity, email_domains: domains }: OktaConfig, api: Api): Identities {
   const isListed = (user: User) => (login: string) => login.toLowerCase() === user.profile.login.toLowerCase();
-  /** Returns a user. An address in the table of the configuration comes first: Okta may know another one. */
+  /** Returns a user as an identity. An address in the configured table takes precedence over the one at Okta. */
   const present = (user: User): ProviderIdentity => {
     const { login: id, email, firstName, lastName } = user.profile;
     const name = [firstName, lastName].filter(Boolean).join(' ') || id;
@@ -32,7 +32,7 @@ export function createIdentities({ identity, email_domains: domains }: OktaConfi
     const [subject = ''] = linked;
     if (linked.size !== 1 || !isName(subject)) return null;
     const user = await api.user(subject, signal);
-    // Okta finds users by their login here too, and the subject is no login.
+    // This endpoint also finds users by login, and the subject must not be taken for a login.
     return user?.id === subject ? user : null;
   }
 

@@ -18,7 +18,7 @@ export async function openOkta(config: OktaConfig, tools: ConnectorTools): Promi
   };
 }
 
-/** Names what the service app lacks: scopes first, and then what its admin role does not permit. */
+/** Throws `Terminal` that names what the service app lacks: missing scopes first, then a permission of its admin role. */
 async function check(api: Api, signal: AbortSignal): Promise<void> {
   await api.organization(signal);
   const missing = await api.missingScopes(signal);

@@ -20,7 +20,7 @@ function faultOf(role: string): string | undefined {
   return undefined;
 }
 
-/** Returns whether Okta can have something under this name. Nothing else is sent in a search. */
+/** Returns whether this text can be a name at Okta. No other text is sent in a search. */
 export function isName(text: string): boolean {
   return text.length <= 255 && text.trim() === text && text !== '' && !/\p{Cc}|\p{Surrogate}/u.test(text);
 }

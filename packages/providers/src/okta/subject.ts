@@ -10,7 +10,7 @@ const subjectSchema = z.strictObject({ group: z.string().min(1), user: z.string(
 /** An entitlement in Okta's identifiers, which do not change when a group or a user is renamed. */
 export type Subject = z.infer<typeof subjectSchema>;
 
-/** Returns what an entitlement is about: by its pin alone, or by its names. Null when a name leads nowhere. */
+/** Returns the group and the user of an entitlement: those of its pin, or without a pin those with its names, or null. */
 export async function resolve(api: Api, { pin, identity, access }: EntitlementRef, signal: AbortSignal) {
   const named = membership.safeParse(access);
   if (!named.success) throw new Terminal('The access is not membership of a group');
@@ -26,8 +26,8 @@ export async function resolve(api: Api, { pin, identity, access }: EntitlementRe
 }
 
 /**
- * Returns the group with exactly this name. Names of Okta's own groups are unique; an application's group can have the same
- * one, and is returned only where there is no group of Okta, so that it can be rejected by what it is.
+ * Returns the group with exactly this name. Names of Okta's own groups are unique. An application's group with the same name is
+ * returned only when Okta has no such group of its own, so that the caller can reject it with the right reason.
  */
 export async function findGroup(api: Api, name: string, signal: AbortSignal): Promise<Group | null> {
   if (!isName(name)) return null;
@@ -38,13 +38,13 @@ export async function findGroup(api: Api, name: string, signal: AbortSignal): Pr
   return found.find(({ type }) => type === 'OKTA_GROUP') ?? found[0] ?? null;
 }
 
-/** Returns the user with this login; logins are the same in upper and lower case. */
+/** Returns the user with this login. Upper and lower case are the same in a login. */
 export async function findUser(api: Api, login: string, signal: AbortSignal): Promise<User | null> {
   const isSame = (user: User) => user.profile.login.toLowerCase() === login.toLowerCase();
   return findOne(api, 'profile.login', login, isSame, signal);
 }
 
-/** Returns the user whose property has this value; null when there are two: no guess. */
+/** Returns the user whose property has this value; null when several users match. */
 export async function findOne(
   api: Api,
   property: 'profile.login' | 'profile.email',

@@ -9,7 +9,7 @@ import { algorithmOf, type OktaConfig } from './config.js';
 
 const tokenSchema = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** Okta takes assertions of an hour at most; ours is used at once. */
+/** Okta accepts assertions that are valid for at most an hour; ours is used immediately. */
 const assertionSeconds = 300;
 const asked = { service: 'Okta', method: 'POST', path: '/oauth2/v1/token' } as const;
 
@@ -21,7 +21,7 @@ export class MissingScope extends Terminal {
   }
 }
 
-/** Fetches an access token for the scopes as the service app does it: by a signed assertion (RFC 7523, 2.2). */
+/** Fetches an access token for the scopes, with an assertion that the service app's key signs (RFC 7523, 2.2). */
 export async function fetchToken(
   config: OktaConfig,
   client: HttpClient,

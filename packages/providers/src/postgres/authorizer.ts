@@ -74,7 +74,7 @@ async function grant(
     const reason = await findReasonElsewhere(database, facts, subject, signal);
     if (reason !== null) refusePrivileged(reason, config);
   }
-  // An existing membership is renewed; the revocation finds what its holder created meanwhile.
+  // Leftovers are checked only for a new membership: the revocation finds what the holder creates during it.
   if ((await readMemberships(sql, subject)).length === 0) {
     const left = await findLeftovers(sql, subject, config);
     if (left !== null) throw new Terminal(left);
@@ -82,7 +82,7 @@ async function grant(
   await grantMembership(sql, subject, version);
 }
 
-/** Returns what a revocation does not remove, by what the provider's configuration permits. */
+/** Returns a description of what a revocation does not remove, which depends on the provider's configuration. */
 function describeLeftBehind(config: PostgresConfig): { leavesBehind?: string } {
   const sentences = [
     config.accept_objects_left_behind &&

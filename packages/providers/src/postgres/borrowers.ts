@@ -1,20 +1,20 @@
 import type { Statements } from './database.js';
 
-/** Whose sessions to end: those of the identity, and of the logins that can act as it. */
+/** The holder whose sessions end: the identity, and the logins that can act as it. */
 export interface Holders {
   identity: number;
-  /** The revoked role: logins that hold it by another way keep their sessions. */
+  /** The revoked role: logins that hold it in another way keep their sessions. */
   role: number;
-  /** A time of the server before which every session was ended, and after which nothing was held; null for none. */
+  /** A time of the server: sessions from before it have ended, and the role was not held after it. Null without such a time. */
   since: string | null;
 }
 
 /**
- * Returns the sessions of other logins with a transaction from before `at` that has used what the role may use and
- * their own login may not. In such a transaction, a view or a function of the holder runs with the holder's
- * privileges, and the server may not check the memberships again before it ends, not even when the function was
- * dropped meanwhile. Transactions that read with the privileges of another owner look the same. In the other databases
- * of the server, a login with any privilege of its own on a table counts as one that may use it.
+ * Returns the sessions of other logins whose transaction began before `at` and has used a table that the role may use
+ * and their own login may not. In such a transaction, a view or a function of the holder runs with the holder's
+ * privileges, and the server may not check the memberships again until the transaction ends, even if the function was
+ * dropped. Transactions that read with the privileges of another owner look the same. For tables in other databases
+ * of the server, a login with any privilege of its own on the table counts as one that may use it.
  */
 export async function readBorrowers(sql: Statements, { role, since }: Holders, at: string): Promise<number[]> {
   await sql`select pg_catalog.pg_stat_clear_snapshot()`;

@@ -27,7 +27,7 @@ export const postgresConfig = z
      */
     email_domains: z.array(emailDomain).min(1).optional(),
     max_connections: z.int().min(1).max(4).default(2),
-    /** Permits roles that can change other roles, act outside the database, or create what outlasts the access. */
+    /** Permits roles that can change other roles, act outside the database, or create objects that remain after the access. */
     allow_privileged_roles: z.boolean().default(false),
     /** Before PostgreSQL 16: permits grants although the holder can create objects that keep the role's access. */
     accept_objects_left_behind: z.boolean().default(false),
@@ -60,7 +60,7 @@ export function addressOf(url: string): string {
   return `${protocol.replace('postgresql:', 'postgres:')}//${host}${pathname}${search}`;
 }
 
-/** Returns the variables of libpq for a person: the place of a URL, and nothing of who connects by it. */
+/** Returns the libpq variables for a person: host, port and database of the URL, without the connector's user and password. */
 export function connectionOf(url: string, identity: string): Record<string, string> {
   const { hostname, port, pathname, searchParams } = new URL(url);
   const sslmode = searchParams.get('sslmode');

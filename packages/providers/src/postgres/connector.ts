@@ -34,7 +34,7 @@ export const postgresConnector: ReadyConnector<PostgresConfig> = {
   },
 };
 
-/** Letters, digits and the few marks that occur in names of roles; other characters are a mistake or an attack. */
+/** The characters that occur in names of roles; a name with other characters is a mistake or an attack. */
 const plainName = /^[A-Za-z0-9_][A-Za-z0-9_.@$+ -]*$/;
 
 /** Returns one access, a membership, for each requested database role. Returns all errors together; never throws. */

@@ -14,7 +14,7 @@ export interface Database {
   /**
    * Runs `work` in one transaction and returns its result; throws only `Retryable` or `Terminal`. When `signal`
    * aborts, the call rejects immediately, and the transaction is rolled back unless its commit has been sent. When the
-   * server has no free connection, it runs on the connection that `standBy` keeps open.
+   * server has no free connection, `work` runs on the connection that `standBy` keeps open.
    */
   transaction<T>(signal: AbortSignal, work: Work<T>, lockMilliseconds?: number): Promise<T>;
   /** Runs work that changes no row, which needs no lock besides those that `standBy` already holds. */
@@ -34,7 +34,7 @@ export function openDatabase(config: PostgresConfig): Database {
   const spare = openSpare(config);
   const retiring = new Set<Promise<void>>();
 
-  /** An aborted call may hang on a dead network together with its connection: new calls get new connections. */
+  /** Replaces the pool after an aborted call, whose connection may hang on a dead network, so that new calls do not use it. */
   const replace = (old: postgres.Sql) => {
     if (pool !== old) return;
     pool = openPool(config);
@@ -43,14 +43,14 @@ export function openDatabase(config: PostgresConfig): Database {
     void ended.finally(() => retiring.delete(ended));
   };
 
-  /** Runs on the pool, or on the connection that stands by when the server has no free one. */
+  /** Runs `work` on the pool, or on the spare connection when the server has no free connection. */
   async function run<T>(signal: AbortSignal, work: Work<T>, instead: (work: Work<T>) => Promise<T>): Promise<T> {
     refuseWhenAborted(signal);
     const own = pool;
     try {
       return await begin(own, signal, work);
     } catch (error) {
-      // A pool that was replaced loses its connections because it is ended here: that says nothing of the server.
+      // A replaced pool loses its connections because it is ended here, which is no sign of a lost server.
       if (pool === own && isLost(error)) spare.doubt();
       if (signal.aborted) replace(own);
       if (signal.aborted || !isOutOfRoom(error) || !spare.isOpen()) throw toPortError(error);
@@ -135,8 +135,8 @@ function openPool(config: PostgresConfig): postgres.Sql {
 const mostAttempts = 40;
 
 /**
- * Repeats a transaction while it collides with another one about the same membership. Only the server serialises them,
- * because the holder could take a lock of Belay's in the target as well.
+ * Repeats a transaction while it collides with another one about the same membership. Belay takes no lock of its own in
+ * the target to prevent collisions, because the holder could take the same lock.
  */
 export async function untilSettled<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

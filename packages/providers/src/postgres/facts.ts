@@ -17,7 +17,7 @@ export interface Facts {
   identityObstructs: boolean;
   /** The role is, or is a member of, the user that this connector signs in as. */
   roleIsOurs: boolean;
-  /** Why a member of the role could keep something; null when no reason was found. */
+  /** Why the role counts as privileged; null when it does not. */
   reason: Reason | null;
   /** Other databases of the server in which the role has privileges, which cannot be read from here. */
   elsewhere: string[];

@@ -1,7 +1,7 @@
 import { isBusyState, isConnectionLoss } from '@belay/contract/outage';
 import { Retryable, Terminal } from '../errors.js';
 
-/** A collision of names, and an object in use, beside what makes every statement wait (PostgreSQL, appendix A). */
+/** Temporary errors besides those of `isBusyState`: a collision of names, and an object in use (PostgreSQL, appendix A). */
 const passing = new Set(['23505', '55006']);
 
 const readable: Record<string, string> = {
@@ -14,7 +14,7 @@ const readable: Record<string, string> = {
   '2BP01': 'The holder granted the membership to others; only an administrator can revoke it',
 };
 
-/** Returns whether the server had no free connection, lock or memory: the connection that stands by may still work. */
+/** Returns whether the server had no free connection, lock or memory. The spare connection may still be usable then. */
 export function isOutOfRoom(error: unknown): boolean {
   return /^53/.test(codeOf(error));
 }
@@ -55,7 +55,7 @@ function messageOf(error: unknown): string {
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   const code = codeOf(error);
-  // A socket in the file system that is not there.
+  // ENOENT: the Unix socket of the server does not exist.
   if (isConnectionLoss(code) || code === 'ENOENT')
     return new Retryable('The database cannot be reached', { cause: error });
   // PostgreSQL reports two sessions that change the same membership at the same time as an internal error.

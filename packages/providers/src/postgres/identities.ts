@@ -38,7 +38,7 @@ export function createIdentities(config: PostgresConfig, database: Database): Id
   };
 }
 
-/** Returns the login role that the `identity` setting gives a person; undefined rather than a guess. */
+/** Returns the login role to which the `identity` setting maps a person, or undefined. */
 function roleOf(config: PostgresConfig, person: Person): string | undefined {
   const email = person.email;
   if (typeof config.identity === 'object') {
@@ -49,7 +49,7 @@ function roleOf(config: PostgresConfig, person: Person): string | undefined {
   return isInDomains(email, config.email_domains ?? []) ? email.split('@')[0] : undefined;
 }
 
-/** Returns the addresses of the people to whom a login role belongs by the `identity` setting. */
+/** Returns the e-mail addresses that the `identity` setting maps to a login role. */
 function addressesOf({ identity, email_domains: domains }: PostgresConfig, role: string): string[] {
   if (typeof identity === 'object') return addressesInTable(identity, (listed) => listed === role);
   return addressesBehind(role, identity === 'email' ? '{email}' : '{username}', domains);

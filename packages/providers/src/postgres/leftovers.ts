@@ -2,14 +2,14 @@ import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
 import type { Subject } from './pin.js';
 
-/** How many of the remaining objects are named. */
+/** The largest number of remaining objects that an error names. */
 const mostNamed = 5;
 
 /**
- * Returns what keeps the role's access without the membership, in a sentence, or null. A grant is rejected when it
- * finds the same, so that what is found afterwards was created meanwhile. Checked are: objects and default privileges
- * that the role owns (a role that owns any is privileged), transactions prepared by roles that the holder can act as
- * and could commit later, and triggers and foreign keys of the holder on tables where the holder may not create any.
+ * Returns a sentence about what keeps the role's access without the membership, or null. A grant is rejected when
+ * there is something, so a revocation finds only what was created since the grant. Checks objects and default
+ * privileges that the role owns (a role that owns any is privileged), prepared transactions that the holder could
+ * commit later, and triggers and foreign keys of the holder on tables where the holder may not create any.
  */
 export async function findLeftovers(sql: Statements, subject: Subject, config: PostgresConfig): Promise<string | null> {
   const { role, identity } = subject;

@@ -11,13 +11,13 @@ const modern = 160_000;
 export interface Membership {
   grantor: string | null;
   /**
-   * Granted by the connector's own user, or as a superuser, which version 16 and newer record as the bootstrap
-   * superuser.
+   * Whether the connector's own user granted it. When that user is a superuser, version 16 and newer record the
+   * bootstrap superuser as the grantor.
    */
   ours: boolean;
   /**
-   * With the role's privileges, without becoming the role, and without granting it to others: what this connector
-   * grants.
+   * Whether it has the options of this connector: the member has the role's privileges, but can neither become the role
+   * nor grant it to others.
    */
   asWanted: boolean;
 }
@@ -50,7 +50,7 @@ export async function readMemberships(sql: Statements, { role, identity }: Subje
 }
 
 /**
- * Makes the identity a member of the role with this connector's options, and corrects one that has other options.
+ * Makes the identity a member of the role with this connector's options, and corrects a membership with other options.
  * Throws `Retryable` when a rename led the statement to another role; the caller must roll the transaction back then.
  */
 export async function grantMembership(sql: Statements, subject: Subject, version: number): Promise<void> {

@@ -4,7 +4,7 @@ import { membership, type PostgresConfig, quoteName } from './config.js';
 import type { Statements } from './database.js';
 import { canWithholdSet, readVersion } from './membership.js';
 
-/** A database role that the configuration offers, and what the server says of it to the connector's own user. */
+/** A database role that the configuration offers, as the connector's own user sees it at the server. */
 interface Offered {
   name: string;
   me: string;
@@ -29,7 +29,7 @@ export async function findObstacles(
         select from pg_catalog.pg_auth_members m
         where m.roleid = r.oid and m.admin_option and pg_catalog.pg_has_role(me.oid, m.member, 'USAGE'))`
     : sql`(me.rolcreaterole or pg_catalog.pg_has_role(me.oid, r.oid, 'MEMBER WITH ADMIN OPTION'))`;
-  // `privileged` is read once for all roles, because it takes the privileges of every table.
+  // `privileged` is read once for all roles, because it reads the privileges on every table.
   const offered = await sql<Offered[]>`
     with recursive wanted as (
       select w.name, r.oid, coalesce(r.rolsuper, false) as superuser

@@ -65,7 +65,7 @@ function readNames(entitlement: EntitlementRef): { role: string; identity: strin
   return { role: access.data.role, identity: entitlement.identity };
 }
 
-/** Names are compared as text: compared as `name`, the server would truncate a long one and find another role. */
+/** Returns the roles with these names. Compares them as text: as `name`, the server would truncate a long one and find another. */
 async function findByName(sql: Statements, role: string, identity: string): Promise<Subject | null> {
   if (!isPossibleName(role) || !isPossibleName(identity)) return null;
   const [row] = await sql<{ role: number; identity: number }[]>`

@@ -19,7 +19,7 @@ export interface Revoker {
  */
 interface Absence {
   /**
-   * The number of grant calls of the entitlement; a higher one means that a grant was called since, possibly by
+   * Identifies the latest grant call of the entitlement; another value means that a grant was called since, possibly by
    * another process.
    */
   generation: string;
@@ -27,11 +27,11 @@ interface Absence {
   since: string;
 }
 
-/** How long the first attempt waits for a lock that a session of the holder may keep, in milliseconds. */
+/** How long each attempt waits for a lock that a session of the holder may keep, in milliseconds. */
 const firstLockMilliseconds = 1_000;
-/** How often one call ends sessions in order to revoke the membership. */
+/** How often one call tries to revoke the membership; between the attempts it ends sessions. */
 const mostRounds = 4;
-/** How many ended memberships are remembered; for the others all sessions are ended again. */
+/** The largest number of ended memberships that are remembered. A repeated revocation of another one ends all its sessions again. */
 const mostRemembered = 10_000;
 
 export function createRevoker(config: PostgresConfig, database: Database, tools: ConnectorTools): Revoker {
@@ -51,7 +51,8 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
     );
 
   /**
-   * Revokes first; when it is blocked, only a session can be the cause, so sessions are ended and it is tried again.
+   * Revokes the membership. When that is blocked, a session of the holder can be the cause, so their sessions are ended
+   * before the next attempt.
    */
   async function takeAwayByForce(entitlement: EntitlementRef, signal: AbortSignal) {
     for (let round = 1; ; round++) {
@@ -96,7 +97,7 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
       const { subject, revoked, failure } = taken;
       const key = `${subject.role.id}/${subject.identity.id}`;
       if (revoked > 0 || failure) absences.delete(key);
-      // Also when nothing was left to revoke: an earlier call, in any process, may have stopped between the two steps.
+      // Sessions end even if nothing was left to revoke: an earlier call, in any process, may have stopped before that step.
       const known = absences.get(key);
       const { generation } = entitlement;
       const since = known && generation !== undefined && known.generation === generation ? known.since : null;

@@ -6,19 +6,19 @@ import { readTarget } from './pin.js';
 
 /** How long the terminated sessions may take to end, in milliseconds. */
 const endingMilliseconds = 8_000;
-/** How long transactions of other logins, most of them innocent, may take to end normally, in milliseconds. */
+/** How long transactions of other logins, most of them harmless, may take to end normally, in milliseconds. */
 const leaveMilliseconds = 2_000;
 
 export interface Ended {
   count: number;
-  /** A time of the server before which every such session has ended. */
+  /** A time of the server: every such session that began before it has ended. */
   at: string;
 }
 
 /**
- * Ends the live sessions with a path to the role in the whole server and returns their number: one that has done `set
- * role`, or has a cursor open, keeps its access after the revocation. Sessions that start afterwards have no access,
- * so they are not waited for. Throws `Retryable` while a session that was found still exists.
+ * Ends the sessions, in all databases of the server, that can use the role, and returns their number: a session that
+ * ran `set role` or has an open cursor keeps its access after the revocation. Sessions that start afterwards have no
+ * access, so they are not waited for. Throws `Retryable` while a session that was found still exists.
  */
 export async function endSessions(database: Database, holders: Holders, signal: AbortSignal): Promise<Ended> {
   const { found, at } = await database.read(signal, async (sql) => {
@@ -31,7 +31,7 @@ export async function endSessions(database: Database, holders: Holders, signal: 
 
 /**
  * Ends the transactions of other logins in which objects of the holder may continue to read, unless they end normally
- * in a short time, and returns their number. Call it after the revocation; `at` is a time of the server after it.
+ * in a short time, and returns their number. To be called after the revocation, with a later time of the server as `at`.
  */
 export async function endBorrowers(
   database: Database,
@@ -113,12 +113,13 @@ function isForbidden(error: unknown): boolean {
 }
 
 /**
- * Reads the sessions by oid, so that neither a rename nor a dropped login hides one. A login is a path when it is a
- * member of the identity, directly or through others, so that it can use or become it (before version 16 every member
- * can), unless it is a superuser or holds the role by another way. The connector's own sessions are excluded.
+ * Returns the sessions of the identity and of the logins that can act as it. They are found by oid, so that neither a
+ * rename nor a dropped login hides one. A login can act as the identity when it is a member of it, directly or through
+ * others, and may use or become it (before version 16 every member may). Logins that are superusers or hold the role
+ * in another way, and the connector's own sessions, are left out.
  */
 async function readSessions(sql: Statements, { identity, role, since }: Holders): Promise<number[]> {
-  // A transaction always sees the sessions that it saw first.
+  // Without this, a transaction always sees the list of sessions that it read first.
   await sql`select pg_catalog.pg_stat_clear_snapshot()`;
   const rows = await sql<{ pid: number }[]>`
     with recursive person (id) as (

@@ -7,7 +7,7 @@ import { connectionOptions } from './options.js';
  * immediately.
  */
 const answerMilliseconds = 3_000;
-/** The same after another connection to the server was lost, because a call has already waited for that. */
+/** The same after another connection to the server was lost: a call has already waited for that connection. */
 const doubtedMilliseconds = 1_000;
 
 /**
@@ -19,9 +19,9 @@ type Statements = postgres.TransactionSql;
 type Work<T> = (sql: Statements) => Promise<T>;
 
 /**
- * Keeps one connection open while something is held at the target, inside a transaction with locks on the catalogs
- * that name the holder's sessions. So neither a server without a free connection nor one without a free lock prevents
- * us from ending them. The transaction has no snapshot between statements, so it does not block the cleanup of rows.
+ * Keeps one connection open while access is held at the target, in a transaction with locks on the catalogs that are
+ * read to end sessions. So the holder's sessions can be ended even when the server has no free connection or lock. The
+ * transaction has no snapshot between statements, so it does not block the cleanup of rows.
  */
 export interface Spare {
   isOpen(): boolean;
@@ -32,7 +32,7 @@ export interface Spare {
   /** Runs `work` in the open transaction, commits it, and starts the next; the locks stay when `work` fails. */
   commit<T>(work: Work<T>): Promise<T>;
   close(): Promise<void>;
-  /** Gives up a connection that does not respond; the next `renew` opens another. */
+  /** Drops a connection that does not respond; the next `renew` opens another. */
   abandon(): Promise<void>;
   /** Notes that another connection to the server was lost, so that the next `renew` waits less for this one. */
   doubt(): void;
@@ -63,7 +63,7 @@ export function openSpare(config: PostgresConfig): Spare {
       ...connectionOptions,
       connection: { ...connectionOptions.connection, idle_in_transaction_session_timeout: longest },
       max: 1,
-      // Neither idleness nor age closes it.
+      // The driver closes the connection neither for being idle nor for its age.
       idle_timeout: 0,
       max_lifetime: null,
     });
@@ -110,7 +110,7 @@ export function openSpare(config: PostgresConfig): Spare {
       inTurn(async () => {
         warming = warm;
         try {
-          // Grants wait for this, so a lost connection must not cost them a whole silence.
+          // Grants wait for this check, so a lost connection must not delay them by the whole `silence_timeout`.
           const limit = doubted ? doubtedMilliseconds : answerMilliseconds;
           doubted = false;
           if (kept && !(await answers(kept.sql, limit))) await drop();
@@ -124,7 +124,7 @@ export function openSpare(config: PostgresConfig): Spare {
     inside: (work) =>
       inTurn(async () => {
         const { sql } = kept ?? (await keep());
-        // A failing statement would end the transaction, and with it the locks.
+        // Without the savepoint, a failing statement would end the transaction and release the locks.
         return (await sql.savepoint(async (one) => ({ result: await work(one) }))).result;
       }),
     commit: (work) =>
@@ -156,7 +156,7 @@ export function openSpare(config: PostgresConfig): Spare {
 /** Returns whether the connection responds in time; throws when the check fails. */
 async function answers(sql: Statements, milliseconds: number): Promise<boolean> {
   const asked = sql`select 1`.then(() => true);
-  // The driver's limit on silence ends the connection after that.
+  // After `silence_timeout` the driver closes the connection, and this promise rejects when nothing awaits it.
   asked.catch(() => {});
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {

@@ -6,7 +6,7 @@ import type { SamlConfig } from './config.js';
 import { readPerson } from './person.js';
 import { requirePlainXml } from './plain-xml.js';
 
-/** Ends with a signal; the library's errors are explained in the port's words. */
+/** Stops when the signal aborts, and converts the library's errors to errors of the port. */
 const guarded = guardBy(async (error) => {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   const { isRefusal } = await load();
@@ -16,7 +16,7 @@ const guarded = guardBy(async (error) => {
   return new Terminal("The identity provider's response failed validation", { cause: error });
 });
 
-/** Loaded together with its parsers, which a server without such a provider need not load. */
+/** Loads node-saml with its parsers, which a server without a SAML provider does not need. */
 const load = () => import('./service.js');
 
 /**
@@ -65,7 +65,7 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
   };
 }
 
-/** A prefix, because an XML name may not begin with every character of a nonce. */
+/** Returns the id of our request: the nonce with a prefix, because an XML name may not begin with every character of a nonce. */
 function requestIdOf(nonce: string): string {
   return `_${nonce}`;
 }

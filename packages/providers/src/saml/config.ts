@@ -23,7 +23,7 @@ const soap = (name: string) => `http://schemas.xmlsoap.org/${name}`;
 const attributes = z.strictObject({
   /** The attribute that never changes for a person and is never reused for another; by default the NameID. */
   subject: z.string().min(1).optional(),
-  /** Names of attributes, of which the first that is present counts; without any, a NameID that is an address. */
+  /** Names of attributes; the first that is present counts. Without any, the NameID is used if its format is an address. */
   email: names.default([
     'email',
     'mail',
@@ -43,7 +43,7 @@ const attributes = z.strictObject({
 
 /** The configuration of a provider of type `saml`. */
 export const samlConfig = z.strictObject({
-  /** Where people are sent: the single sign-on service of the identity provider, by redirect. */
+  /** The address of the identity provider's single sign-on service, to which people are redirected. */
   entry_point: endpoint,
   /** The entity id of the identity provider. */
   idp_entity_id: z.string().min(1).max(1024),

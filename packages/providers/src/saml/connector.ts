@@ -19,7 +19,7 @@ export const samlConnector: ReadyConnector<SamlConfig> = {
       async check(signal) {
         refuseWhenAborted(signal);
         const limited = within(signal, requestMilliseconds);
-        // Some respond with an error, because this is not a request of ours; any response shows that they are
+        // Some providers respond with an error, because this is not a sign-in. Any response shows that the provider is
         // reachable.
         const asked = fetch(config.entry_point, { redirect: 'manual', signal: limited });
         await untilAborted(

@@ -7,7 +7,7 @@ import type { SamlConfig } from './config.js';
 const format = (version: string, name: string) => `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`;
 const transient = format('2.0', 'transient');
 const emailAddress = format('1.1', 'emailAddress');
-/** What Microsoft Entra ID sends in place of the groups of a person who is in more than 150 of them. */
+/** The attribute that Microsoft Entra ID sends instead of the groups of a person who is in more than 150 groups. */
 const groupsLink = 'http://schemas.microsoft.com/claims/groups.link';
 
 /** Returns the person that an assertion is about. Throws `Terminal` when it does not contain enough. */
@@ -19,7 +19,7 @@ export function readPerson(
     names.map((name) => attributes.get(name) ?? []).find((values) => values.length > 0) ?? [];
   const emails = first(config.attributes.email);
   const [email, ...others] = emails.length === 0 && nameId?.format === emailAddress ? [nameId.value] : emails;
-  // With two addresses, it would be a guess which of them is the person's.
+  // With several addresses, it is not certain which one belongs to the person.
   if (email === undefined || others.length > 0) {
     throw new Terminal('The identity provider must return exactly one e-mail address for the person');
   }

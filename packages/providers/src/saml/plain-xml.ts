@@ -12,7 +12,7 @@ const algorithms = new Set([
   'http://www.w3.org/2001/04/xmlenc#sha256',
   'http://www.w3.org/2001/04/xmlenc#sha512',
 ]);
-/** The parser takes time in proportion to the square of some of these; no honest response comes near the limits. */
+/** Limits, because the parser's time grows with the square of some of these numbers. Real responses stay far below them. */
 const most = { depth: 24, elements: 1_000, tagLength: 4_000, namespaces: 64 };
 const tag = /<(?:[^<>"']|"[^<"]*"|'[^<']*')*>/y;
 

@@ -30,7 +30,7 @@ export function serviceFor(config: SamlConfig, flow: { redirectUri: string; requ
     validateInResponseTo: ValidateInResponseTo.always,
     cacheProvider: {
       saveAsync: async () => null,
-      // Core knows the time of the request, and keeps flows only for some minutes.
+      // A far date, so that node-saml never takes the request for expired: core lets a flow expire after some minutes.
       getAsync: async (id) => (id === flow.requestId ? '9999-01-01T00:00:00.000Z' : null),
       removeAsync: async () => null,
     },

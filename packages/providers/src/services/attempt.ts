@@ -4,7 +4,7 @@ import { Retryable, Terminal } from '../errors.js';
 import { within } from '../within.js';
 import type { ServiceTools } from './port.js';
 
-/** The number of attempts per call: enough for a short failure, and few enough for a fast failure at the start. */
+/** The number of attempts per call: enough to outlast a short failure, and few enough that a start fails fast. */
 const tries = 3;
 const timeout = 3_000;
 const pauses = { first: 300, last: 2_000 };
@@ -13,8 +13,8 @@ const pauses = { first: 300, last: 2_000 };
 export type Explain = (error: unknown) => Retryable | Terminal;
 
 /**
- * Calls a service, each attempt within its time, and repeats it when it may succeed. The vendor's error is replaced,
- * because such errors contain requests, and requests contain credentials.
+ * Calls a service, with a time limit for each attempt, and repeats the call when it may succeed. The vendor's error is
+ * replaced, because such errors contain requests, and requests contain credentials.
  */
 export async function attempt<T>(
   tools: ServiceTools,

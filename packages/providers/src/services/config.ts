@@ -16,7 +16,7 @@ const address = z
   .transform((text) => text.replace(/\/+$/, ''));
 
 const text = z.string().min(1).max(4_096);
-/** A part of a path at HashiCorp Vault, as people name mounts and keys. */
+/** A path at HashiCorp Vault: of a namespace, a mount or a key. */
 const segment = z
   .string()
   .regex(

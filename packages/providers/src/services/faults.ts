@@ -49,7 +49,7 @@ export function explainFaults(service: string): Explain {
   };
 }
 
-/** Returns the same for a status alone; undefined means no response. */
+/** Converts an HTTP status to an error; undefined means no response. */
 export function explainStatus(service: string, status: number | undefined): Retryable | Terminal {
   if (status === undefined) return new Retryable(`${service} cannot be reached`);
   if (status === 401 || status === 403) return refused(service);

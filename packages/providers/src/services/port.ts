@@ -1,7 +1,7 @@
 /** Key material as a key management service wrapped it; it contains no secret. */
 export interface WrappedKey {
   wrapped: Uint8Array;
-  /** Which key wrapped it, with its version where the service has versions. The service finds that key again by it. */
+  /** The key that wrapped it, with the version if the service has versions. The service needs it to unwrap. */
   key: string;
 }
 
@@ -57,7 +57,7 @@ export interface ServiceTools {
   certificateAuthority?: string;
 }
 
-/** What the local vault also needs: its file, and keys of which the first seals and all open. */
+/** Further tools of the local vault: its file, and keys, of which the first encrypts and all decrypt. */
 export interface LocalTools {
   file: VaultFile;
   /** The path of the file when the configuration has no path. */

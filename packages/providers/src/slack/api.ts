@@ -14,7 +14,7 @@ const workspaceSchema = z.object({
   enterprise_id: id.nullish(),
   is_enterprise_install: z.boolean().nullish(),
 });
-/** In doubt a guest: what Slack leaves out of a user it does not vouch for. */
+/** A user for whom Slack leaves out these flags counts as deactivated, a bot and a guest, and so cannot decide. */
 const userSchema = z.object({
   id,
   team_id: id.nullish(),
@@ -42,14 +42,14 @@ const historySchema = z.object({
 export type Workspace = z.infer<typeof workspaceSchema>;
 export type SlackUser = z.infer<typeof userSchema>;
 
-/** Where a message is: channel and time stamp, which is its identifier there. */
+/** The place of a message: its channel, and its time stamp, which identifies it there. */
 export type Posted = z.infer<typeof postedSchema>;
 
 /** Slack's Web API, as far as the connector needs it. Each call throws `Retryable` or `Terminal`. */
 export interface SlackApi {
-  /** Returns whose the token is, asked once. */
+  /** Returns the workspace and the user of the token; requested once, then cached. */
   workspace(signal: AbortSignal): Promise<Workspace>;
-  /** Returns the same, asked anew, and the scopes of the token; undefined where Slack does not say. */
+  /** Returns the same from a new request, and the scopes of the token; undefined when Slack does not state them. */
   authorization(signal: AbortSignal): Promise<{ workspace: Workspace; scopes: string[] | undefined }>;
   user(id: string, signal: AbortSignal): Promise<SlackUser | null>;
   userByEmail(email: string, signal: AbortSignal): Promise<SlackUser | null>;
@@ -63,7 +63,7 @@ export interface SlackApi {
   close(): Promise<void>;
 }
 
-/** How far back a message is looked for. */
+/** How many of a channel's latest messages are searched for a message. */
 const mostHistory = 200;
 
 export async function openApi({ token, url }: SlackConfig, { now }: ConnectorTools): Promise<SlackApi> {

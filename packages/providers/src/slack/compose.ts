@@ -1,9 +1,9 @@
 import { Terminal } from '../errors.js';
 import type { Action, Message } from '../notifications.js';
 
-/** What Slack accepts of each text, in characters after escaping. */
+/** The longest texts that Slack accepts, in characters after escaping. */
 const longest = { header: 150, section: 3_000, field: 2_000, button: 75, fallback: 3_000 };
-/** A section has ten fields at most: five facts. */
+/** A section has at most ten fields, two for each fact. */
 const factsInSection = 5;
 const mostFacts = 50;
 
@@ -11,12 +11,12 @@ type Block = Record<string, unknown> & { type: string };
 type Link = Extract<Action, { kind: 'link' }>;
 type Button = Extract<Action, { kind: 'decision' }>;
 
-/** How the button of a verdict is called in a click. */
+/** The `action_id` of each verdict's button, which a click contains. */
 export const actionId = { approve: 'belay:approve', deny: 'belay:deny' } as const;
 
 /**
- * Returns a message as Slack shows it. What people wrote is only in plain texts with escaped control characters, each in a place of its
- * own: it cannot mention people, link anywhere, or imitate a fact.
+ * Returns a message as Slack shows it. Texts of people are plain text with escaped control characters, each in a field of its own:
+ * they cannot mention people, contain links, or imitate a fact.
  */
 export function composeSlackMessage({ title, text, facts, actions }: Message): { text: string; blocks: Block[] } {
   const links = actions.filter((action): action is Link => action.kind === 'link');
@@ -26,7 +26,7 @@ export function composeSlackMessage({ title, text, facts, actions }: Message): {
     shown.slice(index * factsInSection, (index + 1) * factsInSection),
   );
   return {
-    // What notifications and screen readers have instead of the blocks.
+    // Notifications and screen readers use this text instead of the blocks.
     text: escapeTo(`${title}\n${text}`, longest.fallback),
     blocks: [
       { type: 'header', text: plain(title, longest.header) },
@@ -41,7 +41,7 @@ export function composeSlackMessage({ title, text, facts, actions }: Message): {
   };
 }
 
-/** Escapes what Slack gives a meaning, in texts of any kind. */
+/** Escapes the characters that have a meaning for Slack. */
 export function escapeSlack(text: string): string {
   return escapeTo(text, Number.POSITIVE_INFINITY);
 }
@@ -56,12 +56,12 @@ function composeButton({ label, verdict, token }: Button): Block {
   };
 }
 
-/** A text without a sign that can be seen is not accepted by Slack. */
+/** Returns a plain text. Slack rejects a blank text, so a dash replaces it. */
 function plain(text: string, most: number): Block {
   return { type: 'plain_text', text: escapeTo(text.trim() === '' ? '–' : text, most), emoji: false };
 }
 
-/** A link in a text, since a button with a link would need an app that takes clicks. */
+/** Returns a link as text, because a button with a link would require an app that receives clicks. */
 function linkTo({ label, url }: Link): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol !== 'https:' && parsed?.protocol !== 'http:')
@@ -77,7 +77,7 @@ const unseen = /[\u202a-\u202e\u2066-\u2069]|(?![\t\n])\p{Cc}/u;
 /** Escapes a text and shortens it to `most` characters, without splitting a character or an entity. */
 function escapeTo(text: string, most: number): string {
   let made = '';
-  // Where it would be cut if more followed than there is room for.
+  // The length at which the text is cut if the rest does not fit.
   let fitting = 0;
   for (const sign of text) {
     if (unseen.test(sign)) continue;

@@ -6,14 +6,14 @@ const settings = z.strictObject({
   token: z
     .string()
     .regex(/^xoxb-[A-Za-z0-9-]+$/, 'must be the token of a bot user, which begins with xoxb-; turn off token rotation'),
-  /** What Slack signs clicks with: from the page "Basic Information" of the app. */
+  /** The secret with which Slack signs clicks, from the page "Basic Information" of the app. */
   signing_secret: z
     .string()
     .regex(/^[0-9a-f]{32}$/, 'must be the signing secret of the app: 32 hexadecimal digits')
     .optional(),
-  /** What approvers may decide by a button in a message. */
+  /** Which decisions approvers can make with buttons in a message. */
   decisions: z.enum(['off', 'deny_only', 'on']).default('off'),
-  /** Slack's Web API; another one for GovSlack. */
+  /** The address of Slack's Web API; GovSlack has another. */
   url: endpoint.default('https://slack.com/api'),
 });
 
@@ -28,5 +28,5 @@ export type SlackConfig = z.infer<typeof settings>;
 /** The scopes without which the connector cannot work. */
 export const requiredScopes = ['chat:write', 'im:write', 'users:read', 'users:read.email'] as const;
 
-/** The scopes with which it finds a message again whose delivery was not confirmed. */
+/** The scopes with which the connector finds a message whose delivery was not confirmed. */
 export const historyScopes = ['channels:history', 'groups:history', 'im:history'] as const;

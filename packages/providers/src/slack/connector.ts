@@ -8,7 +8,7 @@ const verdicts: Record<SlackConfig['decisions'], readonly Verdict[]> = {
   on: ['approve', 'deny'],
 };
 
-/** The connector for Slack: messages to people and channels, and decisions by their buttons. */
+/** The connector for Slack: messages to people and channels, and decisions by buttons in them. */
 export const slackConnector: Connector<SlackConfig> = {
   type: 'slack',
   description: 'Slack: messages, and decisions by their buttons',

@@ -2,7 +2,7 @@ import { Retryable, Terminal } from '../errors.js';
 import type { HttpAnswer } from '../http/answer.js';
 import { readRetryAfter } from '../http/wait.js';
 
-/** Slack's own word for what went wrong: for the log, as the cause. */
+/** An error with Slack's own code, kept as the cause for the log. */
 class SlackFault extends Error {
   override readonly name = 'SlackFault';
   constructor(readonly code: string) {
@@ -27,7 +27,7 @@ const ofCredentials = [
   'team_access_not_granted',
 ];
 
-/** Returns what an error of Slack comes to, which it answers with status 200; undefined for an answer without one. */
+/** Converts an error that Slack returns with status 200 to an error of the port; undefined when the response has no error. */
 export function explainSlack(answer: HttpAnswer, now: number): Retryable | Terminal | undefined {
   const code = codeOfAnswer(answer);
   if (code === undefined) return undefined;
@@ -46,19 +46,19 @@ export function explainSlack(answer: HttpAnswer, now: number): Retryable | Termi
   return new Terminal(`Slack rejected the request (${code})`, { cause });
 }
 
-/** Returns how long Slack wants to be left alone when it says so with status 200. */
+/** Returns how long to wait when Slack reports a rate limit with status 200. */
 export function waitOfSlack(answer: HttpAnswer, now: number): number | undefined {
   return busy.includes(codeOfAnswer(answer) ?? '') ? readRetryAfter(answer, now) : undefined;
 }
 
-/** Returns Slack's word for an error that it answered, undefined for every other error. */
+/** Returns Slack's code for an error that it returned; undefined for every other error. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && error.cause instanceof SlackFault ? error.cause.code : undefined;
 }
 
 /**
- * Returns the same error, except that what an operator mends is `Retryable`: the message is still wanted when the token or the scope is
- * right again.
+ * Returns the same error, but `Retryable` when an operator has to correct the token or a scope: the message must still be delivered
+ * after that.
  */
 export function explainMessageFault(error: unknown): unknown {
   const code = codeOf(error);

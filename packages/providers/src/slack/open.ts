@@ -12,7 +12,7 @@ import { receiveWith } from './receive.js';
 
 const receiptSchema = z.object({ channel: z.string(), ts: z.string() });
 
-/** No people are mentioned, nothing is unfurled, and no text is parsed further than its escapes say. */
+/** Shows texts as they are: without mentions, previews of links or further parsing. */
 const asWritten = { unfurl_links: false, unfurl_media: false, link_names: false, parse: 'none', mrkdwn: false };
 
 /** Opens the client of a workspace at Slack. */
@@ -42,7 +42,7 @@ function createNotifications({ signing_secret: secret }: SlackConfig, api: Slack
           api.workspace(signal),
           api.history(channel, signal).catch(withoutScope),
         ]);
-        // Another app can write the same mark.
+        // Only our own messages count, because another app can write the same mark.
         const found = messages.find(
           ({ user, metadata }) => user === us && metadata?.event_payload?.key === markOf(message),
         );
@@ -70,7 +70,7 @@ async function mended<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Without the scope the connector cannot look: the message is posted again. */
+/** Returns no messages when the scope to read them is missing: the message is then posted again. */
 function withoutScope(error: unknown): [] {
   if (codeOf(error) === 'missing_scope') return [];
   throw error;
@@ -80,7 +80,7 @@ function markOf({ idempotencyKey }: Pick<Message, 'idempotencyKey'>): string {
   return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 40);
 }
 
-/** Returns the channel for a recipient: a channel, a user, or a member's e-mail address. Names of channels change and are not taken. */
+/** Returns the channel for a recipient: a channel, a user, or a member's e-mail address. Channel names can change, so they are rejected. */
 async function findChannel(api: SlackApi, to: string, signal: AbortSignal): Promise<string> {
   if (/^[CGD][A-Z0-9]{5,30}$/.test(to)) return to;
   if (/^[UW][A-Z0-9]{5,30}$/.test(to)) return api.openDirect(to, signal);

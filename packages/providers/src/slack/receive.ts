@@ -5,7 +5,7 @@ import type { HookActor, HookDecision, HookRequest, Notifications } from '../not
 import type { SlackApi, SlackUser, Workspace } from './api.js';
 import { actionId, escapeSlack } from './compose.js';
 
-/** Requests that are older, or from further in the future, are rejected: Slack's own advice. */
+/** Requests that are older, or further in the future, are rejected, as Slack advises. In milliseconds. */
 const longestAge = 5 * 60_000;
 
 const clickSchema = z.object({
@@ -18,7 +18,7 @@ const clickSchema = z.object({
 });
 type Click = z.infer<typeof clickSchema>;
 
-/** Returns what takes the clicks that Slack signs with this secret. */
+/** Returns the handler of the clicks that Slack signs with this secret. */
 export function receiveWith(secret: string, api: SlackApi): NonNullable<Notifications['receive']> {
   return async (request, now) => {
     requireSigned(secret, request, now);
@@ -43,7 +43,7 @@ function requireSigned(secret: string, { headers, body }: HookRequest, now: Date
   if (age > longestAge) throw new Terminal('The request is too old');
 }
 
-/** Returns undefined for everything that Slack sends besides clicks in messages. */
+/** Returns a click in a message; undefined for everything else that Slack sends. */
 function readClick(body: Uint8Array): Click | undefined {
   const payload = new URLSearchParams(Buffer.from(body).toString('utf8')).get('payload');
   if (payload === null) return undefined;
@@ -54,7 +54,7 @@ function readClick(body: Uint8Array): Click | undefined {
   }
 }
 
-/** One click is one action; a request with two decides nothing. */
+/** Returns the token of the clicked button; undefined unless the request has exactly one action of ours. */
 function tokenOf({ actions }: Click): string | undefined {
   const ours = actions.filter(({ action_id: action }) => Object.values<string>(actionId).includes(action));
   return ours.length === 1 ? ours[0]?.value : undefined;
@@ -71,7 +71,7 @@ function decisionOf(api: SlackApi, click: Click, token: string): HookDecision {
 }
 
 /**
- * Asks Slack who clicked. Returns null for everyone who is not a full member of this workspace: guests, bots, people of other
+ * Reads from Slack who clicked. Returns null for a user who is not a full member of this workspace: guests, bots, people of other
  * workspaces in a shared channel, and deactivated accounts. No e-mail address is taken from the click itself.
  */
 async function findActor(api: SlackApi, click: Click, signal: AbortSignal): Promise<HookActor | null> {
@@ -83,7 +83,7 @@ async function findActor(api: SlackApi, click: Click, signal: AbortSignal): Prom
   return { subject: user.id, ...(email && user.is_email_confirmed ? { email } : {}) };
 }
 
-/** The same identifier of a user can exist in two workspaces, so the click must come from ours. */
+/** Returns whether a click comes from our workspace: the same user id can exist in two workspaces. */
 function isFrom({ team_id: team, enterprise_id: organization }: Workspace, click: Click): boolean {
   if (click.team) return click.team.id === team;
   return Boolean(organization) && click.enterprise?.id === organization;

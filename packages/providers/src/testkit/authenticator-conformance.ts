@@ -2,17 +2,17 @@ import { Retryable, Terminal } from '../errors.js';
 import type { Authenticator, AuthorizationRequest } from '../port.js';
 import type { TestRunner } from './hostile-holder.js';
 
-/** One connector with an authenticator, against a provider that answers. */
+/** One connector with an authenticator, whose provider is available. */
 export interface AuthenticatorSubject {
   authenticator: Authenticator;
-  /** An authenticator of the same type whose provider does not answer; absent where it is not asked (SAML). */
+  /** An authenticator of the same type whose provider is unavailable; absent when the provider is not called (SAML). */
   down?: Authenticator;
   redirectUri: string;
-  /** What must never be in an address that a browser sees. */
+  /** Texts that must never be in an address that a browser sees. */
   secrets: string[];
-  /** What an answer is bound to beside the state, by the protocol or the provider. */
+  /** What a response is bound to besides the state, by the protocol or the provider. */
   binds: ('nonce' | 'codeVerifier')[];
-  /** Signs always the same person in at `url`; gives the callback, with the answer in its query. */
+  /** Signs the same person in at `url` each time. Returns the callback URL with the provider's response in its query. */
   answer(url: URL): Promise<URL>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export function authenticatorConformance(
     let subject: AuthenticatorSubject;
     let count = 0;
     const calm = () => new AbortController().signal;
-    /** Another flow at each call. */
+    /** Returns another flow at each call. */
     const begin = (): AuthorizationRequest => {
       count += 1;
       const secret = (first: string) => `${first}${String(count).padStart(42, '0')}`;
@@ -118,7 +118,7 @@ export function authenticatorConformance(
       const answer = await subject.answer(await addressOf(flow));
       expect(await failure(subject.authenticator.authorizationUrl(flow, stopped))).toBeInstanceOf(Retryable);
       expect(await failure(subject.authenticator.exchange(answer, flow, stopped))).toBeInstanceOf(Retryable);
-      // Stopping used nothing up.
+      // The stopped calls have not used the response up.
       expect(await failure(exchange(answer, flow))).toBe('it was taken');
     });
 

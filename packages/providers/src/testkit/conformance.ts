@@ -5,23 +5,23 @@ import type { TestRunner } from './hostile-holder.js';
 import { type HostileHolder, hostileHolder, type Seat } from './hostile-holder.js';
 import { type AtProvider, providerConformance } from './provider-conformance.js';
 
-/** One connector with an authorizer, against a provider that answers. */
+/** One connector with an authorizer, whose provider is available. */
 export interface ConformanceSubject {
   client: ProviderClient;
-  /** A client of the same type whose provider does not answer. */
+  /** A client of the same type whose provider is unavailable. */
   down: ProviderClient;
   plan(request: AccessRequest): Plan;
-  /** An entitlement that the provider can grant and does not hold, another one at each call. */
+  /** Returns an entitlement that the provider can grant and does not hold, another one at each call. */
   fresh(): Promise<EntitlementRef>;
-  /** Requests that no role may make; the suite adds the empty one. */
+  /** Requests that `plan` must reject; the suite adds the empty one. */
   nonsense: AccessRequest[];
-  /** A request that a role may make. */
+  /** A request that `plan` accepts. */
   sensible: AccessRequest;
   /** Names an access that does not exist at the provider. */
   unknownAccess: EntitlementRef['access'];
-  /** False where any identity can be granted anything, so that none is unknown. */
+  /** False when the provider accepts every identity, so that no identity is unknown. */
   knowsIdentities: boolean;
-  /** What the test can do at the provider beside the connector. */
+  /** What the test can do at the provider itself, without the connector. */
   at?: AtProvider;
   close(): Promise<void>;
 }
@@ -44,8 +44,8 @@ const oddNames = [
 ];
 
 /**
- * Declares the guarantees that every connector with an authorizer gives. `hostile` gives seats to those who work against it; it may
- * be left out where the same connector is run with another configuration as well.
+ * Declares the guarantees that every connector with an authorizer gives. `hostile` adds the attacks of a holder who works against
+ * it; leave it out when the suite runs again for the same connector with another configuration.
  */
 export function conformance<S extends Seat>(
   runner: TestRunner,
@@ -190,7 +190,7 @@ export function conformance<S extends Seat>(
             return false;
           },
         );
-        // An access that is not even one of this connector's may be rejected; it may not be called held.
+        // An access that is not one of this connector's may be rejected, but must not be reported as held.
         expect(await holds(one).catch((error) => error instanceof Terminal && false)).toBe(granted);
         await absent(one).catch((error) => expect(error).toBeInstanceOf(Terminal));
         expect(await holds(one).catch((error) => !(error instanceof Terminal))).toBe(false);
@@ -238,7 +238,7 @@ export function conformance<S extends Seat>(
       answers.push(await holds(one));
       await absent(one);
       answers.push(await holds(one));
-      // A provider that does not answer is an error, which may be asked again; it is not an answer.
+      // An unavailable provider is an error that can be retried, not the result `unknown`.
       answers.push(await subject.down.authorizer?.holds(one, calm()).catch(() => false));
       expect(answers.includes('unknown')).toBe(!authorizer.knows);
     });

@@ -1,67 +1,67 @@
 import type * as Vitest from 'vitest';
 import type { Authorizer, EntitlementRef } from '../port.js';
 
-/** What the suite needs of vitest, handed in so that the testkit can be used outside a test run as well. */
+/** The parts of vitest that the suite uses, passed in so that the testkit can also be used outside a test run. */
 export type TestRunner = Pick<typeof Vitest, 'describe' | 'it' | 'expect' | 'beforeAll' | 'afterAll'>;
 
-/** The holder's own way into the system: they hold the access of one entitlement, and want to keep it. */
+/** A holder of one entitlement's access, with their own sign-in at the system. They try to keep the access. */
 export interface Seat {
   entitlement: EntitlementRef;
-  /** Whether the holder can use the access now, by a new way in. */
+  /** Returns whether the holder can use the access now, with a new session. */
   canUse(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 /** What an attack has set up while the access was held. */
 export interface Foothold {
-  /** Whether the access can be used by what was set up. */
+  /** Returns whether the access can be used through what was set up. */
   reaches(): Promise<boolean>;
-  /** Removes what only an operator can remove; present exactly when the revocation has to report it instead of settling. */
+  /** Removes what only an operator can remove; present exactly when the revocation has to report it instead of succeeding. */
   cleanUp?(): Promise<void>;
-  /** Whether it leaves no room for others: it is stopped before the next attack instead of being watched on. */
+  /** Whether it leaves no room for other attacks: it is then stopped before the next attack and not tried again. */
   crowds?: boolean;
   stop(): Promise<void>;
 }
 
-/** One thing that a holder does to keep the access, from their seat. */
+/** One thing that a holder does to keep the access. */
 export type Attack<S extends Seat = Seat> = (seat: S) => Promise<Foothold>;
 
-/** An authorizer, and the seats of those who hold access there and work against it. */
+/** An authorizer, and holders who work against it. */
 export interface HostileSubject<S extends Seat = Seat> {
   authorizer: Authorizer;
-  /** An entitlement that is not held yet, and the seat of who will hold it; another at each call. */
+  /** Returns a person who will hold an entitlement and does not hold it yet; another person at each call. */
   seat(): Promise<S>;
   close(): Promise<void>;
 }
 
 export interface HostileHolder<S extends Seat = Seat> {
   open(): Promise<HostileSubject<S>>;
-  /** By what the holder does: "keeps a cursor open". */
+  /** The attacks by what the holder does, for example "keeps a cursor open". */
   attacks: Record<string, Attack<S>>;
   /**
-   * How long after the last `gone` everything is still tried, once a second; before that, all that earlier attacks set up
-   * is tried after each attack. Two seconds, unless there is a minute to spare.
+   * How many seconds all footholds are still tried after the last revocation, once a second; 2 by default. Before that, the
+   * footholds of earlier attacks are tried after each attack.
    */
   watchSeconds?: number;
   /**
-   * True to try less often, where there is no minute to spare: twice instead of twelve times just after the access is gone, and what
-   * an attack set up only after one, two, four, eight … further attacks. Everything is still tried after the last of them.
+   * True to try less often, which saves time: twice instead of twelve times just after the access is gone, and each foothold only
+   * after one, two, four, eight … further attacks. All footholds are still tried after the last attack.
    */
   brief?: boolean;
 }
 
 /** How long one call of a connector may take (core's call timeout). */
 const callMilliseconds = 30_000;
-/** How often core calls again before a minute is over, at a back-off of 15 s. */
+/** How often core calls within a minute, at a back-off of 15 s. */
 const mostCalls = 4;
-/** How often it is tried to use the access just after it is gone, at length and in brief. */
+/** How often the suite tries to use the access just after it is gone: by default, and with `brief`. */
 const manyTries = 12;
 const fewTries = 2;
 const until = new Date('2100-01-01T00:00:00.000Z');
 
 /**
- * Has the identity that holds the access do all it can to keep it, from the grant until after `gone`: nothing is to be
- * used once the revocation is verified, and what would bring the access back keeps it from being called verified.
+ * Declares a test for each attack of a holder who tries to keep the access after `gone`. The access must not be usable
+ * once the revocation is verified, and a revocation must not be verified while anything could bring the access back.
  */
 export function hostileHolder<S extends Seat>(
   runner: TestRunner,
@@ -70,7 +70,7 @@ export function hostileHolder<S extends Seat>(
 ): void {
   const { describe, it, expect, beforeAll, afterAll } = runner;
   const tries = brief ? fewTries : manyTries;
-  /** Whether what was set up that many attacks ago is tried again. */
+  /** Returns whether the foothold of an attack that many attacks ago is tried again. */
   const isDue = (ago: number) => !brief || Number.isInteger(Math.log2(ago));
 
   describe(`${name} ends the access of a holder who works against it`, () => {
@@ -96,7 +96,7 @@ export function hostileHolder<S extends Seat>(
       return found;
     };
 
-    /** As core does it: calls again until the call returns and the access is read back as gone; gives the errors. */
+    /** Revokes as core does: calls again until the call returns and the access is read back as gone. Returns the errors. */
     const revoke = async (entitlement: EntitlementRef) => {
       const errors: unknown[] = [];
       while (errors.length < mostCalls) {
@@ -130,12 +130,12 @@ export function hostileHolder<S extends Seat>(
           const errors = await revoke(held);
           if (foothold.cleanUp) {
             expect(errors).toHaveLength(mostCalls);
-            // By name: an error can come from another copy of the package.
+            // Compared by name, because an error can come from another copy of the package.
             for (const error of errors)
               expect(error).toMatchObject({ name: expect.stringMatching(/^(Retryable|Pending)$/) });
           } else expect(errors.length).toBeLessThan(mostCalls);
           for (let turn = 0; turn < tries; turn++) {
-            // The second revoke (R5), in the middle of it.
+            // The second revoke (R5), halfway through the tries.
             if (turn === tries / 2) await authorizer.ensureAbsent(held, inTime()).catch(() => {});
             expect(await foothold.reaches()).toBe(false);
             expect(await seat.canUse()).toBe(false);
@@ -161,7 +161,7 @@ export function hostileHolder<S extends Seat>(
       `and for ${watchSeconds} s after the last of them`,
       async () => {
         expect(watched.length).toBeGreaterThan(0);
-        // By the clock: on a busy machine one look at all of them takes seconds.
+        // By the clock, because on a busy machine one round of all footholds takes seconds.
         const over = AbortSignal.timeout(1_000 * watchSeconds);
         do {
           expect(await findThoseWhoReach()).toEqual([]);

@@ -23,14 +23,14 @@ const memoryConfig = z.strictObject({
   address: z.string().optional(),
   /** The provider ends access by itself. */
   expiry: z.strictObject({ minimum: z.string().optional(), step: z.string().optional() }).optional(),
-  /** Roles whose every member must be ours. */
+  /** Roles whose members are all listed, also those that Belay did not add. */
   exclusive: z.array(z.string()).optional(),
-  /** How a person becomes an identity: by e-mail, or by the subject of a linked sign-in at the provider named. */
+  /** How a person maps to an identity: by e-mail address, or by the subject of a linked sign-in at the named provider. */
   identity: z.union([z.literal('email'), z.strictObject({ login: z.string() })]).optional(),
   residual: z.string().optional(),
-  /** Signs requests at the hook: with it, messages may be answered. */
+  /** The secret that signs requests at the hook; without it, messages have no buttons. */
   hook_secret: z.string().optional(),
-  /** What may be decided by a button in a message; both with a secret, unless set. */
+  /** Which verdicts a button in a message can give; both by default, when there is a secret. */
   verdicts: z.array(z.enum(['approve', 'deny'])).optional(),
   /** How long access can outlive its revocation, for each role. */
   residuals: z.record(z.string(), z.string()).optional(),
@@ -38,8 +38,8 @@ const memoryConfig = z.strictObject({
 export type MemoryConfig = z.infer<typeof memoryConfig>;
 
 /**
- * Returns a connector to a provider in this process: `state` when a test holds one, otherwise an empty one of its own that
- * lives as long as the connector. All providers of one such connector are the same place. Not for production.
+ * Returns a connector to a provider in this process: to `state`, or by default to an empty provider that lives as long as the
+ * connector. All configured providers of one connector share this state. Not for production.
  */
 export function createMemoryConnector(state: MemoryProvider = unheldProvider()): ReadyConnector<MemoryConfig> {
   const people = (signal: AbortSignal) =>
@@ -91,14 +91,14 @@ const click = z.object({
   message: z.string().optional(),
 });
 
-/** Returns the signature of a request at a hook: of the time that it names, and its body. */
+/** Returns the headers that sign a request at a hook: its time, and the signature of time and body. */
 export function signHook(secret: string, at: Date, body: string): { 'x-time': string; 'x-signature': string } {
   const time = at.toISOString();
   const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex');
   return { 'x-time': time, 'x-signature': signature };
 }
 
-/** Takes clicks that are signed, and at most five minutes old. */
+/** Returns the handler of clicks, which must be signed and at most five minutes old. */
 function receiveWith(state: MemoryProvider, secret: string): NonNullable<Notifications['receive']> {
   return async ({ headers, body }, now) => {
     const at = new Date(headers['x-time'] ?? '');
@@ -125,7 +125,7 @@ function receiveWith(state: MemoryProvider, secret: string): NonNullable<Notific
   };
 }
 
-/** A provider that no test holds delays nothing, so its clock may stand still. */
+/** Returns a provider for a connector without `state`. It delays nothing, so its clock can stand still. */
 function unheldProvider(): MemoryProvider {
   return createMemoryProvider({ now: () => new Date(0) });
 }
@@ -134,7 +134,7 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
   const { address = 'memory', residuals = {}, residual = 'PT0S', exclusive = [] } = config;
   const target = () => state.targets.get(address) ?? 'memory';
   const pinOf = (identity: string, access: Access) => ({ target: target(), subject: { identity, access } });
-  /** What the pin says, where there is one: names are labels. */
+  /** Returns the identity and the access of an entitlement: those of its pin, or without a pin those with its names. */
   const subjectOf = ({ identity, access, pin }: EntitlementRef) => {
     if (pin && pin.target !== target()) throw new OtherTarget();
     if (pin) return memorySubject.parse(pin.subject);
@@ -185,7 +185,7 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
   };
 }
 
-/** Grants, or extends what is held; never shortens it. */
+/** Grants access, or extends access that is held; never shortens it. */
 function grant(
   state: MemoryProvider,
   { identity, access, id, until }: { identity: string; access: Access; id: string; until: Date | undefined },
@@ -208,7 +208,7 @@ function withoutUndefined({ minimum, step }: { minimum?: string | undefined; ste
   return { ...(minimum === undefined ? {} : { minimum }), ...(step === undefined ? {} : { step }) };
 }
 
-/** Does `change` as a provider with bad days would: see `MemoryFault`. */
+/** Performs `change`, with the fault that was injected for this call (see `MemoryFault`). */
 async function perform<T>(
   state: MemoryProvider,
   call: Omit<MemoryCall, 'at'>,
@@ -249,7 +249,7 @@ async function perform<T>(
   return result;
 }
 
-/** A change waits for the operation that is in progress; a grant that failed there is rejected once. */
+/** Throws `Pending` for a change while an operation is in progress, and `Terminal` once after a grant has failed. */
 function waitForOperation(state: MemoryProvider, { operation, identity, access }: Omit<MemoryCall, 'at'>): void {
   if (!identity || !access || !['ensurePresent', 'ensureAbsent'].includes(operation)) return;
   const under = state.operation(identity, access);
@@ -257,7 +257,7 @@ function waitForOperation(state: MemoryProvider, { operation, identity, access }
   if (under === 'failed' && operation === 'ensurePresent') throw new Terminal('The provider could not grant it');
 }
 
-/** How the provider works on a call that changes something; undefined: at once. */
+/** Returns the operation with which the provider makes a change; undefined when it makes the change at once. */
 function worksOn(state: MemoryProvider, { operation, identity, access }: Omit<MemoryCall, 'at'>) {
   const task = taskOf(operation);
   if (!task || !identity || !access || state.holds(identity, access) === (task === 'grant')) return undefined;
@@ -281,7 +281,7 @@ function beginOperation(
   return new Pending('The provider has begun and is working on it');
 }
 
-/** The identifier, which no rename changes, and the name of the role. */
+/** The identifier of the identity, which a rename does not change, and the access. */
 const memorySubject = z.object({ identity: z.string(), access: z.record(z.string(), z.json()) });
 
 function isKnown(state: MemoryProvider, identity: string, role: unknown): boolean {
@@ -315,7 +315,7 @@ function findPerson(
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
-/** Roles and permissions become one access each; a denied permission becomes no access. Resources are not a thing here. */
+/** Returns one access for each role and each permission that is not denied. Rejects resources, which this provider does not have. */
 function planAccesses(request: AccessRequest): Plan {
   const issues: PlanIssue[] = [];
   const nameless = (path: string, names: string[]) =>

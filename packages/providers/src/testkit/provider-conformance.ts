@@ -6,11 +6,11 @@ import type { TestRunner } from './hostile-holder.js';
 /** How an operation that the provider works on can end. */
 export type Ending = 'succeeds' | 'fails' | 'is cancelled';
 
-/** What a test can do and read at the provider itself, beside the connector. What is left out is not tested. */
+/** What a test can do and read at the provider itself, without the connector. A guarantee whose function is absent is not tested. */
 export interface AtProvider {
-  /** Renames what an entitlement names, its identity or its access, and returns it under the new names. */
+  /** Renames the identity or the access of an entitlement, and returns the entitlement with the new names. */
   rename?(entitlement: EntitlementRef): Promise<EntitlementRef>;
-  /** Returns when the provider ends the access by itself. */
+  /** Returns the time at which the provider ends the access by itself. */
   endOf?(entitlement: EntitlementRef): Promise<Date | undefined>;
   /** Returns everything that the provider holds for others, to be compared. */
   neighbours?(entitlement: EntitlementRef): Promise<unknown>;
@@ -30,7 +30,7 @@ interface Opened {
 
 const end = (hours: number) => new Date(Date.UTC(2100, 0, 1, hours));
 
-/** Declares the guarantees that need a hand at the provider: names, ends, neighbours, members of others and operations. */
+/** Declares the guarantees that are tested with actions at the provider: names, ends, neighbours, other members and operations. */
 export function providerConformance({ it, expect }: Pick<TestRunner, 'it' | 'expect'>, open: () => Opened): void {
   const calm = () => new AbortController().signal;
   const pinned = async () => {
@@ -101,7 +101,7 @@ export function providerConformance({ it, expect }: Pick<TestRunner, 'it' | 'exp
       await expect(present(one)).rejects.toBeInstanceOf(Pending);
       expect(await holds(one)).toBe('changing');
       await expect(present(one)).rejects.toBeInstanceOf(Pending);
-      // A revocation waits as well, or cancels the operation; it never says that nothing is there while there may be.
+      // A revocation waits as well, or cancels the operation; it never succeeds while the access may still appear.
       const revoked = await absent(one).then(
         () => true,
         (error: unknown) => !(error instanceof Pending) && error,

@@ -19,15 +19,15 @@ export type MemoryOperation =
 
 /**
  * What can go wrong with one call.
- * - `throttle`, `conflict`: retryable, nothing happened; `refuse`: terminal, nothing happened.
- * - `hang`: answers nothing until the signal says stop; nothing happened.
+ * - `throttle`, `conflict`: `Retryable`, and nothing changes; `refuse`: `Terminal`, and nothing changes.
+ * - `hang`: the call does not return until the signal aborts, and nothing changes.
  * - `unknown`: `holds` always returns `unknown`.
- * - `lost-answer`: it happened, and the call failed all the same.
- * - `unreachable`: nothing happened, and the connector reports the error of the connection as it is.
- * - `late`: the call fails now, and it happens `delayMilliseconds` later.
- * - `asynchronous`: the call succeeds now, and it happens `delayMilliseconds` later.
- * - `fails-later`: the call succeeds now, and it never happens.
- * - `operation`: the call is `Pending`, and it happens, or `fails`, `delayMilliseconds` later; until then `holds` is `changing`.
+ * - `lost-answer`: the change happens, but the call fails.
+ * - `unreachable`: nothing changes, and the connector throws the error of the connection as it is.
+ * - `late`: the call fails now, and the change happens `delayMilliseconds` later.
+ * - `asynchronous`: the call succeeds now, and the change happens `delayMilliseconds` later.
+ * - `fails-later`: the call succeeds now, and the change never happens.
+ * - `operation`: the call is `Pending`; `delayMilliseconds` later the change happens or `fails`. Until then `holds` is `changing`.
  */
 export type MemoryFault =
   | { kind: 'throttle'; afterMilliseconds?: number }
@@ -43,13 +43,13 @@ export interface MemoryCall {
 }
 
 export interface MemoryProviderOptions {
-  /** The provider's own clock; late and asynchronous changes happen when it has come far enough. */
+  /** The provider's own clock, by which late and asynchronous changes happen. */
   now: () => Date;
-  /** Who has an account; absent: everyone, by e-mail. */
+  /** The people who have an account; when absent, every person has one under their e-mail address. */
   people?: ProviderIdentity[];
-  /** Which roles there are; absent: every role that is requested. */
+  /** The roles that exist; when absent, every requested role exists. */
   roles?: ProviderRole[];
-  /** How it works on a change that meets no fault: as an operation; absent or undefined: at once. */
+  /** Returns the operation with which a change without a fault is made; when absent or undefined, it is made at once. */
   works?: (change: MemoryChange) => { delayMilliseconds: number; fails?: true } | undefined;
 }
 
@@ -62,7 +62,7 @@ interface Entry {
   id: string;
   identity: string;
   access: Access;
-  /** When the provider ends it by itself; absent: never. */
+  /** When the provider ends the access by itself; never when absent. */
   until?: Date;
 }
 
@@ -74,47 +74,47 @@ export interface Operation {
   change: () => void;
 }
 
-/** The provider out there, as the test that owns it sees it: what is held, what was called, what is to go wrong. */
+/** The provider as the test that owns it sees it: what is held, which calls were made, and which faults are injected. */
 export interface MemoryProvider {
   readonly options: MemoryProviderOptions;
-  /** When true every call is `Retryable`. */
+  /** When true, every call throws `Retryable`. */
   down: boolean;
-  /** Where each address leads; one that is not in it leads to the target `memory`. */
+  /** The target of each address; an address that is not listed has the target `memory`. */
   readonly targets: Map<string, string>;
   /** The latest calls, oldest first (the last 10 000 at least); `count` counts them all. */
   readonly calls: readonly MemoryCall[];
   count(operation?: MemoryOperation): number;
-  /** The next `times` (1) calls of `operation` go wrong like this; faults queue up. */
+  /** Makes the next `times` calls (1 by default) of `operation` meet this fault; faults queue up. */
   inject(operation: MemoryOperation, fault: MemoryFault, times?: number): void;
-  /** What is held now, late changes included whose time has come. */
+  /** Returns what is held now, including late changes whose time has come. */
   held(): Entry[];
   holds(identity: string, access: Access): boolean;
-  /** Edits behind our back. `id` is the mark of an entitlement of ours, when there is to be one. */
+  /** Adds access without the connector, as an administrator would. `id` is the mark of an entitlement of ours; by default no mark. */
   put(identity: string, access: Access, id?: string, until?: Date): void;
   remove(identity: string, access: Access): void;
-  /** Gives an identity another name; what it holds stays with it. */
+  /** Renames an identity, which keeps its access. */
   rename(from: string, to: string): void;
-  /** The identifier behind a name, which no rename changes; undefined for a name that is no longer in use. */
+  /** Returns the identifier of a name, which a rename does not change; undefined for a name that is no longer in use. */
   identifierOf(name: string): string | undefined;
-  /** Makes everything that is still to happen happen now. */
+  /** Makes all late changes and operations happen now. */
   land(): void;
   /** Ends the operation that is in progress without a result. */
   cancel(identity: string, access: Access): void;
-  /** Ends it as one that failed. */
+  /** Ends the operation that is in progress as failed. */
   fail(identity: string, access: Access): void;
-  /** Messages delivered, each idempotency key once, as they were last revised. */
+  /** The delivered messages, one for each idempotency key, as last revised. */
   readonly messages: readonly Message[];
-  /** What was said to people who clicked. */
+  /** The texts that were sent to people who clicked. */
   readonly whispers: { subject: string; text: string }[];
-  /** For the connector: notes a call and gives the fault it meets. */
+  /** For the connector: records a call and returns the fault that it meets. */
   take(call: Omit<MemoryCall, 'at'>): MemoryFault | undefined;
-  /** For the connector: makes a change happen in so many milliseconds. */
+  /** For the connector: makes a change happen after the delay. */
   later(delayMilliseconds: number, change: () => void): void;
   /** For the connector: begins an operation, which the clock ends. */
   begin(identity: string, access: Access, operation: Operation): void;
-  /** For the connector: what is in progress, or `failed` once after an operation has failed, unless it only peeks. */
+  /** For the connector: returns the task in progress, or `failed` once after an operation failed. With `peek`, never `failed`. */
   operation(identity: string, access: Access, how?: { peek: true }): Operation['task'] | 'failed' | undefined;
-  /** For the connector: keeps a message unless its key has been seen. */
+  /** For the connector: stores a message unless one with its key is stored. */
   accept(message: Message): void;
   /** For the connector: replaces the message with this key. */
   replace(key: string, message: Message): void;

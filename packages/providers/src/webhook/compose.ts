@@ -37,12 +37,12 @@ export function composePost(config: WebhookConfig, message: Message, now: Date):
   };
 }
 
-/** Standard Webhooks, "Signature scheme": every secret signs, so that the receiver may know either. */
+/** Returns a signature (Standard Webhooks, "Signature scheme"). Every secret signs, so that the receiver can verify with either. */
 function sign(secret: string, content: string): string {
   return `v1,${createHmac('sha256', readSecret(secret)).update(content).digest('base64')}`;
 }
 
-/** CloudEvents 1.0.2. Without `time`, so that a repeat has the same body; `webhook-timestamp` is when it was sent. */
+/** Returns the CloudEvent (1.0.2). It has no `time`, so that a repeat has the same body; `webhook-timestamp` is when it was sent. */
 function composeEvent({ source }: WebhookConfig, message: Message, { id, links }: { id: string; links: Link[] }) {
   const { kind = 'message', to, title, text, facts } = message;
   return {
@@ -55,7 +55,7 @@ function composeEvent({ source }: WebhookConfig, message: Message, { id, links }
   };
 }
 
-/** Adaptive Cards 1.4. Only `RichTextBlock`: in it words of people are words, while `TextBlock` and `FactSet` read Markdown. */
+/** Returns the Adaptive Card (1.4). It uses only `RichTextBlock`, because `TextBlock` and `FactSet` would read texts as Markdown. */
 function composeCard({ title, text, facts }: Message, links: readonly Link[]) {
   const card = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
@@ -75,7 +75,7 @@ function composeCard({ title, text, facts }: Message, links: readonly Link[]) {
 }
 
 function runsOf({ name, value }: Fact) {
-  // A line break could imitate a fact of ours.
+  // A line break in a value could imitate a fact of ours.
   return [{ text: `${name}: `, weight: 'Bolder' }, { text: cut(toOneLine(value), longestFact) }];
 }
 

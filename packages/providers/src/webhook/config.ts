@@ -12,7 +12,7 @@ const settings = z.strictObject({
   url: endpoint,
   /** `cloudevents`: signed CloudEvents. `teams`: Adaptive Cards for a workflow of Microsoft Teams. */
   format: z.enum(['cloudevents', 'teams']).default('cloudevents'),
-  /** What messages are signed with; two while the receiver changes from the older to the newer one. */
+  /** The secrets that sign messages; two while the receiver changes from the older to the newer one. */
   secrets: z.array(secret).min(1).max(2).optional(),
   /** Whether the host may have an address of this machine or of a private network. */
   allow_private: z.boolean().default(false),

@@ -10,11 +10,11 @@ import type { WebhookConfig } from './config.js';
 /** Returns every address of a name; the system's resolver in production. */
 export type Resolve = (name: string) => Promise<string[]>;
 
-/** How long the receiver may take with its whole answer, in milliseconds: Standard Webhooks advises 15 to 30 s, and others wait. */
+/** How long the receiver's whole response may take, in milliseconds: Standard Webhooks advises 15 to 30 s; other messages wait. */
 const patience = 15_000;
 const refused = 'The host of the webhook has an address that is not public; set allow_private if that is intended';
 
-/** Opens the client of one address. `resolve` is called for each connection, which goes to an address that was examined. */
+/** Opens the client of one address. `resolve` is called for each connection, which then uses an address that was checked. */
 export async function openWebhook(
   config: WebhookConfig,
   { now }: ConnectorTools,
@@ -35,7 +35,7 @@ export async function openWebhook(
     explain: ({ status }) =>
       status === 410 ? new Disabled('The receiver accepts no more webhooks at this address (410)') : undefined,
   });
-  /** No name is resolved for an address that the URL itself has. */
+  /** Checks the host of the URL if it is an IP address, for which `resolve` is not called. */
   const examineOwn = () => {
     if (isIP(bare) !== 0) examine([bare]);
   };
@@ -52,7 +52,7 @@ export async function openWebhook(
         return { webhook_id: id };
       },
     },
-    /** Whether the host can be reached. The method changes nothing (RFC 9110, 9.2.1), so every status will do. */
+    /** Checks that the host can be reached. HEAD changes nothing (RFC 9110, 9.2.1), so every status but 410 is accepted. */
     async check(signal) {
       examineOwn();
       const accept = Array.from({ length: 300 }, (_, index) => 300 + index).filter((status) => status !== 410);
@@ -62,18 +62,18 @@ export async function openWebhook(
   };
 }
 
-/** Only 410 is final: everything else is mended by an operator of the receiver, and the message is still wanted then. */
+/** Returns every error but 410 as `Retryable`: an operator can correct it, and the message must still be delivered then. */
 function keepTrying(error: unknown): unknown {
   if (!(error instanceof Terminal) || error instanceof Disabled) return error;
   return new Retryable(error.message, { cause: error.cause });
 }
 
-/** One address that is not permitted is enough: the connection could go there. */
+/** Throws `Retryable` if any address is not permitted, because the connection could use it. */
 function examineAddresses({ allow_private }: WebhookConfig, addresses: readonly string[]): void {
   if (addresses.some((address) => isInner(address) && !(allow_private && isOwn(address)))) throw new Retryable(refused);
 }
 
-/** Returns a resolver that gives a connection the very addresses that were examined: a second answer could differ. */
+/** Returns a lookup that gives the connection exactly the addresses that were checked: a second lookup could return others. */
 function examiningLookup(resolve: Resolve, examine: (addresses: readonly string[]) => void): LookupFunction {
   return (name, { all }, done) => {
     resolve(name)

@@ -32,7 +32,7 @@ const another = async (config: Record<string, unknown> = {}) => authorizerOf(awa
 const present = (one: EntitlementRef, by = authorizer) => by.ensurePresent(one, until, calm());
 const absent = (one: EntitlementRef, by = authorizer) => by.ensureAbsent(one, calm());
 const holds = (one: EntitlementRef, by = authorizer) => by.holds(one, calm());
-/** The operations that reached AWS while something ran. */
+/** Runs `work` and returns the operations that reached AWS meanwhile. */
 const callsOf = async (work: () => Promise<unknown>) => {
   const before = center.calls.length;
   await work();

@@ -3,7 +3,7 @@ import { type Attack, hostileHolder, type Seat } from '../../src/testkit/index.j
 import { openIdentityCenter } from './identity-center.js';
 import { authorizerOf, createEntitlements } from './subject.js';
 
-/** A holder, with what stands for their access: moto lets no one sign in, so access is what it lists. */
+/** A holder, with their user and permission set. moto has no sign-in, so the access counts as usable when moto lists it. */
 interface Holder extends Seat {
   center: Awaited<ReturnType<typeof openIdentityCenter>>;
   user: { id: string; name: string };
@@ -13,7 +13,7 @@ interface Holder extends Seat {
 const nothingLeft = async () => false;
 const stop = async () => {};
 
-/** What a holder with rights in the directory, or a helper of theirs, can do while the access is held. */
+/** What a holder with permissions in the directory, or their helper, can do while the access is held. */
 const attacks: Record<string, Attack<Holder>> = {
   'is renamed': async ({ center, user }) => {
     center.newNames.set(user.id, `${user.name}-renamed`);

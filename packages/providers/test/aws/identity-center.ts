@@ -14,7 +14,7 @@ import { awsConnector, type ConnectorTools, type ProviderClient } from '../../sr
 
 const region = 'eu-central-1';
 const credentials = { access_key_id: 'AKIAGOOD', secret_access_key: 's3cret-access-key' };
-/** Has 12 digits; the management account is the owner of the instance at moto. */
+/** Ids of accounts, which have 12 digits. The management account owns the instance at moto. */
 export const accounts = ['111122223333', '444455556666'];
 export const management = '123456789012';
 
@@ -30,12 +30,12 @@ interface Operation {
   task: 'Creation' | 'Deletion';
   body: Body;
   status: 'IN_PROGRESS' | 'SUCCEEDED' | 'FAILED';
-  /** When it ends, by the clock; never, while a test holds it. */
+  /** When the operation ends, by the clock; infinite while a test delays it. */
   at: number;
   failure?: string;
 }
 
-/** What a test tells AWS to do. */
+/** Settings with which a test controls the emulated AWS. */
 export interface Orders {
   /** How long operations take, in milliseconds. 0 ends them before the next request. */
   takes: number;
@@ -43,16 +43,16 @@ export interface Orders {
   failure(task: Operation['task'], body: Body): string | undefined;
   /** Operations that the credentials lack. */
   denied: Set<string>;
-  /** Further members of every list of members: a system with many people. */
+  /** The number of further members in every list of members, for tests with many people. */
   crowd: number;
   /** Groups that another directory owns. */
   provisioned: Set<string>;
 }
 
 /**
- * Starts IAM Identity Center as far as it can be emulated: moto has the data, and in front of it stands what moto leaves out
- * (`half`): operations that take time and fail, conflicts, the lists of operations, checks of principals, accounts and credentials,
- * pages, renames. `front` is for faults between the connector and AWS; `judge`, before moto, sees what really changes.
+ * Starts an emulated IAM Identity Center. moto has the data. A proxy before moto (`half`) adds what moto lacks: operations that
+ * take time and fail, conflicts, the lists of operations, checks of principals, accounts and credentials, pages, renames. `front`
+ * is for faults between the connector and AWS; `judge`, directly before moto, records what really changes.
  */
 export async function openIdentityCenter() {
   const moto = await startTarget('moto');
@@ -74,7 +74,7 @@ export async function openIdentityCenter() {
     provisioned: new Set(),
   };
 
-  /** Calls moto as an administrator, without the half that makes it more like AWS. */
+  /** Calls moto as an administrator, without the proxy that adds what moto lacks. */
   async function call<T = Record<string, never>>(operation: string, body: Body = {}): Promise<T> {
     const { status, text } = await post(judge.url, operation, body);
     if (status !== 200) throw new Error(`${operation}: ${status} ${text}`);
@@ -104,7 +104,7 @@ export async function openIdentityCenter() {
       () => false,
     );
 
-  /** Ends what is due: only then moto learns of it. */
+  /** Ends the operations that are due. Only then is their change sent to moto. */
   async function settle(): Promise<void> {
     for (const operation of operations.values()) {
       if (operation.status === 'IN_PROGRESS' && operation.at <= now()) await end(operation);
@@ -213,7 +213,7 @@ export async function openIdentityCenter() {
     return undefined;
   }
 
-  /** moto cannot rename: names that were changed are kept here. */
+  /** Puts changed names into a reply of moto, which cannot rename. */
   function renamed(reply: Reply): Reply {
     const body = JSON.parse(String(reply.body)) as Body;
     const change = (one: Body) => {
@@ -297,7 +297,7 @@ export async function openIdentityCenter() {
       clients.push(client);
       return client;
     },
-    /** Makes a permission set of which sessions last an hour unless told, and returns its name and ARN. */
+    /** Makes a permission set, with sessions of one hour by default, and returns its name and ARN. */
     async permissionSet(SessionDuration = 'PT1H', name = `Set-${++made}`) {
       const input = { Name: name, Description: `Set ${name}`, InstanceArn: instance, SessionDuration };
       const answer = await call<{ PermissionSet: { PermissionSetArn: string } }>('CreatePermissionSet', input);
@@ -314,14 +314,14 @@ export async function openIdentityCenter() {
       const { GroupId } = await call<{ GroupId: string }>('CreateGroup', { IdentityStoreId: store, DisplayName: name });
       return { name, id: GroupId };
     },
-    /** Assigns a permission set behind the connector's back. */
+    /** Assigns a permission set without the connector. */
     assign: (PermissionSetArn: string, PrincipalId: string, PrincipalType = 'USER', TargetId = accounts[0]) =>
       call('CreateAccountAssignment', {
         ...{ InstanceArn: instance, PermissionSetArn, PrincipalId, PrincipalType, TargetId, TargetType: 'AWS_ACCOUNT' },
       }),
     join: (GroupId: string, UserId: string) =>
       call('CreateGroupMembership', { IdentityStoreId: store, GroupId, MemberId: { UserId } }),
-    /** Whom a permission set is assigned to in an account, once for each assignment. */
+    /** Returns the principals of a permission set in an account, once for each assignment. */
     assigned: async (PermissionSetArn: string, AccountId = accounts[0]) =>
       (await readAssignments({ AccountId, PermissionSetArn })).map((one) => one.PrincipalId),
     members: async (GroupId: string) => {
@@ -329,7 +329,7 @@ export async function openIdentityCenter() {
       const page = await call<{ GroupMemberships: { MemberId: { UserId: string } }[] }>('ListGroupMemberships', input);
       return page.GroupMemberships.map((one) => one.MemberId.UserId);
     },
-    /** When moto held which assignments and memberships. */
+    /** Returns when moto held which assignments and memberships. */
     held: (): Held[] => findHeld(judge.journal, effectOf),
     /** The operations that reached AWS, in their order. */
     calls,
@@ -348,7 +348,7 @@ export function operationOf(target: string | undefined): string {
   return target?.split('.').at(-1) ?? '';
 }
 
-/** What a request to moto does to whose access. */
+/** Returns the access that a request to moto changes, and whether it grants that access. */
 function effectOf({ act, body, target }: Entry) {
   if (!changes.includes(act)) return undefined;
   const { TargetId, PermissionSetArn, PrincipalId, ...sent } = (body ?? {}) as Body;
@@ -376,7 +376,7 @@ function ok(body: Body): Reply {
   return { status: 200, body };
 }
 
-/** Returns an error in the words of AWS. */
+/** Returns an error in the form of AWS. */
 export function fault(type: string, more: Body = {}): Reply {
   return { status: 400, body: { __type: type, Message: 'arn:aws:secret-words-of-aws', ...more } };
 }
@@ -385,7 +385,7 @@ function notFound(ResourceType: string): Reply {
   return fault('ResourceNotFoundException', { ResourceType });
 }
 
-/** A page of a list: tokens are numbers, and 100 a page at most. */
+/** Returns a page of a list, with at most 100 items; its tokens are numbers. */
 function paged(name: string, items: readonly unknown[], { NextToken, MaxResults = 100 }: Body): Reply {
   const from = Number(NextToken ?? 0);
   const to = from + Math.min(100, Number(MaxResults));

@@ -25,7 +25,7 @@ conformance(vitest, 'aws with permission sets', async () => {
       return {
         id: `entitlement-${user.name}`,
         identity: user.name,
-        // The exclusive set is listed, and has members who are neighbours of each other.
+        // An access in the exclusive set is listed, and other members of that set are its neighbours.
         access: { permission_set: 'Exclusive', account: accounts[0] ?? '' },
       };
     },

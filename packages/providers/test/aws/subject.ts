@@ -12,7 +12,7 @@ import { accounts, type IdentityCenter, openIdentityCenter, operationOf } from '
 export const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 export const inAccount = { allow: [`account/${accounts[0]}`], deny: [] };
 
-/** Opens what the conformance suite needs, for each kind of access. */
+/** Opens the subject of the conformance suite for one kind of access. */
 export async function openSubject(unknownAccess: Access, sensible: AccessRequest) {
   const center = await openIdentityCenter();
   const config = awsConnector.config.parse({ ...center.config, endpoint: 'http://127.0.0.1:1' });
@@ -67,7 +67,7 @@ export const calling = (operation: string) => ({
   when: ({ headers }: Message) => operationOf(headers['x-amz-target']) === operation,
 });
 
-/** Returns functions that make users with what they can hold, and entitlements of it with their pins. */
+/** Returns functions that make users, and entitlements with pins for them. */
 export function createEntitlements(center: IdentityCenter, authorizer: Authorizer) {
   const pinned = async (identity: string, access: Access): Promise<EntitlementRef> => {
     const one = { id: `entitlement-${identity}`, identity, access };

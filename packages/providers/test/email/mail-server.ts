@@ -11,22 +11,22 @@ export interface Received {
   raw: string;
   from: string;
   to: string[];
-  /** Whether the connection was encrypted, and whose login it had. */
+  /** Whether the connection was encrypted; `user` is the login that it used. */
   secure: boolean;
   user: string | undefined;
 }
 
-/** What goes wrong with the next mail, at which place. */
+/** A fault of the next mail, and the step at which it occurs. */
 export interface Fault {
   at: 'connect' | 'auth' | 'from' | 'recipient' | 'data' | 'accepted';
-  /** The status that the server says; without it the connection ends there. */
+  /** The status of the server's reply; without it, the connection ends. */
   status?: number;
 }
 
 export interface MailServer extends AsyncDisposable {
   port: number;
   received: Received[];
-  /** Faults, each for the next mail that comes to its place. */
+  /** Faults, each for the next mail that reaches its step. */
   faults: Fault[];
   open(): number;
 }
@@ -40,7 +40,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     const [fault] = index === -1 ? [] : faults.splice(index, 1);
     if (!fault) return undefined;
     if (fault.status === undefined) end();
-    // A server may repeat what it was sent: none of it may reach a reader.
+    // A server may repeat what it received; none of that may reach a reader.
     return Object.assign(new Error(`no: ${account.password} at mail.internal`), { responseCode: fault.status ?? 421 });
   };
   const server = new SMTPServer({

@@ -40,7 +40,7 @@ const unknown = {
 };
 const kinds = { group: 'groups', directory: 'directory_roles', azure: 'azure_roles' };
 
-/** What other people hold, as the tenant has it. */
+/** Returns what other people hold in the tenant. */
 function neighboursIn(tenant: Tenant, one: EntitlementRef): unknown {
   const { id } = [...tenant.users.values()].find(({ userPrincipalName }) => userPrincipalName === one.identity) ?? {
     id: '',

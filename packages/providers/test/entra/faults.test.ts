@@ -8,7 +8,7 @@ import type { PlaceName } from './world.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;
-/** A fault of the connector is found among the first; CI has the long series. */
+/** The first faults find most defects of the connector; CI runs the long series. */
 const most = process.env.CI ? 200 : 60;
 const kinds = { group: 'groups', directory: 'directory_roles', azure: 'azure_roles' };
 const writes = { method: ['POST', 'PUT', 'DELETE'], path: /members|[sS]chedule|roleAssignments/ };
@@ -39,7 +39,7 @@ const pinned = async (authorizer: Authorizer, place: PlaceName) => {
 };
 const until = () => new Date(tenant.clock.now + 100 * hour);
 
-/** What a write did, by its own words. */
+/** Returns what a write changed, by its request. */
 function effectOf({ method, path, body }: { method: string; path: string; body: unknown }) {
   const sent = (body ?? {}) as Record<string, string> & { properties?: Record<string, string> };
   if (/members\/\$ref$/.test(path)) return { key: sent['@odata.id']?.split('/').at(-1) ?? '', held: true };
@@ -129,7 +129,7 @@ describe.each(modes)('$place, scheduled: $scheduled', ({ place, scheduled }) => 
         ...act,
         async run(exchange) {
           const reply = await act.run(exchange);
-          // A demand to wait would only make the test wait.
+          // A `retry-after` would only slow the test down.
           return reply === 'lost' ? reply : { ...reply, headers: { ...reply.headers, 'retry-after': '' } };
         },
       },

@@ -145,7 +145,7 @@ describe.each(places)('%s', (place) => {
     }
     expect(tenant.schedules).toEqual([]);
     if (place === 'azure') {
-      // Not under our name: a revocation leaves it, and says that it is still there.
+      // The assignment does not have our name: a revocation leaves it, and the access still counts as held.
       await authorizer.ensureAbsent(held, calm());
       expect(await authorizer.holds(held, calm())).toBe(true);
       expect([...tenant.azureAssignments.keys()]).toEqual(['by-hand']);
@@ -237,7 +237,7 @@ describe('groups', () => {
     const list = async () => {
       for await (const { identity } of authorizer.list?.(calm()) ?? []) found.add(identity);
     };
-    // What does not exist is said after the others.
+    // A missing group is reported after the members of the others.
     await expect(list()).rejects.toThrow('exclusive');
     expect(found.size).toBe(5_000);
     expect(front.journal.filter(({ path }) => path.includes('microsoft.graph.user')).length).toBeGreaterThanOrEqual(3);
@@ -339,7 +339,7 @@ describe('accounts', () => {
     await authorizer.ensurePresent(held, until(), calm());
     front.on({ path: /revokeSignInSessions/, times: 1 }, answer({ status: 503, body: {} }));
     await expect(authorizer.ensureAbsent(held, calm())).rejects.toBeInstanceOf(Retryable);
-    // The membership is gone; the process knows that it has removed it.
+    // The membership is gone, but the process knows that it has removed it.
     await authorizer.ensureAbsent(held, calm());
     expect(front.journal.filter(({ path }) => path.includes('revokeSignInSessions'))).toHaveLength(2);
   });

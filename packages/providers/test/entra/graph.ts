@@ -18,7 +18,7 @@ import {
 const unsupported = () => refusal(400, 'Request_UnsupportedQuery', 'Unsupported Query.');
 const iso = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());
 
-/** Serves Microsoft Graph v1.0, as far as a broker of access needs it, by the documented rules. */
+/** Serves the parts of Microsoft Graph v1.0 that the connector uses, by the documented rules. */
 export function answerGraph(request: Request, world: World): Answer | undefined {
   const at = decodeURIComponent(request.url.pathname);
   if (!at.startsWith('/v1.0/')) return undefined;
@@ -73,7 +73,7 @@ function answerGroups(at: string, request: Request, world: World): Answer | unde
   if (method === 'POST' && tail === '/members/$ref') return addMember(group.id, request, world);
   const [, user = '', ref] = /^\/members\/([^/]+)(\/\$ref)?$/.exec(tail) ?? [];
   if (method !== 'DELETE' || user === '') return undefined;
-  // Graph takes it for the account itself.
+  // Without `/$ref`, Graph deletes the account itself.
   if (ref === undefined) return world.users.delete(user) ? done : missing(user);
   return removeMember(group.id, user, world);
 }

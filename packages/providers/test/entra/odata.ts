@@ -1,6 +1,6 @@
 const condition = /^(?:(\w+) eq '((?:[^']|'')*)'|startswith\((\w+),'((?:[^']|'')*)'\))(?: (and|or) |$)/;
 
-/** Returns what a `$filter` selects by, or undefined for one that the fake does not take. Without brackets, `and` alone or `or` alone. */
+/** Returns the test of a `$filter`, or undefined for a filter that the fake does not support: brackets, or `and` mixed with `or`. */
 export function readFilter(text: string | null): ((item: Record<string, unknown>) => boolean) | undefined {
   if (text === null) return () => true;
   const tests: ((item: Record<string, unknown>) => boolean)[] = [];

@@ -18,16 +18,16 @@ export interface Tenant extends World, AsyncDisposable {
   server: FakeServer;
   clock: { now: number };
   secret: string;
-  /** What a token request is rejected with, instead of a token. */
+  /** The error of a token request; when absent, a token is returned. */
   rejection?: { error: string; error_codes: number[] } | undefined;
-  /** Reads the token request's form; for tests of certificates. */
+  /** The forms of the token requests, for tests of certificates. */
   forms: URLSearchParams[];
   endTokens(): void;
   user(given?: Partial<Account>): Account;
   group(given?: Partial<Group>): Group;
   directoryRole(name?: string, actions?: string[]): string;
   azureRole(name?: string, actions?: string[], notActions?: string[]): string;
-  /** An entitlement that can be granted, of a person of its own. */
+  /** Returns an entitlement that can be granted, of a new person. */
   fresh(place: PlaceName): Promise<Fresh>;
   held(place: PlaceName, one: { userId: string; what: string }): boolean;
   client(config?: Record<string, unknown>, url?: string): Promise<ProviderClient>;

@@ -1,4 +1,4 @@
-/** A set that remembers when it was changed, so that it can be read as it was: a replica that lags. */
+/** A set that stores when it was changed, so that an earlier state can be read, as from a replica that lags. */
 export interface Timeline {
   add(key: string, at: number): void;
   remove(key: string, at: number): void;

@@ -25,7 +25,7 @@ export interface Group {
 
 export type PlaceName = 'group' | 'directory' | 'azure';
 
-/** What an assignment is of: the group or role, where, and who has it. */
+/** What identifies an assignment: its group or role, its scope, and its user. */
 export interface Key {
   place: PlaceName;
   what: string;
@@ -92,9 +92,9 @@ export interface World {
   licensed: boolean;
   /** The longest assignment that its policies permit, in milliseconds. */
   longest: number;
-  /** Whether assignments cannot be removed in their first five minutes. Off unless a test is about it: other tests stand still. */
+  /** Whether assignments cannot be removed in their first five minutes. Off by default, because the clock of most tests stands still. */
   keepsFiveMinutes: boolean;
-  /** Requests of these people wait until they are ended. */
+  /** The users whose requests stay open until a test applies them. */
   putOff: Set<string>;
   /** Application permissions at Graph. */
   permissions: Set<string>;
@@ -126,7 +126,7 @@ export const missing = (id: string) =>
 export const ok = (body: unknown): Answer => ({ status: 200, body });
 export const done: Answer = { status: 204, body: '' };
 
-/** Answers one page of a list, with the address of the next one. */
+/** Returns one page of a list, with the address of the next page. */
 export function page(world: World, url: URL, items: unknown[], { most = 999, link = '@odata.nextLink' } = {}): Answer {
   const size = Math.min(Number(url.searchParams.get('$top') ?? 100), most);
   const from = Number(url.searchParams.get('$skiptoken') ?? 0);
@@ -169,7 +169,7 @@ function removePlain(world: World, key: Key): void {
   }
 }
 
-/** Returns whether a person has the access now: what the system itself would find. */
+/** Returns whether a person has the access, as the system itself would decide it. */
 export function isHeld(world: World, key: Key, at = world.now()): boolean {
   return hasPlain(world, key) || liveSchedules(world, key, at).length > 0;
 }
@@ -181,7 +181,7 @@ export interface Submitted {
   end?: string | undefined;
 }
 
-/** Takes a schedule request by the rules of Privileged Identity Management; returns it, or why it is rejected. */
+/** Adds a schedule request by the rules of Privileged Identity Management. Returns the request, or the error when it is rejected. */
 export function submit(
   world: World,
   key: Key,

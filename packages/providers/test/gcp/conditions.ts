@@ -1,6 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
 
-/** `api` of a condition on who may change a policy. */
+/** The variable `api` in a condition on who may change a policy. */
 class Api {
   constructor(readonly modified: string[]) {}
 }
@@ -22,7 +22,7 @@ export function isCondition(expression: string): boolean {
   return valid && type === 'bool';
 }
 
-/** Returns whether a condition holds at a moment, for a change of the grants of these roles. */
+/** Returns whether a condition is true at a time, for a change of the grants of the roles `modified`. */
 export function isMet(expression: string, at: number, modified: string[] = []): boolean {
   return environment.evaluate(expression, { request: { time: new Date(at) }, api: new Api(modified) }) === true;
 }

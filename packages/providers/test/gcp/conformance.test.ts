@@ -10,7 +10,7 @@ const nowhere = 'http://127.0.0.1:1';
 const config = gcpConnector.config.parse({ projects: ['shop', 'dev'], groups: ['oncall@example.com'] });
 const plan = (request: AccessRequest) => gcpConnector.plan?.(config, request) ?? { ok: false, issues: [] };
 
-/** The time at the end of a condition or of a membership. */
+/** Returns the time in the text of a condition or a membership. */
 const dateOf = (text: string | undefined) => {
   const time = /\d{4}-[^"]*/.exec(text ?? '')?.[0];
   return time === undefined ? undefined : new Date(time);

@@ -20,11 +20,11 @@ export interface Google extends World, AsyncDisposable {
   clock: { now: number };
   shop: Project;
   oncall: Group;
-  /** What the connector's account may do; by default what the guide says. */
+  /** The permissions of the connector's account; by default those of the guide. */
   permissions: Set<string>;
-  /** The token that is accepted; another one is issued when it changes. */
+  /** The token that is accepted and issued; a test can change it. */
   token: string;
-  /** Makes a role with a permission of its own. */
+  /** Makes a role with a new permission, and with the given ones. */
   role(permissions?: string[]): string;
   user(email?: string): string;
   /** Renames an account: policies and memberships follow it. */
@@ -154,7 +154,7 @@ export async function startGoogle(): Promise<Google> {
       const permitted = permissions.filter((one) => isShop && google.permissions.has(one));
       return { status: 200, body: permitted.length > 0 ? { permissions: permitted } : {} };
     }
-    // Google does not say which: a project that does not exist, or one that the caller may not see.
+    // Google returns the same for a project that does not exist and for one that the caller may not see.
     if (!isShop || !google.permissions.has(`resourcemanager.projects.${verb}`))
       return refusal(403, 'PERMISSION_DENIED');
     if (verb === 'getIamPolicy') {

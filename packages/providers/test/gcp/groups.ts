@@ -10,7 +10,7 @@ export interface Group {
   id: string;
   email: string;
   labels: Record<string, string>;
-  /** By the identifier of the account. */
+  /** The members' roles, by the identifier of the account. */
   members: Map<string, MembershipRole[]>;
 }
 
@@ -18,9 +18,9 @@ export interface GroupWorld {
   now(): number;
   users: User[];
   groups: Group[];
-  /** Whether the edition has memberships that end. */
+  /** Whether the edition supports memberships with an end. */
   ends: boolean;
-  /** Answers before it is done: the changes wait here. */
+  /** When set, a call returns before its change is made, and the change is put here. */
   putOff?: (() => void)[] | undefined;
 }
 
@@ -40,7 +40,7 @@ export function createGroup(id: string, email: string, kind?: 'dynamic' | 'locke
   return { id, email, labels, members: new Map() };
 }
 
-/** Serves Cloud Identity: groups and memberships, with ends where the edition has them. */
+/** Serves Cloud Identity: groups and memberships, with ends if the edition supports them. */
 export function answerGroups({ method, url, body }: Request, world: GroupWorld): Answer | undefined {
   for (const group of world.groups) forgetOver(group, world.now());
   if (url.pathname === '/v1/groups:lookup') {

@@ -3,7 +3,7 @@ import type { Access } from '../../src/index.js';
 import { type Attack, hostileHolder, type Seat } from '../../src/testkit/index.js';
 import { type Google, startGoogle } from './google.js';
 
-/** An account with a role on a project or a membership, and a helper who may write both. */
+/** An account with a role on a project or with a membership, and a helper who may change both. */
 interface Holder extends Seat {
   google: Google;
   /** The address of the account, which an attack may change. */
@@ -21,7 +21,7 @@ const bindingOf = ({ google, entitlementId }: Holder) => {
   return { ...found, condition: found.condition };
 };
 
-/** What can be done to every account. */
+/** Attacks with both kinds of access. */
 const withAccounts: Record<string, Attack<Holder>> = {
   'is renamed': async ({ google, own }) => {
     const before = own.email;
@@ -76,7 +76,7 @@ const withGroups: Record<string, Attack<Holder>> = {
 
 for (const [kind, attacks] of Object.entries({ roles: withRoles, groups: withGroups })) {
   hostileHolder<Holder>(vitest, `gcp with ${kind}`, {
-    // CI tries at length.
+    // CI runs all tries.
     brief: !process.env.CI,
     attacks,
     async open() {

@@ -10,7 +10,7 @@ const hour = 3_600_000;
 const memberships = /\/memberships/;
 /** Two pages of 500 members, and one more. */
 const crowd = 1_001;
-/** A fault of the connector is found among the first; CI has the long series. */
+/** The first faults find most defects of the connector; CI runs the long series. */
 const most = process.env.CI ? 200 : 60;
 const access = { group: 'oncall@example.com' };
 
@@ -105,7 +105,7 @@ describe('membership of a group', () => {
     expect(await holds(one)).toBe(false);
     await absent(one);
     google.groups.splice(0);
-    // For a minute a membership that is not shown could still be being created.
+    // For a minute, a membership that is not shown could still appear.
     google.clock.now += 60_000;
     expect(await holds(other)).toBe(false);
     await absent(other);

@@ -23,12 +23,12 @@ export interface User {
   deleted: boolean;
 }
 
-/** What decides about policies beside the projects themselves. */
+/** What the policies depend on besides the projects themselves. */
 export interface PolicyWorld {
   now(): number;
   users: User[];
   roles: Map<string, string[]>;
-  /** A condition on the connector's right to change policies, as the guide has it. */
+  /** A condition on the connector's permission to change policies, as in the guide. */
   grantorCondition?: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export function createProject(id: string, number: string): Project {
   };
 }
 
-/** Serves `getIamPolicy`: a request without version 3 gets names in the place of conditions. */
+/** Serves `getIamPolicy`: a request without version 3 gets names of roles with a suffix instead of conditions. */
 export function readPolicy({ bindings, auditConfigs, etag }: Project, requested: number | undefined): Answer {
   const conditional = isConditional(bindings);
   if (conditional && requested !== 3) {
@@ -82,7 +82,7 @@ export function replacePolicy(
   if (![0, 1, 3].includes(version)) return invalid('no such version');
   if (etag !== undefined && etag !== project.etag)
     return refusal(409, 'ABORTED', 'There were concurrent policy changes');
-  // Without an etag everything is overwritten, conditions of others included: that is Google's rule.
+  // Without an etag Google overwrites everything, including conditions of others.
   if (version !== 3 && (isConditional(bindings) || (etag !== undefined && isConditional(project.bindings)))) {
     return invalid('conditions need version 3');
   }
@@ -124,7 +124,7 @@ function isPrincipal(member: string, users: readonly User[]): boolean {
   );
 }
 
-/** The roles of which a change adds or takes a grant. */
+/** Returns the roles whose grants a change adds or removes. */
 function findModified(before: readonly Binding[], after: readonly Binding[]): string[] {
   const grantsOf = (bindings: readonly Binding[], role: string) =>
     JSON.stringify(bindings.filter((one) => one.role === role));
@@ -132,7 +132,7 @@ function findModified(before: readonly Binding[], after: readonly Binding[]): st
   return [...roles].filter((role) => grantsOf(before, role) !== grantsOf(after, role));
 }
 
-/** Returns whether the person may do this in the project now: what a request of theirs would be told. */
+/** Returns whether the person has the permission in the project now, as Google would decide it. */
 export function testPermission(project: Project, email: string, permission: string, world: PolicyWorld): boolean {
   return project.bindings.some(
     ({ role, members = [], condition }) =>

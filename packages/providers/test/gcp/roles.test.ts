@@ -12,7 +12,7 @@ import { settle, withoutWait } from './settle.js';
 const calm = () => new AbortController().signal;
 const setPolicy = { path: /setIamPolicy/ };
 const hour = 3_600_000;
-/** A fault of the connector is found among the first; CI has the long series. */
+/** The first faults find most defects of the connector; CI runs the long series. */
 const most = process.env.CI ? 200 : 60;
 
 let google: Google;
@@ -309,7 +309,7 @@ describe('credentials', () => {
         subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
         audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/belay/providers/belay',
         token_url: `${google.server.url}/token`,
-        // Not what the fake takes for a token of the workload.
+        // This address does not return the token of the workload that the fake accepts.
         credential_source: { url: `${google.server.url}/token` },
       }),
     });

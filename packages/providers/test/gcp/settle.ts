@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { Retryable } from '../../src/errors.js';
 
-/** Calls until it works, as core does; every fault before that has to be one that is worth another call. */
+/** Repeats `work` until it succeeds, as core does. Every error before that must be `Retryable`. */
 export async function settle(work: () => Promise<unknown>, between: () => void = () => {}): Promise<void> {
   for (let tried = 0; tried < 60; tried += 1) {
     const error = await work().then(
@@ -15,7 +15,7 @@ export async function settle(work: () => Promise<unknown>, between: () => void =
   throw new Error('not settled');
 }
 
-/** Takes a demand to wait out of an answer: it would only make the test wait. */
+/** Removes `retry-after` from a reply, because it would only slow the test down. */
 export function withoutWait<T>(reply: T): T {
   if (typeof reply !== 'object' || reply === null || !('headers' in reply)) return reply;
   const { 'retry-after': _, ...headers } = (reply as { headers: Record<string, string> }).headers ?? {};

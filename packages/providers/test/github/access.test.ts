@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => organization?.close());
 
-/** A person and an entitlement of theirs, pinned as core has it. */
+/** Returns a person and an entitlement of theirs, pinned as core does it. */
 async function one(access: EntitlementRef['access']) {
   const person = await organization.person();
   const named = entitlement(person.id, access);
@@ -41,7 +41,7 @@ async function canWrite(login: string): Promise<boolean> {
   return answer.status === 201;
 }
 
-/** Another team, with this person in it when one is given. */
+/** Makes a team, with this person in it when a login is given. */
 async function makeTeam(name: string, login?: string) {
   await organization.admin('POST', '/orgs/acme/teams', { name });
   if (login) await organization.admin('PUT', `/orgs/acme/teams/${name}/memberships/${login}`, { role: 'member' });

@@ -26,7 +26,7 @@ for (const [name, { access, unknown }] of Object.entries(kinds)) {
     const down = await organization.client({}, 'http://127.0.0.1:1');
     let shopName = 'shop';
 
-    /** Takes the names back that a test has given. */
+    /** Restores the names that a test has changed. */
     async function restore() {
       github.world.renameTeam('oncall', 'oncall');
       if (shopName !== 'shop') await admin('PATCH', `/repos/acme/${shopName}`, { name: 'shop' });

@@ -7,7 +7,7 @@ import { authorizerOf, entitlement, type Organization, openOrganization } from '
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
-/** A fault of the connector is found among the first; CI has the long series. */
+/** The first faults find most defects of the connector; CI runs the long series. */
 const most = process.env.CI ? 70 : 35;
 const accesses = {
   team: { role: 'team/oncall' },
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => organization?.close());
 
-/** A connector through a front of its own, and a person with an entitlement that is pinned. */
+/** Opens a connector behind its own front. `next` returns a new person with a pinned entitlement. */
 async function open(access: EntitlementRef['access'] = accesses.team, now = Date.now) {
   const front: Front = await organization.front(now);
   const client = await organization.client({}, front.url, now);
@@ -144,10 +144,10 @@ describe('the github connector through a front that misbehaves', () => {
     while (faults().length < most) {
       front.calm();
       const { held } = await next();
-      // A demand to wait would only make the test wait.
+      // A `retry-after` would only slow the test down.
       front.on({}, { name: 'misbehave', run: async (exchange) => withoutWait(await act.run(exchange)) });
       await settle(() => authorizer.ensurePresent(held, until, calm()));
-      // As core does it: until the access is read as gone, and once more later.
+      // As core does it: until the access is read back as gone, and once more later.
       await settle(async () => {
         await authorizer.ensureAbsent(held, calm());
         return !(await authorizer.holds(held, calm()));

@@ -23,13 +23,13 @@ export async function openOrganization(options: Partial<GithubOptions> = {}) {
     repository: Number(repository.id),
     role,
     idOf: async (login: string) => Number((await admin('GET', `/users/${login}`)).id),
-    /** A member of the organization, another one at each call. */
+    /** Returns a member of the organization, another one at each call. */
     async person(): Promise<{ login: string; id: number }> {
       made += 1;
       const login = `person-${made}`;
       return { login, id: Number((await admin('GET', `/users/${login}`)).id) };
     },
-    /** The connector's configuration, for this organization or a front before it. */
+    /** Returns the connector's configuration for this organization or for a front before it. */
     config: (config: Record<string, unknown> = {}, url = github.url) =>
       githubConnector.config.parse({
         url,
@@ -45,7 +45,7 @@ export async function openOrganization(options: Partial<GithubOptions> = {}) {
       return client;
     },
     front: (now = Date.now): Promise<Front> => startFront({ to: github.url, now, inProcess: true }),
-    /** Everything that people hold in the organization, as lines. */
+    /** Returns everything that people hold in the organization, one line for each. */
     async held(): Promise<string[]> {
       const teams = (await admin('GET', '/orgs/acme/teams?per_page=100')) as unknown as { id: number; slug: string }[];
       const lines: string[] = [];

@@ -5,7 +5,7 @@ import { authorizerOf, entitlement, openOrganization } from './github.js';
 const team = { role: 'team/oncall' };
 
 hostileHolder(vitest, 'github', {
-  // CI tries at length.
+  // CI runs all tries.
   brief: !process.env.CI,
   async open() {
     const world = await openOrganization();
@@ -14,7 +14,7 @@ hostileHolder(vitest, 'github', {
     return {
       authorizer: opened,
       async seat() {
-        // An attack renames it.
+        // An earlier attack may have renamed the team.
         world.github.world.renameTeam('oncall', 'oncall');
         const { login, id } = await world.person();
         return {

@@ -21,7 +21,7 @@ const calm = () => new AbortController().signal;
 const anything = z.unknown();
 const get: HttpCall = { method: 'GET', path: '/things' };
 
-/** A real server, a client of it, and what the server was asked. */
+/** Opens a real server and a client of it. `asked` has the requests that the server received. */
 async function open(handler: Handler, options: Partial<HttpOptions> = {}, tls?: { key: string; cert: string }) {
   const asked: IncomingMessage[] = [];
   const listener: Handler = (request, response) => {

@@ -289,7 +289,7 @@ describe('roles that are not granted', () => {
 describe('what would not be granted', () => {
   const told = async (by: ProviderClient, { access }: Pick<EntitlementRef, 'access'>) =>
     (await by.obstacles?.([access], calm()))?.map(({ message }) => message);
-  /** Gives omar, who has nothing else, some rights by a role of his own. */
+  /** Gives omar, who has no other permissions, these rules through a new role. */
   const permit = async (name: string, rules: unknown[], namespace?: string) => {
     await cluster.admin('POST', `${rbac}/clusterroles`, { metadata: { name }, rules });
     const scope = namespace === undefined ? 'clusterrolebindings' : `namespaces/${namespace}/rolebindings`;
@@ -433,7 +433,7 @@ describe('through a front that misbehaves', () => {
       seed = (seed * 48271) % 2147483647;
       return seed / 2147483647;
     };
-    // A demand to wait would only make the test wait.
+    // A `retry-after` would only slow the test down.
     const act = misbehave(random, 0.4);
     front.on({ when: () => true }, { ...act, run: async (exchange) => withoutWait(await act.run(exchange)) });
     const names = new Map<string, string>();

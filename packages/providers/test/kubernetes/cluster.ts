@@ -3,7 +3,7 @@ import { kubernetesConnector, type ProviderClient } from '../../src/index.js';
 
 export const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** Returns a cluster with namespaces, roles to grant, and a user `belay` that has what the guide says and no more, or nothing yet. */
+/** Returns a cluster and a user `belay` with exactly the permissions of the guide, or with `rules: false` without any. */
 export async function openCluster({ rules = true }: { rules?: boolean } = {}) {
   const target = await startTarget('kubernetes');
   const clients: ProviderClient[] = [];
@@ -16,7 +16,7 @@ export async function openCluster({ rules = true }: { rules?: boolean } = {}) {
   const cluster = {
     target,
     admin,
-    /** A role of the cluster; by default it may list the services of its scope. */
+    /** Makes a role of the cluster, which by default may list the services of its scope. Returns its name. */
     async role(rules: unknown[] = [{ apiGroups: [''], resources: ['services'], verbs: ['list'] }]): Promise<string> {
       made += 1;
       const name = `reader-${made}`;
@@ -29,7 +29,7 @@ export async function openCluster({ rules = true }: { rules?: boolean } = {}) {
       await admin('POST', '/api/v1/namespaces', { metadata: { name } });
       return name;
     },
-    /** The connector's client, of the cluster or of a front before it. */
+    /** Returns a client of the connector, for the cluster or for a front before it. */
     async client(config: Record<string, unknown> = {}, url = target.url, now = Date.now): Promise<ProviderClient> {
       const parsed = kubernetesConnector.config.parse({ url, ca: target.ca, token: target.tokens.belay, ...config });
       const client = await kubernetesConnector.create(parsed, { now, log: () => {} });
@@ -37,7 +37,7 @@ export async function openCluster({ rules = true }: { rules?: boolean } = {}) {
       return client;
     },
     front: (now = Date.now): Promise<Front> => startFront({ to: target.url, ca: target.ca, now }),
-    /** Whether a user may list the services of a namespace now. */
+    /** Returns whether a user may list the services of a namespace now. */
     canList: async (user: Exclude<keyof KubernetesTarget['tokens'], 'admin'>, namespace: string) =>
       (await target.call(user, 'GET', `/api/v1/namespaces/${namespace}/services`)).status === 200,
     async close() {
@@ -56,7 +56,7 @@ export async function openCluster({ rules = true }: { rules?: boolean } = {}) {
 }
 
 const group = 'rbac.authorization.k8s.io';
-/** The policy of the guide, with every role that tests make in place of named ones. */
+/** The rules of the guide, for all roles instead of named roles, because tests make their own. */
 const rulesOfBelay = [
   { apiGroups: [group], resources: ['clusterroles', 'roles'], verbs: ['get', 'list', 'bind'] },
   {

@@ -9,13 +9,13 @@ interface Holder extends Seat {
   cluster: Cluster;
   namespace: string;
   role: string;
-  /** Whether a user may list the services, once the API server knows all bindings that are written. */
+  /** Returns whether a user may list the services, once the API server knows all bindings that were written. */
   reaches(user: 'rita' | 'omar'): Promise<boolean>;
 }
 
 const rbacGroup = 'rbac.authorization.k8s.io';
 const stop = async () => {};
-/** Where the access could only be used by Rita, which the suite tries anyway. */
+/** For attacks after which only Rita could use the access, which the suite tries anyway. */
 const nothingElse = async () => false;
 const metadataOf = (binding: Record<string, unknown>) => binding.metadata as Record<string, unknown>;
 
@@ -28,7 +28,7 @@ async function findBinding(cluster: Cluster, namespace: string): Promise<string>
   return `${at}/${found.metadata.name}`;
 }
 
-/** The API server learns of bindings by one watch, in order: when it knows this one, it knows all that were written before. */
+/** Waits until the API server knows all bindings that were written. It reads them in order, so this waits for one more binding. */
 async function catchUp(cluster: Cluster, namespace: string, role: string): Promise<void> {
   const at = `${rbac}/namespaces/${namespace}/rolebindings`;
   await cluster.admin('POST', at, {

@@ -18,7 +18,7 @@ const paths: Record<string, string> = {
 let cluster: Awaited<ReturnType<typeof openCluster>>;
 beforeAll(async () => {
   cluster = await openCluster({ rules: false });
-  // The cluster knows the user `belay` by a token; the example has a service account.
+  // In this cluster `belay` is a user with a token; in the example it is a service account.
   const text = (await readFile(file, 'utf8'))
     .replace("'system:serviceaccount:belay:belay'", "'belay'")
     .replace(
@@ -65,7 +65,7 @@ it('lets the connector work with the example of its rights, and with the roles t
 });
 
 it('holds the connector to its own names, its label and people', async () => {
-  // A policy counts from when the server has read it.
+  // A policy applies only after the server has read it.
   await expect.poll(async () => (await make('mine', ours)).status).toBe(422);
   expect((await make('belay-1', {})).status).toBe(422);
   expect((await make('belay-2', ours, 'shop-operator', 'system:anonymous')).status).toBe(422);

@@ -28,7 +28,7 @@ export interface ActiveDirectory extends AsyncDisposable {
   write(client: Client, dn: string, attribute: string, value: string): Promise<boolean>;
   /** Permits members of a group to write one attribute (by its schema identifier) of an entry. */
   permit(dn: string, cn: string, attribute: string): Promise<void>;
-  /** Permits an account what docs/connectors/ldap.md says: to write the members of groups below the unit. */
+  /** Gives an account the permission of docs/connectors/ldap.md: to write the members of groups below the unit. */
   permitMembers(dn: string): Promise<void>;
   /** Returns the last part of an entry's SID. */
   relativeId(dn: string): Promise<string>;

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Attack, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
 import type { ActiveDirectory } from './active-directory.js';
 
-/** A holder in a domain, who may change one entry as a member of the group, with a helper who administers the domain. */
+/** A holder in a domain, who as a member of the group may change one entry, and whose helper administers the domain. */
 export interface DomainSeat extends Seat {
   server: ActiveDirectory;
   /** The name of the holder's entry, which an attack may change. */
   own: { dn: string };
   group: string;
-  /** Whether an account may make the change by a new sign-in. */
+  /** Returns whether an account may make the change after a new sign-in. */
   canWrite(dn: string): Promise<boolean>;
 }
 
 const stop = async () => {};
-/** Where the access could only be used by the holder's own sign-in, which the suite tries anyway. */
+/** For attacks after which only the holder could use the access, which the suite tries anyway. */
 const nothingElse = async () => false;
 const description = 'bf967950-0de6-11d0-a285-00aa003049e2';
 const loginOf = (dn: string) => /^CN=([^,]+)/.exec(dn)?.[1] ?? '';
@@ -67,7 +67,7 @@ const attacks: Record<string, Attack<DomainSeat>> = {
   },
 };
 
-/** Returns the attacks of Active Directory, on the domain of the file. */
+/** Returns the attacks in Active Directory, for the domain that the test file shares. */
 export function hostileIn(domain: () => Promise<ActiveDirectory>): HostileHolder<DomainSeat> {
   return {
     attacks,

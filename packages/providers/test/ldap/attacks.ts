@@ -3,13 +3,13 @@ import { Attribute, Change, type Client } from 'ldapts';
 import type { Attack, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
 import { looseRights, type OpenLdap, open, openLdap } from './openldap.js';
 
-/** A holder in a directory that lets everyone write everything but the vaults. */
+/** A holder in a directory in which every user may write everything but the vaults. */
 export interface LdapSeat extends Seat {
   server: OpenLdap;
   /** The name of the holder's entry, which an attack may change. */
   own: { dn: string };
   group: string;
-  /** Signed in since before the grant. */
+  /** A connection that was signed in before the grant. */
   client: Client;
 }
 
@@ -45,7 +45,7 @@ async function openHostile() {
   };
 }
 
-/** What a holder can do in a directory to stay a member, or to be taken for one. */
+/** What a holder can do in a directory to stay a member, or to be treated as a member. */
 const attacks: Record<string, Attack<LdapSeat>> = {
   'keeps a connection open that was signed in before the grant': async ({ client, group }) => ({
     reaches: () => open(client, group),

@@ -222,7 +222,7 @@ describe('a membership in OpenLDAP', () => {
     ['300 characters', 'n'.repeat(300)],
   ])('is one of a person and a group whose names have %s', async (_, odd) => {
     const authorizer = await open();
-    // The server keeps no name of an entry that is that long, but other names of it may be.
+    // The server rejects an entry with such a long name, but the entry may have a further name of that length.
     const long = odd.length > 100;
     const identity = await server.person(long ? 'long' : odd, { mail: 'odd@example.test', cn: odd });
     const group = await server.group(long ? 'long' : odd);
@@ -298,7 +298,7 @@ describe('the connection', () => {
     const { held } = await make(authorizer, secure);
     await authorizer.ensurePresent(held, until, signal());
     expect(await authorizer.holds(held, signal())).toBe(true);
-    // Nothing but the request for encryption (an extended operation) can be read on the way.
+    // Only the request for encryption (an extended operation) is sent unencrypted.
     expect(seen).not.toContain(operation.bind);
     expect(seen).not.toContain(operation.modify);
     for (const more of [{ ca: undefined }, { server_name: 'other.belay.test' }]) {

@@ -1,4 +1,4 @@
-/** An element of BER (X.690): elements inside of it, or its bytes. */
+/** An element of BER (X.690), with the elements inside it, or its bytes. */
 export interface Element {
   tag: number;
   inside: Element[];

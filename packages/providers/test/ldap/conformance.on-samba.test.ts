@@ -11,7 +11,7 @@ const { afterAll, beforeAll, describe, expect, it } = vitest;
 const signal = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
 
-// One domain for the whole file: it takes a minute to make, and only one can run at a time.
+// One domain for the whole file: a domain takes a minute to make, and only one can run at a time.
 let opened: ReturnType<typeof openActiveDirectory> | undefined;
 const domain = () => {
   opened ??= openActiveDirectory();
@@ -19,7 +19,7 @@ const domain = () => {
 };
 afterAll(async () => (await opened)?.[Symbol.asyncDispose]());
 
-/** Opens the domain for the suite; `front`: with memberships that end. */
+/** Opens the domain for the suite; with `front`, memberships can have an end. */
 const openFor = (front?: () => Promise<TtlFront>) => async () => {
   const server = await domain();
   const exclusive = await Promise.all(Array.from({ length: 3 }, () => server.group()));
@@ -183,7 +183,7 @@ describe('ldap on Active Directory', () => {
       name: 'Retryable',
       message: expect.stringContaining('primary group'),
     });
-    // By the directory's own rule the person becomes an ordinary member of the group that was the primary one.
+    // By the directory's own rule, the person becomes an ordinary member of the former primary group.
     await server.change(one.identity, 'replace', 'primaryGroupID', ['513']);
     await authorizer.ensureAbsent(held, signal());
     expect(await authorizer.holds(held, signal())).toBe(false);

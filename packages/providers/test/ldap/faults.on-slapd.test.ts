@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const calm = () => new AbortController().signal;
-/** Short for a call that is not answered. One that it ends early, on a busy machine, has had one fault more. */
+/** A short time limit, for calls without a response. On a busy machine it ends other calls too, which only adds a fault. */
 const patience = 400;
 
 async function make() {
@@ -78,7 +78,7 @@ it('leaves no access behind after 200 faults, by what the server itself lists', 
   const begun = proxy.faults;
   const all = await Promise.all(Array.from({ length: 8 }, make));
   while (proxy.faults - begun < 200) {
-    // Silence takes its time: one in fifty faults.
+    // Silence takes long, so it is rare.
     proxy.misbehave = () => (random(5) > 0 ? undefined : random(50) === 0 ? 'silence' : kinds[random(3)]);
     await Promise.all(
       all.map(async (one) => {
@@ -89,7 +89,7 @@ it('leaves no access behind after 200 faults, by what the server itself lists', 
       }),
     );
   }
-  // As core does it: until the call returns and the access is read back as gone.
+  // As core does it: repeats until the call returns and the access is read back as gone.
   const revoke = async (one: (typeof all)[number]): Promise<void> => {
     try {
       await authorizer.ensureAbsent(one, AbortSignal.timeout(patience));

@@ -20,9 +20,9 @@ export interface OpenLdap extends AsyncDisposable {
   /** Returns the members of a group as the server lists them. */
   members(cn: string): Promise<string[]>;
   change(dn: string, operation: 'add' | 'delete' | 'replace', attribute: string, values: string[]): Promise<void>;
-  /** Makes what only members of a group may compare. */
+  /** Makes an entry that only members of the group may compare. */
   vault(cn: string): Promise<void>;
-  /** Returns whether the person, signed in now, may compare what the group protects. */
+  /** Returns whether the person, after a new sign-in, may compare the entry that the group protects. */
   canUse(person: string, cn: string): Promise<boolean>;
   signIn(dn: string): Promise<Client>;
   settings(more?: object): object;
@@ -31,7 +31,7 @@ export interface OpenLdap extends AsyncDisposable {
 
 const escapeValue = (text: string) => text.replace(/[,+"\\<>;=#]/g, '\\$&');
 
-/** Returns whether a connection may compare what a group protects. */
+/** Returns whether a connection may compare the entry that a group protects. */
 export function open(client: Client, cn: string): Promise<boolean> {
   return client.compare(`cn=vault-${cn},ou=groups,${suffix}`, 'cn', `vault-${cn}`).catch((error) => {
     if ([32, 50].includes(error.code)) return false;
@@ -42,17 +42,17 @@ export function open(client: Client, cn: string): Promise<boolean> {
 const suffix = 'dc=belay,dc=test';
 const account = `cn=belay,ou=services,${suffix}`;
 
-/** The rights that docs/connectors/ldap.md names: Belay's account writes members of groups and reads, and nothing else. */
+/** The permissions of docs/connectors/ldap.md: Belay's account may write members of groups, and read, but nothing else. */
 const leastRights = [
   `limits dn.exact="${account}" size=unlimited`,
   'access to attrs=userPassword by anonymous auth by * none',
-  // What a group protects: the entry called vault-<group> can be compared by its members only.
+  // Only members of a group can compare the entry called vault-<group>.
   `access to dn.regex="^cn=vault-([^,]+),ou=groups,${suffix}$" by group/groupOfNames/member.expand="cn=$1,ou=groups,${suffix}" compare by * none`,
   `access to dn.subtree="ou=groups,${suffix}" attrs=member,uniqueMember by dn.exact="${account}" write by users read`,
   'access to * by users read',
 ];
 
-/** The same, where everyone who is signed in may write. */
+/** The same permissions, but every signed-in user may write. */
 export const looseRights = leastRights.map((line) => line.replace('by users read', 'by users write'));
 
 /** Starts a server. `settings` are further lines of its configuration. */

@@ -2,14 +2,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tie } from '../support/tie.js';
 import { lengthOf } from './ber.js';
 
-/** What happens to a request: it is lost, its answer is lost, it is rejected as by a busy server, or it stays unanswered. */
+/** What happens to a request: it is lost, its response is lost, it is rejected as busy, or there is no response. */
 export type Fault = 'request' | 'answer' | 'busy' | 'silence';
 
 export interface LdapProxy extends AsyncDisposable {
   url: string;
-  /** Says what happens to the next requests, by the tag of the operation (RFC 4511, 4.1.1); undefined lets one pass. */
+  /** Returns the fault of a request, by the tag of its operation (RFC 4511, 4.1.1); undefined lets the request pass. */
   misbehave: (operation: number) => Fault | undefined | Promise<Fault | undefined>;
-  /** How many requests had a fault. */
+  /** The number of requests that had a fault. */
   faults: number;
 }
 
@@ -29,7 +29,7 @@ export async function startProxy(target: string): Promise<LdapProxy> {
       client.destroy();
       upstream.destroy();
     };
-    // The answer is waited for, so that the server has carried the request out before the caller learns nothing of it.
+    // The connection is cut only when the response arrives, so that the server has carried the request out.
     upstream.on('data', (data) => (losing ? cut() : client.write(data)));
     readMessages(client, async (message) => {
       const { id, tag } = describe(message);
@@ -64,7 +64,7 @@ function readMessages(socket: Socket, take: (message: Buffer) => Promise<void>):
   });
 }
 
-/** TLS, which is no BER, passes as it is. */
+/** Returns the size of the next message. TLS is not BER, so all of its bytes pass as they are. */
 const sizeOf = (bytes: Buffer) => (bytes[0] === undefined || bytes[0] === 0x30 ? lengthOf(bytes) : bytes.length);
 
 /** Returns the identifier of a message as it is encoded, and the tag of its operation. */
@@ -76,7 +76,7 @@ function describe(message: Buffer): { id: Buffer; tag: number } {
   return { id: message.subarray(begin, end), tag: message[end] ?? 0 };
 }
 
-/** A result without a name and a message. That of a search has a tag of its own. */
+/** Returns a result without a name and a message. The result of a search has its own tag. */
 function answer(id: Buffer, tag: number, code: number): Buffer {
   const result = Buffer.from([tag === operation.search ? 0x65 : tag + 1, 7, 0x0a, 1, code, 4, 0, 4, 0]);
   return Buffer.concat([Buffer.from([0x30, id.length + result.length]), id, result]);

@@ -1,6 +1,6 @@
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 
-/** Requests that no role may make of a directory. */
+/** Requests that the directory's connector must reject. */
 export const nonsense = [
   { ...nothing, roles: ['DB Operators'] },
   { ...nothing, roles: ['group/'] },

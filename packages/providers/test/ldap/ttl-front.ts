@@ -6,7 +6,7 @@ import type { ActiveDirectory } from './active-directory.js';
 import { decode, type Element, element, encode, lengthOf } from './ber.js';
 
 const linkTtl = '1.2.840.113556.1.4.2309';
-/** So many values of an attribute Windows returns at once; the others by their range. */
+/** The number of values of an attribute that Windows returns at once; it returns the others by their range. */
 const atOnce = 1_500;
 const tags = {
   search: 0x63,
@@ -19,28 +19,27 @@ const tags = {
   text: 0x04,
 };
 
-/** A directory with memberships that end, by a clock of its own. */
+/** A directory with memberships that end, by its own clock. */
 export interface TtlFront extends AsyncDisposable {
   url: string;
   /** Returns when a membership ends, in milliseconds since 1970: undefined when it has no end, or was not added through this front. */
   endOf(group: string, person: string): Promise<number | undefined>;
-  /** Lets time pass for the directory, and for no one else. */
+  /** Moves the directory's clock on, and no other clock. */
   pass(milliseconds: number): void;
-  /** Whether the forest has the feature. */
+  /** Whether the feature is enabled in the forest. */
   enabled: boolean;
 }
 
 /**
- * Stands before a real Active Directory server (Samba, which does not know the feature) and adds what Windows documents of
- * memberships with a time to live, and no more (MS-ADTS 3.1.1.3.1.2.4, 3.1.1.3.4.1.36, 3.1.1.9.2): it takes `<TTL=seconds,name>` as a
- * value of `member` that is added, removes what has ended before it passes the next operation on, and shows `<TTL=seconds>,name` to
- * those who ask by the control. Everything else is the server's.
+ * Starts a proxy before a real Active Directory server (Samba, which does not have the feature). It adds only what Windows documents
+ * about memberships with a time to live (MS-ADTS 3.1.1.3.1.2.4, 3.1.1.3.4.1.36, 3.1.1.9.2). It accepts `<TTL=seconds,name>` as a new
+ * value of `member`, removes ended memberships before each operation, and returns `<TTL=seconds>,name` to searches with the control.
  */
 export async function startTtlFront(server: ActiveDirectory): Promise<TtlFront> {
   const { target, admin } = server;
   let skipped = 0;
   const now = () => Date.now() + skipped;
-  /** By the identifiers of group and person, which a rename does not change. */
+  /** When memberships end, by the identifiers of group and person, which a rename does not change. */
   const ends = new Map<string, { group: string; person: string; at: number }>();
   const sockets = new Set<Socket>();
   const front = { enabled: true };
@@ -67,7 +66,7 @@ export async function startTtlFront(server: ActiveDirectory): Promise<TtlFront> 
     }
   }
 
-  /** Takes the times out of a modification. Returns what to keep when it succeeded. */
+  /** Removes the times from a modification. Returns a function that stores them after the modification has succeeded. */
   async function modify(operation: Element): Promise<() => Promise<void>> {
     const [name, changes] = operation.inside;
     const group = await idOf(String(name?.bytes)).catch(() => undefined);
@@ -116,7 +115,7 @@ export async function startTtlFront(server: ActiveDirectory): Promise<TtlFront> 
     }
   }
 
-  /** Says of the server and the forest that they have the feature. */
+  /** Adds the feature to the entries that describe the server and the forest. */
   function showFeature(entry: Element): void {
     const [name, attributes] = entry.inside;
     const dn = String(name?.bytes);
@@ -177,7 +176,7 @@ export async function startTtlFront(server: ActiveDirectory): Promise<TtlFront> 
   });
 }
 
-/** Gives whole messages to `take`, one after the other. */
+/** Passes whole messages to `take`, one after the other. */
 function readMessages(socket: Socket, take: (message: Element) => Promise<void>): void {
   let rest: Buffer = Buffer.alloc(0);
   let before = Promise.resolve();

@@ -294,7 +294,7 @@ describe('access to MariaDB', () => {
     ['given another password', (user: string) => `set password for ${user}@'%' = password('x')`],
   ])('does not grant to an account that was %s since the request', async (_which, change) => {
     const { person, one } = await open();
-    // The server counts in seconds, so the request was made a while ago.
+    // The server stores the time in whole seconds, so the earlier time is set far back.
     await sql(
       `update mysql.global_priv set Priv = json_set(Priv, '$.password_last_changed', 1) where User = '${person.user}'; flush privileges`,
     );
@@ -364,7 +364,7 @@ describe('access to MariaDB', () => {
     const found: EntitlementRef[] = [];
     const exclusive = await server.authorizer({ exclusive: [role] });
     for await (const each of exclusive.list?.(calm()) ?? []) found.push(each);
-    // With root, who made the role.
+    // The number includes root, who created the role.
     expect(found.length).toBe(5_002);
     expect(found.find(({ id }) => id !== '')).toEqual(one);
     const member = found.find(({ identity }) => identity === 'm4321@%');
@@ -416,7 +416,7 @@ describe('access to MariaDB', () => {
       email_domains: ['example.test', 'other.test'],
       users: { 'boss@example.test': 'rita', 'rita@other.test': 'chief' },
     });
-    // By the table, and by the template for addresses that are not in the table.
+    // The table gives the address, and the template adds addresses that are not in the table.
     expect(await several.identities?.get('rita@%', calm())).toMatchObject({
       email: 'boss@example.test',
       addresses: ['rita@example.test'],

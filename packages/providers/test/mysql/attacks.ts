@@ -7,14 +7,14 @@ type MysqlAttack = Attack<MysqlSeat>;
 
 const reading = 'select * from app.report';
 
-/** A connection with the role set, in which `statements` were run; while it lives, `statement` is tried in it. */
+/** Opens a connection, sets the role and runs `statements`. While the connection lives, `statement` is tried in it. */
 async function session({ holder, role }: MysqlSeat, statements: string[], statement = reading): Promise<Foothold> {
   const connection = await holder.connect();
   for (const one of [`set role ${role}`, ...statements]) await connection.query(one);
   return { reaches: () => tryTo(connection, statement), stop: async () => connection.destroy() };
 }
 
-/** A thing that is built with the role set, and what uses it: the accomplice, or the holder, without the role. */
+/** Creates objects with the role set, which the accomplice, or the holder without the role, then tries to use. */
 function builds(
   statements: (seat: MysqlSeat) => string[],
   use: (seat: MysqlSeat) => string,
@@ -31,7 +31,7 @@ function builds(
       return used.includes(true);
     };
     return {
-      // What only an operator can remove still works until then, and the revocation says so.
+      // An object that only an operator can remove is usable until it is removed, and the revocation reports it.
       reaches: undo ? async () => false : uses,
       ...(undo && { cleanUp: async () => void (await seat.admin.query(undo(seat))) }),
       stop: async () => connection.destroy(),
@@ -39,7 +39,7 @@ function builds(
   };
 }
 
-/** Who connects again and again, always with the role, as long as that works. */
+/** Connects again and again with the role, as long as that succeeds. */
 const reconnects: MysqlAttack = async ({ holder, role }) => {
   let [reads, rounds, over] = [0, 0, false];
   const loops = Array.from({ length: 4 }, async () => {

@@ -5,7 +5,7 @@ import { attacks } from './attacks.js';
 import { openHostileServer } from './hostile-server.js';
 import { openServer } from './server.js';
 
-/** A minute in CI; 2 s elsewhere, unless BELAY_TEST_HOSTILE_SECONDS says otherwise. */
+/** The value of BELAY_TEST_HOSTILE_SECONDS; by default a minute in CI, and 2 s elsewhere. */
 const watchSeconds = Number(process.env.BELAY_TEST_HOSTILE_SECONDS ?? (process.env.CI ? 60 : 2));
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 

@@ -12,7 +12,7 @@ export interface MysqlSeat extends Seat {
   accomplice: Login;
 }
 
-/** Opens a server whose holders may build in a schema of their own, which the configuration has to permit. */
+/** Opens a server whose holders may create objects in a schema of their own, which the configuration must permit. */
 export async function openHostileServer(): Promise<HostileSubject<MysqlSeat>> {
   const server = await openServer();
   await server.admin.query('set global event_scheduler = on');

@@ -11,7 +11,7 @@ export interface Login {
   close(): Promise<void>;
 }
 
-/** A MariaDB of its own that was set up with the statements of the example, and a table that only roles read. */
+/** A new MariaDB that was set up with the statements of the example, with a table that only roles may read. */
 export interface MysqlServer {
   target: MariadbTarget;
   admin: Connection;
@@ -106,7 +106,7 @@ export async function canRead(login: Login, role: string): Promise<boolean> {
   return read;
 }
 
-/** Runs a statement that may be rejected, and returns whether it was not. */
+/** Runs a statement that may be rejected, and returns whether it succeeded. */
 export async function tryTo(connection: Connection, statement: string): Promise<boolean> {
   return connection.query(statement).then(
     () => true,

@@ -100,7 +100,7 @@ describe('the setup of MariaDB for Belay', () => {
     ],
     ['rename table belay.memberships to belay.other', 'rename table belay.other to belay.memberships', 'memberships'],
   ])('is found incomplete after: %s', async (take, give, name) => {
-    // Privileges of a connection are those it began with.
+    // A connection keeps the privileges with which it was opened.
     const one = await fresh();
     await sql(take);
     const client = await server.client();

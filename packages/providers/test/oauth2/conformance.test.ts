@@ -21,7 +21,7 @@ authenticatorConformance(vitest, 'oauth2', async () => {
     down: open({ token_endpoint: 'http://127.0.0.1:1/token' }),
     redirectUri,
     secrets: [github.config.client_secret],
-    // This GitHub checks no verifier; the server's own tests show that a provider which does rejects a wrong one.
+    // This GitHub does not check the verifier. Tests of the server cover a provider that rejects a wrong one.
     binds: [],
     answer: (url) => github.press(url, 'rita'),
     close: () => github.close(),

@@ -10,7 +10,7 @@ export interface Said {
   status?: number;
   body?: unknown;
   headers?: Record<string, string>;
-  /** Answers by itself. */
+  /** Sends the response itself, instead of the fields above. */
   answer?(response: ServerResponse): void;
 }
 
@@ -23,7 +23,7 @@ export interface Asked {
 const tokens = { access_token: 'the-access-token', token_type: 'bearer' };
 const rita = { sub: 'rita-1', email: 'rita@example.test', email_verified: true, name: 'Rita', groups: ['engineers'] };
 
-/** Returns a provider that says what it is told to say at each of its endpoints, and keeps what it was asked. */
+/** Starts a provider that returns the given response at each endpoint, and records the requests. */
 export async function openProvider(said: Record<string, Said>) {
   const asked: Asked[] = [];
   const server = createServer((incoming, response) => {

@@ -50,7 +50,7 @@ describe('the identity of a person', () => {
     expect(verifiedOf({}, { email: 'new@example.test' })).toBe(true);
     for (const email of ['ana@elsewhere.test', 'ana@x.example.test', 'ana@elsewhere.test@example.test', 'example.test'])
       expect([email, verifiedOf({ email })]).toEqual([email, false]);
-    // The address that counts is the one of the userinfo endpoint.
+    // The address of the userinfo endpoint takes precedence.
     expect(verifiedOf({}, { email: 'ana@elsewhere.test' })).toBe(false);
   });
 

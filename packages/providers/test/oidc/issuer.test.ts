@@ -24,7 +24,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** An issuer that says what it is told to say. */
+/** Starts an issuer that returns what the test specifies. */
 async function openIssuer(told: Told) {
   const asked: string[] = [];
   const server = createServer((incoming, answer) => {

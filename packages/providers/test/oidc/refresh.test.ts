@@ -13,16 +13,16 @@ afterEach(() => {
 
 interface Told {
   status?: number;
-  /** Of the ID token; none without it. */
+  /** The subject of the ID token; without it, no ID token is returned. */
   subject?: string;
   answer?: Record<string, unknown>;
-  /** What the userinfo endpoint says; when absent, the issuer has no such endpoint. */
+  /** The response of the userinfo endpoint; when absent, the issuer has no such endpoint. */
   userInfo?: Record<string, unknown>;
   /** Settings of the provider. */
   config?: Record<string, unknown>;
 }
 
-/** An issuer whose token endpoint says what it is told to say, and keeps what it was asked. */
+/** Starts an issuer whose token endpoint returns what the test specifies, and records the requests. */
 async function openIssuer(told: Told) {
   const asked: URLSearchParams[] = [];
   const server = createServer((incoming, answer) => {
@@ -81,7 +81,7 @@ async function openIssuer(told: Told) {
   const tools = { now: Date.now, log: () => {} };
   const { authenticator } = await oidcConnector.create(oidcConnector.config.parse(config), tools);
   const refresh = () => authenticator?.refresh?.({ refreshToken: 'the-old', subject: 's' }, calm());
-  /** Asks with the access token of a sign-in, whose ID token had these claims. */
+  /** Calls `reread` with the access token of a sign-in whose ID token had these claims. */
   const reread = (claims: object) =>
     authenticator?.reread?.(
       { tokens: { accessToken: 'the-access', idToken: signed('s', claims) }, subject: 's' },
@@ -100,7 +100,7 @@ describe('refreshing a session at an OpenID provider', () => {
       tokens: {
         accessToken: 'the-next-access',
         refreshToken: 'the-next',
-        // Whole seconds go by on a busy machine.
+        // On a busy machine whole seconds can pass meanwhile.
         expiresInMilliseconds: expect.closeTo(58_000, -4),
         idToken: expect.any(String),
       },

@@ -77,7 +77,7 @@ describe('the users of okta', () => {
   it('takes no guess between two users with one address', async () => {
     await organization.user('omar', 'omar@example.com');
     const other = await organization.user('omar-2', 'omar-2@example.com');
-    // At a real organization two users can have one address; the emulator forbids it only at the creation.
+    // At a real organization two users can have the same address; the emulator forbids this only when a user is created.
     await organization.admin('POST', `/api/v1/users/${other.id}`, { profile: { email: 'omar@example.com' } });
     expect(await find({}, person('omar@example.com'))).toBeUndefined();
   });
@@ -88,7 +88,7 @@ describe('the users of okta', () => {
     const { get } = await identities(byTable);
     const addresses = [await get('rita.admin', calm()), await get('rita', calm())].map((found) => found?.email);
     expect(addresses).toEqual(['r@example.com', 'rita@example.com']);
-    // The user's other names: the address at Okta, and a sign-in.
+    // The user's other names are the address at Okta and a sign-in.
     expect((await get('rita.admin', calm()))?.addresses).toEqual(['rita.admin@example.com']);
     const byLogin = { identity: { login: ['sso'] } };
     const { get: getByLogin } = await identities(byLogin);
@@ -97,7 +97,7 @@ describe('the users of okta', () => {
     expect((await identities()).byLogin).toBeUndefined();
     expect(await find(byLogin, person('x@example.com', [{ provider: 'sso', subject: rita.id }]))).toBe('rita');
     expect(await find(byLogin, person('x@example.com', [{ provider: 'other', subject: rita.id }]))).toBeUndefined();
-    // Okta would find users under their login and under "me" as well.
+    // Okta would also find users by their login and by "me".
     for (const subject of ['rita', 'me', '../users', '']) {
       expect(await find(byLogin, person('x@example.com', [{ provider: 'sso', subject }]))).toBeUndefined();
     }

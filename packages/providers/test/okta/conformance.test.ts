@@ -15,7 +15,7 @@ for (const renamed of ['group', 'user']) {
     const organization = await openOrganization();
     const own = await organization.group('Only ours');
     const whole = await organization.client({ exclusive: ['Only ours'] });
-    // Only members of exclusive groups are listed, and a group that is renamed is in no such list.
+    // Only members of exclusive groups are listed, and a renamed group no longer matches the configured name.
     const { list: _, ...listless } = whole.authorizer ?? missing();
     const client = renamed === 'group' ? { ...whole, authorizer: listless } : whole;
     const down = await organization.client({ url: 'http://127.0.0.1:1' });

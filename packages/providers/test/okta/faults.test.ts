@@ -8,7 +8,7 @@ import { openOrganization } from './organization.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
-/** A fault of the connector is found among the first; CI has the long series. */
+/** The first faults find most defects of the connector; CI runs the long series. */
 const most = process.env.CI ? 200 : 60;
 const clock = { now: Date.parse('2030-01-01T00:00:00Z') };
 
@@ -50,7 +50,7 @@ describe('limits of Okta', () => {
     await using _ = front;
     const one = await organization.fresh();
     await Promise.all(Array.from({ length: 40 }, () => authorizer.holds(one, calm())));
-    // The organization is read without credentials, by a client of its own.
+    // A second client, without credentials, reads the organization.
     expect(front.mostAtOnce()).toBeLessThanOrEqual(16);
   });
 });
@@ -92,7 +92,7 @@ describe('answers that fail', () => {
         ...act,
         async run(exchange) {
           const reply = await act.run(exchange);
-          // A demand to wait would only make the test wait.
+          // A `retry-after` would only slow the test down.
           return reply === 'lost' ? reply : { ...reply, headers: { ...reply.headers, 'retry-after': '' } };
         },
       },

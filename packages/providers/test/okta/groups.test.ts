@@ -130,7 +130,7 @@ describe('what changes while access is held', () => {
     await present(one, by);
     front.on({ method: 'DELETE' }, answer({ status: 404, body: { errorCode: 'E0000007' } }));
     await expect(absent(one, by)).rejects.toThrow('does not permit');
-    // The user cannot be seen either: the members of the group can.
+    // Now the connector cannot see the user either, but it still sees the members of the group.
     front.on({ method: 'GET', path: /\/users\/00u/ }, answer({ status: 404, body: { errorCode: 'E0000007' } }));
     await expect(absent(one, by)).rejects.toThrow('does not permit');
     front.calm();

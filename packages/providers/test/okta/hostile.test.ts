@@ -4,7 +4,7 @@ import { openOrganization } from './organization.js';
 
 type Organization = Awaited<ReturnType<typeof openOrganization>>;
 
-/** A user, and an application that lets in who has the group in its claim `groups` at a new sign-in. */
+/** A user, and an application that admits a user whose claim `groups` contains the group at a new sign-in. */
 interface Holder extends Seat {
   organization: Organization;
   user: string;
@@ -15,12 +15,12 @@ interface Holder extends Seat {
 }
 
 const stop = async () => {};
-/** Where the access could only be used by the person's own sign-in, which the suite tries anyway. */
+/** For attacks after which only the person could use the access, which the suite tries anyway. */
 const nothingElse = async () => false;
-/** The public client that the emulator has. */
+/** The public client of the emulator. */
 const application = { client_id: 'okta-test-app', redirect_uri: 'http://localhost:3000/official-sdk/callback' };
 
-/** Signs a user in at the application, and returns the groups that it is told. */
+/** Signs a user in at the application, and returns the groups that the application receives. */
 async function signIn(url: string, user: string): Promise<string[]> {
   const base = `${url}/oauth2/default/v1`;
   const post = (path: string, fields: Record<string, string>) =>
@@ -80,7 +80,7 @@ const attacks: Record<string, Attack<Holder>> = {
 };
 
 hostileHolder<Holder>(vitest, 'okta', {
-  // CI tries at length.
+  // CI runs all tries.
   brief: !process.env.CI,
   attacks,
   async open() {

@@ -25,18 +25,18 @@ export async function openOrganization({ now = Date.now, crowds = [] }: Partial<
       const profile = { login: own, email: email ?? own, firstName: 'Rita', lastName: `Roe ${made}` };
       return { id: (await admin('POST', '/api/v1/users', { profile })).id, login: own };
     },
-    /** An entitlement that can be granted, with a user of its own, and a group of its own unless there is one. */
+    /** Returns an entitlement that can be granted, with a new user, and with a new group unless one is given. */
     async fresh(existing?: { id: string; name: string }) {
       const [group, user] = [existing ?? (await organization.group()), await organization.user()];
       const identity = { identity: user.login, access: { group: group.name } };
       return { id: `entitlement-${made}`, ...identity, groupId: group.id, userId: user.id };
     },
-    /** The members of a group as Okta has them. */
+    /** Returns the members of a group at Okta. */
     async members(group: string): Promise<string[]> {
       const found = (await admin('GET', `/api/v1/groups/${group}/users`)) as unknown as { id: string }[];
       return found.map(({ id }) => id);
     },
-    /** The connector's client, of the organization or of a front before it. */
+    /** Returns a client of the connector, for the organization or for a front before it. */
     async client(config: Record<string, unknown> = {}): Promise<ProviderClient> {
       const { clientId, privateKey } = target.app;
       const given = { url: target.url, client_id: clientId, private_key: privateKey, ...config };

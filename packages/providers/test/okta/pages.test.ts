@@ -4,7 +4,7 @@ import { openOrganization } from './organization.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
-/** As many members as take several pages. */
+/** The number of members of a group: enough for several pages. */
 const members = process.env.CI ? 5_000 : 2_500;
 /** A group with many members, and a user in many groups. */
 const crowds = [

@@ -47,7 +47,7 @@ describe('the postgres authorizer', () => {
     await server.admin.unsafe(`grant select on report to ${role}`);
     return role;
   };
-  /** postgres.js connects again without a word, so whether a session was ended is asked by its process. */
+  /** Returns the process of a session. postgres.js reconnects silently, so a test checks whether this process still exists. */
   const session = async (sql: ReturnType<TestServer['connect']>) =>
     (await sql<[{ pid: number }]>`select pg_backend_pid() as pid`)[0].pid;
   const isAlive = async (pid: number) =>
@@ -71,7 +71,7 @@ describe('the postgres authorizer', () => {
     const [role, user, other] = [await reader(), await server.login(), await server.login()];
     await authorizer.ensurePresent(entitlement(role, user.name), until, calm());
     const [became, cursor, bystander] = [server.connect(user), server.connect(user), server.connect(other)];
-    // Only another person's grant lets them become it, from 16 on.
+    // From version 16 on, only a grant by another user lets the member become the role.
     if (server.version >= 160_000) {
       await expect(became.unsafe(`set role ${role}`)).rejects.toThrow('permission denied');
       await server.admin.unsafe(`grant ${role} to ${user.name} with set true`);
@@ -304,7 +304,7 @@ describe('the postgres authorizer', () => {
         { now: Date.now, log: () => {} },
       );
       const error = await client.check(calm()).catch((caught) => caught);
-      // A test server that trusts loopback takes any password.
+      // A test server that trusts loopback accepts any password.
       if (error !== undefined) {
         expect(error).toBeInstanceOf(Terminal);
         expect(error.message).not.toMatch(/secret|127\.0\.0\.1|no_such_database/);

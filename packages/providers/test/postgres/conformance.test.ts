@@ -5,7 +5,7 @@ import { attacks } from './hostile/attacks.js';
 import { openHostileServer } from './hostile/server.js';
 import { openTestServer } from './server.js';
 
-/** A minute in CI; 2 s elsewhere, unless BELAY_TEST_HOSTILE_SECONDS says otherwise. `npm test` has no minute for it. */
+/** The value of BELAY_TEST_HOSTILE_SECONDS; by default a minute in CI, and 2 s elsewhere, so that `npm test` is fast. */
 const watchSeconds = Number(process.env.BELAY_TEST_HOSTILE_SECONDS ?? (process.env.CI ? 60 : 2));
 const brief = watchSeconds < 60;
 const tools = { now: Date.now, log: () => {} };
@@ -56,7 +56,7 @@ for (const privileges of ['superuser', 'createrole']) {
       },
     };
   };
-  // The holder works against the connector as it should be set up: not as a superuser.
+  // The attacks run against the recommended setup, in which the connector is not a superuser.
   const hostile = privileges === 'createrole' ? { open: openHostileServer, attacks, watchSeconds, brief } : undefined;
   conformance(vitest, `postgres as ${privileges}`, open, hostile);
 }

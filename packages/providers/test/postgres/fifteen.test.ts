@@ -56,7 +56,7 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     expect((error as Error).message).toContain('accept_objects_left_behind');
     expect(await client.authorizer.holds(one, calm())).toBe(false);
     expect(client.authorizer.leavesBehind).toBeUndefined();
-    // A request is told so before an approval is requested.
+    // This obstacle is reported before an approval is requested.
     expect(await client.obstacles?.([one.access], calm())).toMatchObject([
       { access: one.access, message: expect.stringContaining('nothing is granted on PostgreSQL 15') },
     ]);

@@ -6,12 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '@belay/host';
 import postgres from 'postgres';
 
-/** Where Debian's package postgresql-15 puts its programs. */
+/** The folder of the programs of Debian's package postgresql-15. */
 const programs = '/usr/lib/postgresql/15/bin';
 
 /**
- * Returns whether a PostgreSQL 15 can be started here: the last version whose members can become the role. Belay needs none, so
- * without it these tests are left out, saying so; CI brings it, and there its absence is a failure.
+ * Returns whether a PostgreSQL 15 can be started here: the last version whose members can become the role. Belay does not need it,
+ * so without it these tests are skipped with a warning; CI installs it, and there its absence is a failure.
  */
 export function hasFifteen(): boolean {
   if (process.env.CI || existsSync(path.join(programs, 'initdb'))) return true;
@@ -20,17 +20,17 @@ export function hasFifteen(): boolean {
 }
 
 export interface Fifteen {
-  /** Of the database `postgres`. */
+  /** The URL of the database `postgres`. */
   url: string;
-  /** Stops it as `pg_ctl stop` does, and deletes its folder unless that was given. */
+  /** Stops the server as `pg_ctl stop` does, and deletes its folder unless that was given. */
   stop(): Promise<void>;
-  /** kill -9, as when its machine is lost. */
+  /** Kills the server (SIGKILL), as when its machine is lost. */
   crash(): Promise<void>;
 }
 
 /**
- * Starts a PostgreSQL 15, empty in a folder that goes away with it, or with what is in `data`; `settings` are those of
- * postgresql.conf, as `name=value`.
+ * Starts a PostgreSQL 15: empty, in a folder that is deleted with it, or on the existing folder `data`. `settings` are settings
+ * of postgresql.conf, as `name=value`.
  */
 export async function startFifteen(given: { data?: string; settings?: readonly string[] } = {}): Promise<Fifteen> {
   const folder = given.data === undefined ? makeFifteenFolder() : undefined;
@@ -61,7 +61,7 @@ export async function startFifteen(given: { data?: string; settings?: readonly s
   };
 }
 
-/** Makes a folder that belongs to the account which PostgreSQL 15 runs as here. */
+/** Makes a folder that belongs to the account as which PostgreSQL 15 runs here. */
 export function makeFifteenFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'belay-fifteen-'));
   const account = serverAccount();
@@ -73,12 +73,12 @@ function initializeFifteen(data: string): void {
   runFifteen('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--no-instructions']);
 }
 
-/** Runs a program of PostgreSQL 15 to its end, as the account that the server has. Throws with what it wrote when it fails. */
+/** Runs a program of PostgreSQL 15 to its end, as the server's account. When the program fails, throws an error with its output. */
 export function runFifteen(program: 'initdb' | 'pg_basebackup' | 'pg_dump' | 'pg_restore', args: string[]): void {
   execFileSync(path.join(programs, program), args, { ...serverAccount(), stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** PostgreSQL does not run as root: then it runs as the account that its package made. */
+/** Returns the account of the package for root, as which PostgreSQL does not run; otherwise the current account. */
 function serverAccount(): { uid: number; gid: number } | Record<string, never> {
   if (process.getuid?.() !== 0) return {};
   const id = (which: string) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' }));

@@ -62,7 +62,7 @@ describe('the postgres identities', () => {
     expect(await byTable.list(calm())).toContainEqual({ id: user.name, name: user.name, email: 'Ana@Example.test' });
     const byName = { id: user.name, name: user.name, email: `${user.name}@example.test` };
     expect(await identitiesOf({}).get(user.name, calm())).toEqual(byName);
-    // With two domains it may be either person's.
+    // With two domains, the login may belong to either person.
     const several = identitiesOf({ email_domains: ['example.test', 'example.org'] });
     const addresses = [`${user.name}@example.test`, `${user.name}@example.org`];
     expect(await several.get(user.name, calm())).toMatchObject({ email: user.name, addresses });

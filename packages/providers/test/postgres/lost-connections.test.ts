@@ -78,7 +78,7 @@ describe('the postgres connector', () => {
     proxy.lose('half-open');
     const lost = performance.now();
     await standBy(calm());
-    // Three seconds for an answer, of the seven that a statement has.
+    // The check waits three seconds for a response; a statement would wait seven.
     expect(performance.now() - lost).toBeLessThan(6_000);
     await authorizer.standDown?.();
   });
@@ -88,7 +88,7 @@ describe('the postgres connector', () => {
     proxy.swallow(true);
     await expect(authorizer.holds(entitlement, calm())).rejects.toThrow(Retryable);
     proxy.swallow(false);
-    // Both times begin together. Without the other lost connection, the limit would be three seconds.
+    // Both waits begin together. Without the other lost connection, the limit would be three seconds.
     const later = new Promise((resolve) => setTimeout(() => resolve('later'), 2_900));
     expect(await Promise.race([authorizer.standBy?.(calm()).then(() => 'in time'), later])).toBe('in time');
     await authorizer.standDown?.();

@@ -137,7 +137,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     });
     expect(await reading).toEqual([{ answer: 42 }]);
     await absent;
-    // One with privileges of its own is left alone however long it lasts.
+    // A transaction of a login with its own privileges is never ended, however long it lasts.
     await server.admin.unsafe(`grant select on report to ${app.name}`);
     await authorizer.ensurePresent(one, until, calm());
     await sql.begin(async (tx) => {
@@ -227,7 +227,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     const after = await session(server.connect(user));
     await authorizer.ensureAbsent(one, calm());
     expect(await isAlive(after)).toBe(true);
-    // Another process does not know when the first was verified, and another generation means a grant in between.
+    // Another process does not know about the first revocation, and another generation means a grant in between.
     for (const [which, ref] of [
       [authorizerOf(), one],
       [authorizer, { ...one, generation: 'second' }],
@@ -320,7 +320,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     const [found, ...others] = await obstacles(own);
     expect(others).toEqual([]);
     expect(found?.message).toContain('may not grant');
-    // It says what a grant would meet, and its cure is all that is needed.
+    // The obstacle is the error that a grant would get, and its cure is sufficient.
     const { authorizer: its } = client;
     await expect(its?.ensurePresent(entitlement(own, user.name), until, calm())).rejects.toThrow('not permitted');
     await server.admin.unsafe(found?.cure ?? '');

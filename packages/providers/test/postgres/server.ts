@@ -6,20 +6,20 @@ export interface TestServer {
   version: number;
   admin: postgres.Sql;
   database: string;
-  /** A URL of the database for one of its users; the superuser without a name. */
+  /** Returns the URL of the database for a user, or for the superuser when no user is given. */
   url(user?: { name: string; password: string }): string;
-  /** Makes a role and gives its name; `options` are those of `create role`. */
+  /** Makes a role and returns its name; `options` are those of `create role`. */
   role(options?: string): Promise<string>;
   /** Makes a login role with a password. */
   login(options?: string): Promise<{ name: string; password: string }>;
-  /** Connects to another database of the server as the superuser; to be closed by who calls. */
+  /** Connects to another database of the server as the superuser; the caller must close the connection. */
   connectTo(database: string): postgres.Sql;
-  /** Connects as a login role; closed with the server. */
+  /** Connects as a login role; the connection is closed with the server. */
   connect(user: { name: string; password: string }): postgres.Sql;
   close(): Promise<void>;
 }
 
-/** Uses a superuser's URL: the one in BELAY_TEST_DATABASE_URL, which the test run provides, unless another is given. */
+/** Makes a database with a superuser's URL: by default the one in BELAY_TEST_DATABASE_URL, which the test run provides. */
 export async function openTestServer(superuser = process.env.BELAY_TEST_DATABASE_URL): Promise<TestServer> {
   if (!superuser) throw new Error('BELAY_TEST_DATABASE_URL must be the URL of a superuser of a PostgreSQL server');
   const suffix = randomBytes(6).toString('hex');
@@ -65,7 +65,7 @@ export async function openTestServer(superuser = process.env.BELAY_TEST_DATABASE
       await Promise.all(connections.map((one) => one.end({ timeout: 1 })));
       await admin.end({ timeout: 1 });
       await root.unsafe(`drop database ${database} with (force)`);
-      // Grants hang on their grantors, so the role that was made last goes first.
+      // Grants depend on their grantors, so the role that was made last is dropped first.
       for (const name of roles.reverse()) {
         await root.unsafe(`drop owned by ${name} cascade`);
         await root.unsafe(`drop role ${name}`);

@@ -5,12 +5,12 @@ import { type Said, tamper } from '../support/saml-identity-provider.js';
 import { flowOf, openCorp, rita } from './support.js';
 
 const corp = await openCorp();
-/** What every attack wants: to sign in as another person. */
+/** Replaces the person, because every attack tries to sign in as another person. */
 const evil = (xml: string) => xml.replaceAll('rita-0001', 'adam-0002').replaceAll('rita@', 'adam@');
 const assertionOf = (xml: string) => /<saml:Assertion .*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
 const signatureOf = (xml: string) => /<ds:Signature .*<\/ds:Signature>/s.exec(xml)?.[0] ?? '';
 const withoutSignature = (xml: string) => xml.replace(signatureOf(xml), '');
-/** A forged assertion with an identifier of its own. */
+/** Returns a forged assertion with its own identifier. */
 const forged = (xml: string) => withoutSignature(evil(assertionOf(xml))).replace('ID="_a', 'ID="_evil');
 
 async function refused(posted: { SAMLResponse: string; RelayState: string }, flow = flowOf(1)) {

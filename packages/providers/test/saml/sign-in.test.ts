@@ -3,7 +3,7 @@ import { samlConnector, Terminal } from '../../src/index.js';
 import { createCertified } from '../support/certified.js';
 import { calm, flowOf, openCorp, redirectUri, rita } from './support.js';
 
-// Made once: an RSA key takes longer than a test.
+// Made once, because making an RSA key takes longer than a test.
 const own = createCertified('belay.example.test');
 const other = createCertified('idp.example.test');
 
@@ -54,7 +54,7 @@ describe('a sign-in by SAML', () => {
     const corp = await openCorp({ wantsSigned: true }, { request_signing: signing });
     expect(corp.metadata).toContain('AuthnRequestsSigned="true"');
     expect((await corp.exchange(await corp.answer())).subject).toBe(rita.nameId);
-    // The identity provider does verify: it rejects a request that is signed by another person.
+    // The identity provider does verify: it rejects a request that is signed with another key.
     const strange = await openCorp(
       {},
       { request_signing: { private_key: other.privateKey, certificate: other.certificate } },

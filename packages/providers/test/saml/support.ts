@@ -13,7 +13,7 @@ export const rita: SamlPerson = {
   attributes: { email: ['rita@example.test'], displayName: ['Rita'], groups: ['engineers', 'on call', 'engineers'] },
 };
 
-/** Returns another flow with each number. */
+/** Returns a different flow for each number. */
 export function flowOf(number: number) {
   const text = String(number).padStart(43, '0');
   return { redirectUri, state: `s${text.slice(1)}`, nonce: `n${text.slice(1)}`, codeVerifier: 'v'.repeat(43) };

@@ -15,7 +15,7 @@ import { remoteVaultSuite, stored, type VaultSubject, vaultSuite } from '../supp
 const { signal } = new AbortController();
 const text = JSON.stringify({ [stored.key]: stored.value });
 
-/** A disk with one file on it. */
+/** Returns a disk with one file. */
 function createFile(): VaultFile & { text: string | undefined } {
   const file = {
     text: undefined as string | undefined,

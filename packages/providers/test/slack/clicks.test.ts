@@ -67,7 +67,7 @@ describe('a click at Slack', () => {
   }
   const actorOf = async (change?: (payload: Record<string, unknown>) => Record<string, unknown>) =>
     (await click(change)).decision?.actor(never());
-  /** What Slack says of the clicker while a test lasts. */
+  /** Sets the fields that Slack returns for the user who clicked. */
   const as = async (fields: Record<string, unknown>) => {
     const user = slack.user('grace@example.com');
     const usual = {

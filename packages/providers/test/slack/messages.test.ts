@@ -25,7 +25,7 @@ describe('a message at Slack', () => {
     made += 1;
     return { ...message, idempotencyKey: `key ${made}`, ...changes };
   };
-  /** A connector behind a front. */
+  /** Opens a connector behind a front. */
   const behind = async (config: object = {}) => {
     const front = await slack.front();
     const { notifications } = await slack.client({ url: `${front.url}/api`, ...config });
@@ -100,7 +100,7 @@ describe('a message at Slack', () => {
     await notifications.deliver(fresh({ title: words, text: words, facts }), never());
     const [posted] = await slack.inbox();
     const texts = posted?.blocks?.flatMap(({ text, fields = [] }) => (text ? [text, ...fields] : fields)) ?? [];
-    // The link is ours; everything else is plain.
+    // The link is ours; every other text is plain.
     const foreign = texts.filter(({ type }) => type === 'plain_text').map(({ text }) => text);
     expect(texts.filter(({ type }) => type === 'mrkdwn')).toHaveLength(1);
     for (const text of [...foreign, posted?.text ?? '']) {

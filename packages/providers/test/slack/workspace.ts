@@ -30,7 +30,7 @@ export async function openWorkspace(options: Partial<SlackOptions> = {}) {
   const fronts: Front[] = [];
   return {
     ...slack,
-    /** The connector's client, of the workspace or of a front before it. */
+    /** Returns a client of the connector, for the workspace or for a front before it. */
     async client(config: Record<string, unknown> = {}): Promise<ProviderClient & { notifications: Notifications }> {
       const { tokens, signingSecret } = slack.app;
       const given = { url: `${slack.url}/api`, token: tokens.full, signing_secret: signingSecret, decisions: 'on' };
@@ -48,7 +48,7 @@ export async function openWorkspace(options: Partial<SlackOptions> = {}) {
       fronts.push(front);
       return front;
     },
-    /** What the app has sent to a member, the newest first. */
+    /** Returns the messages that the app has sent to a member, the newest first. */
     async inbox(email = 'grace@example.com'): Promise<SlackMessage[]> {
       return slack.messages(await slack.direct(slack.user(email)));
     },

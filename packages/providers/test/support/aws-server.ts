@@ -9,7 +9,7 @@ export const awsCredentials = {
 };
 const account = 'arn:aws:kms:eu-central-1:111122223333:key';
 
-/** Serves AWS KMS and Secrets Manager, as far as we use them: AWS JSON 1.1, each request signed (Signature Version 4). */
+/** Serves the parts of AWS KMS and Secrets Manager that we use: AWS JSON 1.1, each request signed (Signature Version 4). */
 export function startAwsServer(options: { keys?: string[]; secrets?: Record<string, string> }): Promise<FakeServer> {
   const keys = createKeys(options.keys ?? []);
   return startFakeServer({
@@ -45,7 +45,7 @@ export function startAwsServer(options: { keys?: string[]; secrets?: Record<stri
   });
 }
 
-/** AWS says nearly everything with 400 and a type. */
+/** Returns an error of AWS, which nearly always has status 400 and a type. */
 function refusal(type: string): Answer {
   return { status: 400, body: { __type: type, message: 'no' }, headers: { 'x-amzn-errortype': type } };
 }
@@ -54,7 +54,7 @@ function serviceOf(asked: Asked): string {
   return String(asked.headers['x-amz-target']).startsWith('TrentService') ? 'kms' : 'secretsmanager';
 }
 
-/** Whether the request is signed with our key (Signature Version 4, the canonical request of a POST to the root). */
+/** Returns whether the request is signed with our key (Signature Version 4, the canonical request of a POST to the root). */
 function isSigned({ method, path, headers, body }: Asked, service: string): boolean {
   const pattern =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/;

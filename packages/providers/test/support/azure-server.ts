@@ -9,7 +9,7 @@ export const azureClient = {
 };
 const accessToken = 'eyJ.the-access-token-of-belay.sig';
 export const azureSecrets = [azureClient.client_secret, accessToken];
-/** Names that the tests resolve to this machine; the vault is below the resource that its challenge names, as at Azure. */
+/** Names that the tests resolve to this machine. As at Azure, the vault's host is below the resource that its challenge names. */
 export const vaultHost = 'belay.vault.test';
 const loginHost = 'login.test';
 
@@ -21,7 +21,7 @@ export interface AzureServer extends FakeServer {
 
 const made = new Map<string, KeyObject>();
 
-/** Returns the key of a name, which all servers of this process have: making one takes longer than a test with it. */
+/** Returns the key of a name. All servers of this process share it, because making a key takes longer than a test. */
 function readKey(name: string): KeyObject {
   const key = made.get(name) ?? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
   made.set(name, key);

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** Returns a certificate for names of this test run, signed by itself (RFC 5280); no tool is needed and nothing is kept. */
+/** Returns a new self-signed certificate for these names (RFC 5280), made without a tool and without files. */
 export function makeCertificate(names: readonly string[]): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid([42, 134, 72, 206, 61, 4, 3, 2]));
@@ -45,7 +45,7 @@ function oid(bytes: number[]): Buffer {
   return tlv(0x06, Buffer.from(bytes));
 }
 
-/** UTCTime: YYMMDDHHMMSSZ. */
+/** Returns a UTCTime: YYMMDDHHMMSSZ. */
 function time(at: number): Buffer {
   const text = new Date(at).toISOString().replace(/[-:T]/g, '').slice(2, 14);
   return tlv(0x17, Buffer.from(`${text}Z`));

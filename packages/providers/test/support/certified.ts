@@ -1,13 +1,13 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 export interface Certified {
-  /** PEM. */
+  /** The private key in PEM form. */
   privateKey: string;
-  /** PEM, signed by itself. */
+  /** A self-signed certificate in PEM form. */
   certificate: string;
 }
 
-/** Returns a new RSA key with a certificate that says so much as has to be said (RFC 5280, 4.1). */
+/** Returns a new RSA key with a certificate that has only the required fields (RFC 5280, 4.1). */
 export function createCertified(name: string, modulusLength = 2048): Certified {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
   return {

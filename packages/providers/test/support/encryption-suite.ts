@@ -5,11 +5,11 @@ import type { EncryptionService } from '../../src/services/port.js';
 import type { FakeServer } from './fake-server.js';
 import { createTools, everythingIn, faultOf, type TestTools } from './tools.js';
 
-/** Two keys of one service; `server` where the service is elsewhere. */
+/** Two keys of one service; `server` is present when the service is remote. */
 export interface EncryptionSubject extends AsyncDisposable {
   open(key: 'first' | 'second', tools: TestTools): Promise<EncryptionService>;
   server?: FakeServer;
-  /** What no message, log or field of an error may have in it. */
+  /** Texts that no message, log or field of an error may contain. */
   secrets: string[];
 }
 
@@ -17,7 +17,7 @@ const signal = () => new AbortController().signal;
 const hexAndMore = (bytes: Uint8Array) =>
   (['hex', 'base64', 'base64url'] as const).map((form) => Buffer.from(bytes).toString(form));
 
-/** Declares what every encryption service guarantees, of every vendor. */
+/** Declares the guarantees of every encryption service. */
 export function encryptionSuite(start: () => Promise<EncryptionSubject>): void {
   it('unwraps what it wrapped, also by another client, and wraps the same key differently each time', async () => {
     await using subject = await start();
@@ -61,7 +61,7 @@ export function encryptionSuite(start: () => Promise<EncryptionSubject>): void {
   });
 }
 
-/** Declares what such a service guarantees beside, when it is somewhere else and can fail there. */
+/** Declares the further guarantees of a remote encryption service, which can fail. */
 export function remoteEncryptionSuite(start: () => Promise<EncryptionSubject & { server: FakeServer }>): void {
   it('retries a few times while the service is unavailable, then fails; and works again when it is back', async () => {
     await using subject = await start();

@@ -2,12 +2,12 @@ import { createServer as createHttp, type IncomingMessage, type ServerResponse }
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** How a vendor feels today; `silent` takes the question and never answers. */
+/** How the server behaves; `silent` accepts the request and never responds. */
 export type Mood = 'well' | 'unavailable' | 'forbidden' | 'silent' | 'babbling';
 
 export interface Asked {
   method: string;
-  /** With its query. */
+  /** The path with its query. */
   path: string;
   host: string;
   headers: IncomingMessage['headers'];
@@ -30,14 +30,14 @@ export interface FakeServer extends AsyncDisposable {
 
 export interface Vendor {
   tls?: { key: string; cert: string };
-  /** Where credentials are made: answered in every mood. */
+  /** Serves the requests that get credentials, in every mood. */
   identity?(asked: Asked): Answer | undefined;
   answer(asked: Asked): Answer;
-  /** How this vendor rejects a request, in its own form. */
+  /** The response with which this vendor rejects a request, in its own form. */
   forbidden: Answer;
 }
 
-/** Returns an HTTP server that speaks as a vendor does, on a port of its own. */
+/** Starts an HTTP server that behaves as the vendor does, on a port of its own. */
 export async function startFakeServer(vendor: Vendor): Promise<FakeServer> {
   const server = vendor.tls ? createHttps(vendor.tls, listener) : createHttp(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-/** Returns the forms of a page with their hidden fields, as much of HTML as the pages of our own tests have. */
+/** Returns the forms of a page with their fields. Reads only the HTML that occurs in the pages of our tests. */
 export function parse(page: string): { action: string; fields: Record<string, string> }[] {
   return [...page.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map(([, action = '', body = '']) => ({
     action: decode(action),

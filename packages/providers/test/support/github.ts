@@ -8,7 +8,7 @@ export interface GitHubUser {
   email: string;
 }
 
-/** Serves GitHub, as far as signing in goes, on a port of its own: its pages, its answers and its errors with a 200. */
+/** Starts the sign-in of GitHub on a port of its own: its pages, its responses, and its errors with status 200. */
 export async function openGitHub(options: {
   users: GitHubUser[];
   orgs?: Record<string, string[]>;
@@ -38,7 +38,7 @@ export async function openGitHub(options: {
       userinfo_endpoint: `${url}/user`,
       emails_endpoint: `${url}/user/emails`,
     },
-    /** Presses the button of a person on the page that `address` shows; gives where the browser is sent. */
+    /** Presses the button of a person on the page at `address`. Returns the address to which the browser is redirected. */
     async press(address: string | URL, login: string): Promise<URL> {
       const page = await (await fetch(address)).text();
       const form = parse(page).find(({ fields }) => fields.login === login);

@@ -37,7 +37,7 @@ export function startGoogleServer(options: { keys?: string[]; secrets?: Record<s
   });
 }
 
-/** Returns the answer of the token exchange of a workload identity, when the request is right. */
+/** Returns the response to a request of the token exchange of a workload identity; undefined for other requests. */
 export function exchangeToken({ path, body }: Asked, token: string): Answer | undefined {
   if (path === '/subject-token') return { status: 200, body: subjectToken, headers: { 'content-type': 'text/plain' } };
   if (path !== '/token') return undefined;

@@ -6,7 +6,7 @@ export const rootToken = 'hvs.the-token-of-belay';
 const namespace = 'team/belay';
 
 export interface HashicorpServer extends FakeServer {
-  /** Tokens that a role got and that are good now. */
+  /** The valid tokens that were issued to a role. */
   tokens: Set<string>;
   logins: number;
 }

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** Returns keys as a key management service holds them: by name, and never told. */
+/** Returns keys as a key management service has them: used by name, and never returned. */
 export function createKeys(names: readonly string[]) {
   const keys = new Map(names.map((name) => [name, randomBytes(32)]));
   return {
-    /** Undefined for a key that there is not. */
+    /** Encrypts a text; returns undefined for an unknown key. */
     seal(name: string, plain: Buffer, context = ''): Buffer | undefined {
       const key = keys.get(name);
       if (!key) return undefined;
@@ -14,7 +14,7 @@ export function createKeys(names: readonly string[]) {
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([nonce, sealed, cipher.getAuthTag()]);
     },
-    /** Undefined for what this key did not seal like this. */
+    /** Decrypts a text; returns undefined for one that was not encrypted with this key and context. */
     open(name: string, sealed: Buffer, context = ''): Buffer | undefined {
       const key = keys.get(name);
       if (!key || sealed.length < 28) return undefined;

@@ -1,6 +1,6 @@
 import dns from 'node:dns';
 
-/** Resolves the names of the test's own servers to this machine, and no others differently. Answers how to stop that. */
+/** Resolves only these names, of the test's own servers, to this machine. Returns a function that stops this. */
 export function resolveToThisMachine(names: readonly string[]): () => void {
   const before = dns.lookup;
   const lookup = (host: string, options: unknown, done: (...answer: unknown[]) => void) => {

@@ -1,7 +1,7 @@
 import samlify from 'samlify';
 import { type Certified, createCertified } from './certified.js';
 
-// Ours to vouch for: samlify wants to be told who checks the schema of what it reads.
+// samlify requires a validator of schemas. The tests need no validation.
 samlify.setSchemaValidator({ validate: async () => 'not validated' });
 
 export interface SamlPerson {
@@ -9,13 +9,13 @@ export interface SamlPerson {
   attributes: Record<string, string[]>;
 }
 
-/** What an identity provider says; a test changes one thing of it. */
+/** The content of a response; a test changes one value. */
 export interface Said {
   issuer?: string;
   audience?: string;
   recipient?: string;
   inResponseTo?: string;
-  /** Of the response, which is not signed. */
+  /** The `InResponseTo` of the response, which is not signed. */
   outerInResponseTo?: string;
   method?: string;
   nameIdFormat?: string;
@@ -23,9 +23,9 @@ export interface Said {
   from?: number;
   until?: number;
   sessionUntil?: number;
-  /** How the assertion reads before it is signed. */
+  /** Changes the assertion before it is signed. */
   edit?(xml: string): string;
-  /** Signs with this instead of its own. */
+  /** The key that signs, instead of the provider's own. */
   key?: Certified;
   algorithm?: string;
 }
@@ -53,10 +53,10 @@ const template = [
   '</saml:Assertion></samlp:Response>',
 ].join('');
 
-/** The key of every one of them, since making an RSA key takes longer than a sign-in. */
+/** One key for all identity providers, because making an RSA key takes longer than a sign-in. */
 const own = createCertified('idp.example.test');
 
-/** Returns a SAML 2.0 identity provider: it reads our requests as its users' browsers bring them, and signs what it says. */
+/** Returns a SAML 2.0 identity provider, which reads our requests from the browser's address and signs its responses. */
 export function createSamlIdentityProvider(
   options: { wantsSigned?: boolean; signsResponses?: boolean; entryPoint?: string } = {},
 ) {
@@ -75,7 +75,7 @@ export function createSamlIdentityProvider(
       messageSigningOrder: 'sign-then-encrypt',
       loginResponseTemplate: { context: template, attributes: [] },
       singleSignOnService: [redirect],
-      // Without one samlify complains on stderr.
+      // Without this service samlify writes a warning to stderr.
       singleLogoutService: [redirect],
     } as Parameters<typeof samlify.IdentityProvider>[0]);
 
@@ -83,7 +83,7 @@ export function createSamlIdentityProvider(
     entityId,
     entryPoint,
     ...own,
-    /** The answer to the request that `address` carries, for a service that described itself with `metadata`. */
+    /** Returns the response to the request in `address`, for the service that `metadata` describes. */
     async answer(address: string | URL, metadata: string, person: SamlPerson, said: Said = {}): Promise<Posted> {
       const query = Object.fromEntries(new URL(address).searchParams);
       const service = samlify.ServiceProvider({ metadata, wantMessageSigned: signsResponses });
@@ -138,7 +138,7 @@ function escaped(text: string): string {
   return text.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Changes what was signed, as an attacker on the way would. */
+/** Changes the signed content, as an attacker in the middle would. */
 export function tamper(posted: Posted, change: (xml: string) => string): Posted {
   const xml = Buffer.from(posted.SAMLResponse, 'base64').toString();
   const changed = change(xml);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Ends each of two sockets with the other one, and keeps both in `sockets` while they are open. */
+/** Ends each of two sockets when the other ends, and keeps both in `sockets` while they are open. */
 export function tie(one: Socket, other: Socket, sockets: Set<Socket>): void {
   for (const [socket, peer] of [
     [one, other],

@@ -3,9 +3,9 @@ import { inspect } from 'node:util';
 import type { ServiceTools } from '../../src/services/port.js';
 
 export interface TestTools extends ServiceTools {
-  /** Read anew by each try. */
+  /** The time limit of an attempt in milliseconds, read again by each attempt. */
   timeout: number;
-  /** What was waited between tries, in milliseconds; nothing really waits. */
+  /** The waits between attempts, in milliseconds; no attempt really waits. */
   waited: number[];
 }
 
@@ -13,7 +13,7 @@ export function createTools(): TestTools {
   const waited: number[] = [];
   return {
     waited,
-    // Long, for a machine that is busy with something else; the tests of silence make it short.
+    // Long, because the machine may be busy; the tests of silence shorten it.
     timeout: 30_000,
     delay: async (milliseconds) => void waited.push(milliseconds),
     randomBytes: (size) => randomBytes(size),
@@ -21,7 +21,7 @@ export function createTools(): TestTools {
   };
 }
 
-/** Returns what a promise is rejected with; throws when it is not. */
+/** Returns the error with which a promise is rejected; throws when it is not rejected. */
 export async function faultOf(promise: Promise<unknown>): Promise<Error> {
   const result = await promise.then(
     (value) => ({ value }),
@@ -31,7 +31,7 @@ export async function faultOf(promise: Promise<unknown>): Promise<Error> {
   throw new Error(`not rejected with an error: ${inspect(result)}`);
 }
 
-/** Returns everything that any log could print of an error: its causes and hidden fields too. */
+/** Returns everything about an error that a log could print, including its causes and hidden fields. */
 export function everythingIn(error: Error): string {
   return inspect(error, { depth: 20, showHidden: true, maxStringLength: null });
 }

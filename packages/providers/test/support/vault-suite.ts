@@ -4,7 +4,7 @@ import type { VaultService } from '../../src/services/port.js';
 import type { FakeServer } from './fake-server.js';
 import { createTools, everythingIn, faultOf, type TestTools } from './tools.js';
 
-/** A vault in which `database` has the key `password` with this value, and others that are not of interest. */
+/** The secret that every tested vault contains: at the path `database`, beside other keys. */
 export const stored = { path: 'database', key: 'password', value: 'correct horse battery staple' };
 
 export interface VaultSubject extends AsyncDisposable {
@@ -15,7 +15,7 @@ export interface VaultSubject extends AsyncDisposable {
 
 const signal = () => new AbortController().signal;
 
-/** Declares what every vault guarantees, of every vendor. */
+/** Declares the guarantees of every vault. */
 export function vaultSuite(start: () => Promise<VaultSubject>): void {
   it('reads a secret by path and key, and reports when there is no such path or key', async () => {
     await using subject = await start();
@@ -34,7 +34,7 @@ export function vaultSuite(start: () => Promise<VaultSubject>): void {
   });
 }
 
-/** Declares what such a vault guarantees beside, when it is somewhere else and can fail there. */
+/** Declares the further guarantees of a remote vault, which can fail. */
 export function remoteVaultSuite(start: () => Promise<VaultSubject & { server: FakeServer }>): void {
   it('retries a few times while the service is unavailable, then fails; a rejection is final', async () => {
     await using subject = await start();

@@ -1,12 +1,12 @@
 import type { Transport } from '../transport/create-transport.js';
 import type { AccessList, CallOptions, Connections, Done } from '../types.js';
 
-/** What the caller holds right now. */
+/** The caller's active access. */
 export interface AccessResource {
   list(options?: CallOptions): Promise<AccessList>;
-  /** Returns with what the caller connects to the systems of one execution's access, where that is shared. */
+  /** Returns how the caller connects to the systems of one execution's access, where the provider shares that. */
   connection(executionId: string, options?: CallOptions): Promise<Connections>;
-  /** Gives back everything that one execution granted, before its time is over. */
+  /** Gives back all access that one execution granted, before it expires. */
   return(executionId: string, options?: CallOptions): Promise<Done>;
 }
 

@@ -27,43 +27,43 @@ interface Act {
   reason: string;
 }
 
-/** What administrators and auditors see, and administrators do (`access` of the configuration). */
+/** The methods for administrators and auditors; only administrators can change something (`access` of the configuration). */
 export interface AdminResource {
-  /** The access that people hold now, in the order of its end. */
+  /** Returns the access that people hold now, ordered by its end. */
   listAccess(filter?: AccessFilter, options?: PageOptions): Promise<HeldAccessList>;
-  /** Ends matching access now; safe to repeat, and to be repeated while `more` is true. */
+  /** Ends matching access now. Safe to repeat; repeat it while `more` is true. */
   revokeAccess(request: RevokeRequest, options?: CallOptions): Promise<Revoked>;
   listOverdue(options?: PageOptions): Promise<OverdueList>;
   /** Makes an overdue revocation due now. */
   retryRevocation(act: Act, options?: CallOptions): Promise<Done>;
-  /** One page of the whole audit log, newest first. A page can be empty and have a next one. */
+  /** Returns one page of the whole audit log, newest first. A page can be empty although there is a next one. */
   listLogs(filter?: AuditFilter, options?: PageOptions): Promise<AuditPage>;
-  /** Every entry that matches, newest first, page by page; the audit log has that it was exported. */
+  /** Yields every matching entry, newest first, page by page. The audit log records the export. */
   exportLogs(filter?: AuditFilter, options?: CallOptions): AsyncGenerator<AuditEntry, void, undefined>;
   listConfigurations(options?: PageOptions): Promise<ConfigurationVersions>;
-  /** How a version of the configuration differs from another one, or from the one before it. */
+  /** Returns the differences between a version of the configuration and another one, or the previous one. */
   compareConfigurations(
     versions: { version: string; from?: string },
     options?: CallOptions,
   ): Promise<ConfigurationDiff>;
-  /** The people who have signed in; `q` is part of a name or an address. */
+  /** Returns the people who have signed in; `q` is a part of a name or address. */
   listPeople(filter?: { q?: string }, options?: PageOptions): Promise<PeopleList>;
   getPerson(user: string, options?: CallOptions): Promise<PersonDetails>;
-  /** Ends all that a person has: logins, tokens, open requests and access. */
+  /** Ends all logins, tokens, open requests and access of a person. */
   stopPerson(act: { user: string; reason: string }, options?: CallOptions): Promise<StoppedPerson>;
   /** Ends one login or token. */
   endLogin(act: Act, options?: CallOptions): Promise<Done>;
   listAgents(options?: PageOptions): Promise<AgentList>;
   removeAgent(act: Act, options?: CallOptions): Promise<Done>;
-  /** Whether grants wait after a restore of the database, and for what. */
+  /** Returns whether grants wait after a restore of the database, and for what. */
   getRestore(options?: CallOptions): Promise<RestoreStatus>;
   /** Stops all grants until every provider was compared with the restored database, and `openRestore` was called. */
   beginRestore(act: { reason: string }, options?: CallOptions): Promise<Done>;
   /** Decides about access that was found after a restore. */
   answerLeftover(act: Act & { answer: 'keep' | 'revoke' }, options?: CallOptions): Promise<Done>;
-  /** Goes on without the comparison of a provider that does not respond. */
+  /** Continues without the comparison of a provider that does not respond. */
   skipProvider(act: { provider: string; reason: string }, options?: CallOptions): Promise<Done>;
-  /** Permits grants again; rejected as `conflict` while something is left to compare or to decide. */
+  /** Permits grants again. Throws `conflict` while something has to be compared or decided. */
   openRestore(options?: CallOptions): Promise<Done>;
 }
 

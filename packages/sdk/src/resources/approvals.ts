@@ -12,18 +12,18 @@ import type {
   PageOptions,
 } from '../types.js';
 
-/** What waits for the caller's decision. */
+/** The requests that wait for the caller's decision. */
 export interface ApprovalsResource {
   /** Returns the requests that wait for the caller's decision, or the part that `filter` and `options` select. */
   list(filter?: InboxFilter, options?: PageOptions): Promise<Inbox>;
-  /** Throws `forbidden` for one's own request, `conflict` when it is decided already or has changed since it was shown. */
+  /** Throws `forbidden` for the caller's own request, and `conflict` when it is already decided or has changed since it was shown. */
   decide(decision: Decision, options?: CallOptions): Promise<Decided>;
   /**
-   * Decides several requests for the same access one by one: `results` says what came of each. Throws `invalid`, before any
-   * decision, when they differ in role, systems, access or duration.
+   * Decides several requests for the same access one by one; `results` has the result of each. Throws `invalid`, before any decision, when
+   * the requests differ in role, systems, access or duration.
    */
   decideMany(decision: BulkDecision, options?: CallOptions): Promise<BulkDecided>;
-  /** Returns who can decide, by name; `id` is of the approval or of its execution. */
+  /** Returns the people who can decide; `id` is the id of the approval or of its execution. */
   approvers(id: string, options?: CallOptions): Promise<Approvers>;
 }
 

@@ -10,18 +10,18 @@ import type {
   Whoami,
 } from '../types.js';
 
-/** Who the caller is. */
+/** The caller's login. */
 export interface AuthResource {
-  /** The providers to sign in with; needs no login. */
+  /** Returns the providers to sign in with. Needs no login. */
   providers(options?: CallOptions): Promise<SignInProviders>;
   whoami(options?: CallOptions): Promise<Whoami>;
-  /** Begins a login on a machine without a browser; `label` is what its person reads about it. */
+  /** Starts a login on a machine without a browser; `label` describes it to the person who confirms it. */
   startDevice(label?: string, options?: CallOptions): Promise<StartedDeviceLogin>;
   /** Returns whether a person has confirmed the code. The login is returned once. */
   pollDevice(deviceCode: string, options?: CallOptions): Promise<PolledDeviceLogin>;
-  /** Turns the code that a login's callback brought into a bearer token. A code works once. */
+  /** Exchanges the code from a login's callback for a bearer token. A code works once. */
   exchange(exchange: CodeExchange, options?: CallOptions): Promise<ExchangedToken>;
-  /** Ends the login at one provider, or all of the caller's. */
+  /** Ends the login at one provider, or all logins of the caller. */
   logout(provider?: string, options?: CallOptions): Promise<LoggedOut>;
 }
 

@@ -2,11 +2,14 @@ import type { Transport } from '../transport/create-transport.js';
 import { pageOf } from '../transport/page-of.js';
 import type { CallOptions, Comment, CommentList, NewComment, PageOptions } from '../types.js';
 
-/** What people write about a request; it decides nothing. */
+/** Comments on a request; they decide nothing. */
 export interface CommentsResource {
-  /** Oldest first, with what the caller may write: `id` is of the execution or of one of its approvals. */
+  /** Returns the comments, oldest first, and what the caller may write; `id` is the id of the execution or of one of its approvals. */
   list(id: string, options?: PageOptions): Promise<CommentList>;
-  /** Throws `forbidden` for those who may only read, `conflict` after the end, `too_many_requests` for too many at once. */
+  /**
+   * Throws `forbidden` for a caller who may only read, `conflict` after the request has ended, and `too_many_requests` for too many
+   * comments at once.
+   */
   add(comment: NewComment, options?: CallOptions): Promise<Comment>;
 }
 

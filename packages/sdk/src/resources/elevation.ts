@@ -15,25 +15,22 @@ import type {
 
 /** Requests access. */
 export interface ElevationResource {
-  /** Starts an execution that decides about the request. Tried again after a failure only with an `idempotencyKey`. */
+  /** Starts an execution that decides about the request. Retried after a failure only with an `idempotencyKey`. */
   request(request: ElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
   /**
-   * Requests several roles on the same terms, each as a request of its own: `results` says what came of each. Tried again
-   * after a failure only with an `idempotencyKey`.
+   * Requests several roles on the same terms, each as its own request; `results` has the result of each. Retried after a failure only with
+   * an `idempotencyKey`.
    */
   requestMany(request: ManyElevations & Idempotent, options?: CallOptions): Promise<ManyRequested>;
   /** Requests access without a role, where the configuration allows it (`dynamicBounds`). */
   requestDynamic(request: DynamicElevationRequest & Idempotent, options?: CallOptions): Promise<Elevation>;
   /** Returns the bounds within which the caller can request access without a role; empty in most configurations. */
   dynamicBounds(options?: CallOptions): Promise<{ bounds: DynamicBounds[] }>;
-  /**
-   * Returns requests that match the caller's words or an error message that they paste. Nothing is requested or
-   * granted.
-   */
+  /** Returns requests that match the caller's words or a pasted error message. Requests and grants nothing. */
   suggest(words: { reason: string }, options?: CallOptions): Promise<Suggestion>;
-  /** Seals a decision, or an event that a task listens for, for the caller only: the state that `resume` takes. */
+  /** Seals a decision, or an event that a task listens for, for the caller only. Returns the state that `resume` takes. */
   prepareResume(request: ResumeRequest, options?: CallOptions): Promise<{ state: string }>;
-  /** Hands a sealed state, or a task token, back to the execution that waits for it. */
+  /** Passes a sealed state, or a task token, to the execution that waits for it. */
   resume(state: string, options?: CallOptions): Promise<Resumption>;
 }
 

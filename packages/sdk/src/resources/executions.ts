@@ -21,52 +21,49 @@ import type {
   WatchOptions,
 } from '../types.js';
 
-/** A list that is read page by page: its first page when awaited, and every item of it in a loop. */
+/** A list that is read page by page: awaiting it returns the first page, and a loop yields every item. */
 export interface ExecutionPages extends Promise<ExecutionList>, AsyncIterable<Execution> {}
 
-/** What may differ from the request that is extended. */
+/** The terms of an extension that may differ from the extended request. */
 export interface Extension {
   duration?: string | undefined;
   reason?: string | undefined;
 }
 
-/** The requests in progress, and what became of them. */
+/** The open and ended requests. */
 export interface ExecutionsResource {
   /**
-   * The caller's running ones, or the requests that a filter selects, newest first. Awaited it is the first page, 500 at
-   * most; `for await` goes through all of them, page by page.
+   * Returns the caller's open requests, or those that a filter selects, newest first. Awaiting it returns the first page, with at most 500
+   * requests; `for await` reads all pages.
    */
   list(options?: ExecutionFilter & PageOptions): ExecutionPages;
-  /** With the newest 1,000 entries of its history; `next` as the `cursor` gives the ones before. */
+  /** Returns the request with the newest 1,000 entries of its history; pass `next` as the `cursor` for the earlier ones. */
   get(id: string, options?: PageOptions): Promise<ExecutionDetails>;
-  /**
-   * Resolves with the execution when it has reached `until`, or after 20 seconds. `state` says which; call again to
-   * continue waiting.
-   */
+  /** Resolves to the execution when it has reached `until`, or after 20 seconds. `state` shows which; call again to continue waiting. */
   wait(id: string, until: WaitTarget, options?: CallOptions): Promise<ExecutionDetails>;
   /**
-   * Resolves with the execution when its access is active. Throws `conflict` with the state when it ends without, and
-   * `aborted` when the signal is.
+   * Resolves to the execution when its access is active. Throws `conflict` with the state when it ends without active access, and `aborted`
+   * when the signal aborts.
    */
   waitUntilActive(id: string, options?: CallOptions): Promise<ExecutionDetails>;
   /**
-   * Requests the active access of the caller's execution for longer, on the same terms; `duration` counts from the moment
-   * when the extension is active. Tried again after a failure only with an `idempotencyKey`.
+   * Requests the active access of the caller's execution for longer, on the same terms; `duration` counts from the moment when the
+   * extension is active. Retried after a failure only with an `idempotencyKey`.
    */
   extend(id: string, extension?: Extension & Idempotent, options?: CallOptions): Promise<Elevation>;
-  /** Starts a workflow by name. Tried again after a failure only with an `idempotencyKey`. */
+  /** Starts a workflow by name. Retried after a failure only with an `idempotencyKey`. */
   start(start: ExecutionStart & Idempotent, options?: CallOptions): Promise<StartedExecution>;
-  /** Ends it, letting the workflow clean up. What it had granted ends at once. */
+  /** Cancels the execution; its workflow can clean up. Its access ends at once. */
   cancel(id: string, options?: CallOptions): Promise<Done>;
-  /** Ends it without running anything more. What it had granted ends at once. */
+  /** Ends the execution without running anything more. Its access ends at once. */
   terminate(id: string, options?: CallOptions): Promise<Done>;
-  /** Seals a CloudEvent for the caller to send to an execution that they may see. */
+  /** Seals a CloudEvent that the caller can send to an execution that they may see. */
   prepareSignal(event: { id: string; type: string; data?: unknown }, options?: CallOptions): Promise<SealedSignal>;
-  /** Delivers a sealed signal, as the service made it for the caller. */
+  /** Delivers a sealed signal of `prepareSignal`. */
   signal(signal: { id: string; input: string }, options?: CallOptions): Promise<Signalled>;
   /**
-   * Everything that happens to it, from the beginning or after `lastEventId`, until it has ended and nothing that it
-   * granted is held any more. Broken connections are resumed without a gap. Throws `aborted` when the signal is.
+   * Yields every event of the execution, from the beginning or after `lastEventId`, until it has ended and no access is left. Resumes
+   * broken connections without a gap. Throws `aborted` when the signal aborts.
    */
   watch(id: string, options?: WatchOptions): AsyncGenerator<ExecutionEvent, void, undefined>;
 }
@@ -90,7 +87,7 @@ export function createExecutions(transport: Transport): ExecutionsResource {
   };
 }
 
-/** Reads the first page only when it is awaited, so that a loop reads each page once. */
+/** Reads the first page only when it is needed, and only once. */
 function createPages(
   transport: Transport,
   { limit, cursor, signal, ...filter }: ExecutionFilter & PageOptions,

@@ -1,10 +1,10 @@
 import type { Transport } from '../transport/create-transport.js';
 import type { CallOptions, NotificationPreferences, ShownPreferences } from '../types.js';
 
-/** What the caller is told outside of Belay. */
+/** The messages that the caller gets outside of Belay. */
 export interface PreferencesResource {
   get(options?: CallOptions): Promise<ShownPreferences>;
-  /** Replaces all of them. */
+  /** Replaces all preferences. */
   set(preferences: NotificationPreferences, options?: CallOptions): Promise<ShownPreferences>;
 }
 

@@ -13,20 +13,20 @@ import type {
   SessionAuthorization,
 } from '../types.js';
 
-/** A search term and a page beside the usual options; what fits best comes first. */
+/** A search term and a page, in addition to the usual options; the best matches come first. */
 export interface SearchOptions extends PageOptions {
   q?: string | undefined;
 }
 
-/** The providers the caller may see, and what there is at them. */
+/** The providers that the caller may see, with their roles, permissions and identities. */
 export interface ProvidersResource {
-  /** With `capability`, only those that offer any of the named ones. */
+  /** With `capability`, returns only providers that offer at least one of the given ones. */
   list(filter?: { capability?: Capability[] }, options?: CallOptions): Promise<ProviderList>;
   get(provider: string, options?: CallOptions): Promise<Provider>;
   roles(provider: string, options?: SearchOptions): Promise<ProviderRoles>;
   permissions(provider: string, options?: SearchOptions): Promise<ProviderPermissions>;
   identities(provider: string, options?: SearchOptions): Promise<ProviderIdentities>;
-  /** Begins to open, or renew, the caller's session with a provider; send the person to `url`. */
+  /** Starts to open, or renew, the caller's session with a provider; send the person to `url`. */
   authorizeSession(provider: string, request: SessionAuthorization, options?: CallOptions): Promise<AuthorizationStart>;
 }
 

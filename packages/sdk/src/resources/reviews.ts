@@ -2,11 +2,13 @@ import type { Transport } from '../transport/create-transport.js';
 import { pageOf } from '../transport/page-of.js';
 import type { CallOptions, PageOptions, Review, ReviewClosing, ReviewFilter, ReviewList } from '../types.js';
 
-/** The reviews that follow the use of roles for emergencies. */
+/** The reviews after the use of roles for emergencies. */
 export interface ReviewsResource {
-  /** Administrators and auditors see all, others those that name them; open ones unless the filter says otherwise. */
+  /**
+   * Returns all reviews for administrators and auditors, and those that name the caller for others; open ones unless the filter differs.
+   */
   list(filter?: ReviewFilter, options?: PageOptions): Promise<ReviewList>;
-  /** Throws `forbidden` for those who may only see it, `conflict` for one that is closed or whose access has not ended. */
+  /** Throws `forbidden` for a caller who may only see the review, and `conflict` when it is closed or its access has not ended. */
   close(closing: ReviewClosing, options?: CallOptions): Promise<Review>;
 }
 

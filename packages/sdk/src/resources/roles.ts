@@ -5,12 +5,12 @@ import type { CallOptions, PageOptions, Role, RoleList, RoleStar, StarredRoles }
 /** The roles that the caller can see and request. */
 export interface RolesResource {
   /**
-   * With `provider`, only those that can be requested at any of the named ones; with `q`, those that match words or a
+   * With `provider`, returns only roles that can be requested at one of the given providers; with `q`, roles that match words or a
    * sentence, best first.
    */
   list(filter?: { provider?: string[]; q?: string }, options?: PageOptions): Promise<RoleList>;
   get(role: string, options?: CallOptions): Promise<Role>;
-  /** The names of the roles that the caller starred, the last starred first. */
+  /** Returns the names of the roles that the caller starred, the latest first. */
   starred(options?: CallOptions): Promise<StarredRoles>;
   star(role: string, options?: CallOptions): Promise<RoleStar>;
   unstar(role: string, options?: CallOptions): Promise<RoleStar>;

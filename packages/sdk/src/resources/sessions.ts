@@ -4,17 +4,17 @@ import type { CallOptions, IssuedSession, LocalLogin, SessionList, SessionToKeep
 /** The caller's sessions with providers. */
 export interface SessionsResource {
   list(options?: CallOptions): Promise<SessionList>;
-  /** The session of the login in use with a provider, to be shown in a request. Its version rises with each refresh. */
+  /** Returns the session of this login with a provider, to be sent with a request. Its version rises with each refresh. */
   issue(provider: string, options?: CallOptions): Promise<IssuedSession>;
-  /** What a session token is worth now; needs no login. */
+  /** Returns the current contents of a session token. Needs no login. */
   verify(session: string, options?: CallOptions): Promise<VerifiedSession>;
-  /** Agents and clients only: begins a sign-in that comes back to this machine. */
+  /** Agents and clients only: starts a sign-in that returns to this machine. */
   begin(provider?: string, options?: CallOptions): Promise<LocalLogin>;
-  /** Agents and clients only: the session that this machine keeps. */
+  /** Agents and clients only: returns the session that this machine stores. */
   get(provider: string, options?: CallOptions): Promise<IssuedSession>;
-  /** Agents and clients only: keeps the session of a sign-in that was begun there. */
+  /** Agents and clients only: stores the session of a sign-in that was started there. */
   keep(session: SessionToKeep, options?: CallOptions): Promise<{ message: string; expiry: string }>;
-  /** Agents and clients only: removes it from this machine for good; tokens at the provider are not revoked. */
+  /** Agents and clients only: removes the session from this machine permanently; tokens at the provider are not revoked. */
   remove(provider: string, options?: CallOptions): Promise<{ message: string }>;
 }
 

@@ -16,37 +16,37 @@ import type {
   Sync,
 } from '../types.js';
 
-/** How the service is. Needs no login. */
+/** The health of the service. Needs no login. */
 export interface SystemResource {
   health(options?: CallOptions): Promise<Health>;
   ready(options?: CallOptions): Promise<Readiness>;
   metrics(options?: CallOptions): Promise<Metrics>;
 }
 
-/** System events, user actions and the audit trail, as far as the caller may see them. */
+/** The events that the caller may see: system events, actions of users, and the audit log. */
 export interface LogsResource {
   list(filter?: LogFilter, options?: CallOptions): Promise<LogList>;
-  /** Every entry, newest first, page by page as the caller goes on; `cursor` goes on after an entry read before. */
+  /** Yields every entry, newest first, reading each page when it is needed; `cursor` continues after an earlier entry. */
   export(
     filter?: LogFilter & { cursor?: string },
     options?: CallOptions,
   ): AsyncGenerator<LogPage['logs'][number], void, undefined>;
-  /** Sends entries, with the credential of an agent. All are taken, or none. */
+  /** Sends entries, with the credential of an agent. Either all or none are accepted. */
   record(entries: AgentLogEntry[], options?: CallOptions): Promise<{ accepted: number }>;
 }
 
-/** What the service says about itself. */
+/** The description of the service, and the calls of agents. */
 export interface ConfigurationResource {
   get(options?: CallOptions): Promise<ApiConfiguration>;
-  /** With the credential of an agent: how it stands before it registers. */
+  /** With the credential of an agent: reports its state before it registers. */
   preflight(report: AgentReport, options?: CallOptions): Promise<AgentReported>;
-  /** With the credential of an agent: the whole configuration. A repetition changes nothing. */
+  /** With the credential of an agent: returns the whole configuration. Safe to repeat. */
   register(environment: AgentEnvironment, options?: CallOptions): Promise<Registration>;
-  /** With the credential of an agent: how it stands once it is set up. */
+  /** With the credential of an agent: reports its state once it is set up. */
   postflight(report: AgentReport, options?: CallOptions): Promise<AgentReported>;
-  /** With the credential of an agent: puts one of the agent's own making in its place. */
+  /** With the credential of an agent: replaces it with one that the agent created itself. */
   adopt(credential: string, options?: CallOptions): Promise<{ success: boolean; expires_at: string }>;
-  /** The version of the program and of its catalog. */
+  /** Returns the version of the program and of its catalog. */
   sync(options?: CallOptions): Promise<Sync>;
 }
 

@@ -9,7 +9,7 @@ import { toBelayError } from './to-belay-error.js';
 import { watchStream } from './watch-stream.js';
 
 export interface TransportOptions {
-  /** Where the procedures are, without a trailing slash. */
+  /** The address of the procedures, without a trailing slash. */
   url: string;
   fetch: Fetch;
   headers: Record<string, string>;
@@ -19,13 +19,13 @@ export interface TransportOptions {
   timeout: number;
 }
 
-/** Calls procedures by name; the one place that knows how they travel. Everything it throws is a BelayError. */
+/** Calls procedures by name. Only this part knows the protocol. It throws only BelayError. */
 export interface Transport {
-  /** Reads, which are safe to try again. */
+  /** Reads something; retried, because that is safe. */
   query<Path extends QueryPath>(path: Path, input: InputOf<Path>, options?: CallOptions): Promise<OutputOf<Path>>;
   /**
-   * Changes something; tried again only with an idempotency key, by which the server knows the repetition, or when it is
-   * `repeatable` because it changes nothing and only travels as if it did.
+   * Changes something. Retried only with an idempotency key, by which the server recognises the repetition, or when it is `repeatable`,
+   * because repeating it has no further effect.
    */
   mutate<Path extends MutationPath>(
     path: Path,

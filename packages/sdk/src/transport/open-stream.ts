@@ -7,7 +7,7 @@ import type { Fetch } from './send.js';
 import { startDeadline } from './start-deadline.js';
 import { toBelayError } from './to-belay-error.js';
 
-/** One event of a stream, with the id to resume after. */
+/** One event of a stream, with the id after which the stream can be resumed. */
 export interface Frame {
   id?: string;
   data: unknown;
@@ -18,9 +18,9 @@ export interface StreamRequest {
   path: string;
   input: unknown;
   headers: Record<string, string>;
-  /** As `createSend` makes it, so that a rejected stream fails like a rejected call. */
+  /** Made by `createSend`, so that a rejected stream fails like a rejected call. */
   send: Fetch;
-  /** How long it may take until it is connected, in milliseconds; after that the server's own pings tell. */
+  /** How long connecting may take, in milliseconds. After that, missing pings of the server reveal a broken connection. */
   timeout: number;
   patience: Pick<Patience, 'delay'>;
   signal?: AbortSignal | undefined;
@@ -34,9 +34,9 @@ function toFrame(data: unknown): Frame {
 }
 
 /**
- * Opens one connection to a subscription: yields its events, returns when the server says that there are no more, and
- * throws BelayError as soon as the connection is rejected or breaks. It never reconnects by itself: EventSource would
- * retry forever and hide the cause, so the caller decides (see `watch.ts`).
+ * Opens one connection to a subscription: yields its events, returns when the server has sent the last one, and throws BelayError as soon
+ * as the connection is rejected or breaks. It never reconnects: EventSource would retry forever and hide the cause, so the caller decides
+ * (see `watch-stream.ts`).
  */
 export async function* openStream(request: StreamRequest): AsyncGenerator<Frame, void, undefined> {
   const { signal, headers, send } = request;

@@ -1,4 +1,4 @@
-/** Returns the paging fields that have a value: a field that is present must have one. */
+/** Returns the paging fields that have a value. */
 export function pageOf({ limit, cursor }: { limit?: number | undefined; cursor?: string | undefined }): {
   limit?: number;
   cursor?: string;

@@ -17,9 +17,7 @@ function readIssues(value: unknown): BelayIssue[] | undefined {
   return issues.length > 0 ? issues : undefined;
 }
 
-/**
- * `Retry-After` in milliseconds: seconds, or a date measured against the answer's own `Date`, so no clock is needed.
- */
+/** Returns `Retry-After` in milliseconds. A date is compared with the response's own `Date`, so that no clock is needed. */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
@@ -28,17 +26,17 @@ function readRetryAfter(headers: Headers): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
-/** What tRPC says of a procedure that the router does not have. */
+/** Matches tRPC's message for a procedure that the router does not have. */
 const unknownProcedure = /^No procedure found on path "([\w.]+)"/;
 
 export interface FailureSource {
   status: number;
-  /** A tRPC error shape, the REST layer's `{message, code, issues}`, or anything else. */
+  /** An error of tRPC, an error of the REST layer (`{message, code, issues}`), or any other body. */
   body: unknown;
   headers?: Headers;
 }
 
-/** Turns an answer that is not a success into the SDK's error. Understands what both doors of the server answer. */
+/** Converts a response that is not a success into the SDK's error. Understands the errors of both APIs of the server. */
 export function readFailure(source: FailureSource): BelayError {
   const envelope = isObject(source.body) && isObject(source.body.error) ? source.body.error : source.body;
   const shape = isObject(envelope) ? envelope : {};
@@ -48,7 +46,7 @@ export function readFailure(source: FailureSource): BelayError {
   const said = typeof shape.message === 'string' ? shape.message : `the server returned status ${status}`;
   const unknown = unknownProcedure.exec(said)?.[1];
   const byStatus = codeOfStatus(status) ?? 'network';
-  // Not a thing that is not there, but a server that cannot: it is of another version.
+  // `not_found` would mean a missing resource; a missing procedure means a server of another version.
   const code = unknown === undefined ? (named ?? byStatus) : 'not_configured';
   const message =
     unknown === undefined ? said : `the server does not know ${unknown}: the versions of client and server differ`;

@@ -1,30 +1,30 @@
 import { backOff } from '@belay/contract/back-off';
 import type { BelayError } from '../errors.js';
 
-/** How failed calls are tried again. */
+/** How failed calls are retried. */
 export interface RetryPolicy {
-  /** How many tries a call gets in all. */
+  /** How many attempts a call gets in total. */
   attempts: number;
-  /** How many connections in a row a watch tries without getting an event; more, so that it outlives a restart. */
+  /** How many connections in a row a watch tries without receiving an event; more than for calls, so that it survives a restart. */
   streamAttempts: number;
-  /** The first wait, in milliseconds; it doubles with every failure. */
+  /** The first pause, in milliseconds; it doubles with every failure. */
   firstDelay: number;
-  /** The longest wait, in milliseconds. When a server requires a longer wait, the call is not repeated. */
+  /** The longest pause, in milliseconds. When a server requires a longer one, the call is not retried. */
   longestDelay: number;
 }
 
-/** What the SDK waits with and draws its jitter from; handed in, so that a test needs no sleep. */
+/** The sources of pauses and of jitter; passed in, so that tests need not sleep. */
 export interface Patience {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** A number from 0 up to, but not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   random(): number;
 }
 
 const passing = new Set<BelayError['code']>(['network', 'unavailable', 'too_many_requests']);
 
 /**
- * Returns how long to wait before another try after `failures` in a row, or undefined when there should be none. Half
- * of the wait is jitter, so that clients that failed together do not come back together.
+ * Returns how long to wait before a retry after `failures` failures in a row; undefined when there should be none. Half of the pause is
+ * jitter, so that clients that failed at the same time do not retry at the same time.
  */
 export function nextDelay(
   policy: RetryPolicy,

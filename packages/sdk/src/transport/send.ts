@@ -1,7 +1,7 @@
 import { BelayError } from '../errors.js';
 import { readFailure } from './read-failure.js';
 
-/** The part of `fetch` that the SDK uses; any implementation of it will do. */
+/** The part of `fetch` that the SDK uses; any implementation of it works. */
 export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
 
 function readsAs(response: Response, type: string): boolean {
@@ -17,9 +17,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * Returns a `fetch` that throws BelayError for everything that is not an answer of Belay, so that calls and streams
- * fail alike. Redirects are not followed: the server never answers with one here, and following would turn a POST into
- * a GET.
+ * Returns a `fetch` that throws BelayError for everything except a result of Belay, so that calls and streams fail in the same way. It does
+ * not follow redirects: Belay never sends one here, and following it would turn a POST into a GET.
  */
 export function createSend(fetch: Fetch): Fetch {
   return async (input, init) => {
@@ -31,7 +30,7 @@ export function createSend(fetch: Fetch): Fetch {
       return response;
     const { status, headers } = response;
     const isRedirect = (status >= 300 && status < 400) || response.type === 'opaqueredirect';
-    // A page of another program's, or of a proxy's before Belay: that it knows nothing of us says nothing about Belay.
+    // A page of another program, or of a proxy in front of Belay: its 401 or 404 is not an error of Belay.
     const isForeign = !readsAs(response, 'application/json') && [401, 404].includes(status);
     if (response.ok || isRedirect || isForeign) {
       await response.body?.cancel();
@@ -42,7 +41,7 @@ export function createSend(fetch: Fetch): Fetch {
     }
     const text = await response.text();
     const body = parse(text);
-    // An unhealthy service returns 503 with its health: a result for the caller, not a failure of the call.
+    // An unhealthy service returns 503 with its health, which is a result for the caller and not a failed call.
     if (typeof body === 'object' && body !== null && 'result' in body) return new Response(text, { headers });
     throw readFailure({ status, headers, body });
   };

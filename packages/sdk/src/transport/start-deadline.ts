@@ -1,21 +1,18 @@
 import { BelayError } from '../errors.js';
 import type { Patience } from './retry.js';
 
-/** The longest that a timer takes; what is longer is for ever. */
+/** The longest time of a timer, in milliseconds; a longer deadline never ends. */
 const longestTimer = 2 ** 31 - 1;
 
-/**
- * A signal that aborts with the caller's or when the time is over, and what to say then. Call `end` when it is no
- * longer needed.
- */
+/** A signal that aborts when the caller's signal does or when the time is over. Call `end` when it is no longer needed. */
 export interface Deadline {
   signal: AbortSignal;
-  /** The failure to throw; undefined while there is time. */
+  /** Returns the error to throw; undefined while there is time left. */
   passed(): BelayError | undefined;
   end(): void;
 }
 
-/** Starts a deadline, in milliseconds. */
+/** Starts a deadline after a time in milliseconds. */
 export function startDeadline(
   { delay }: Pick<Patience, 'delay'>,
   milliseconds: number,

@@ -2,10 +2,7 @@ import { TRPCClientError } from '@trpc/client';
 import { BelayError } from '../errors.js';
 import { readFailure } from './read-failure.js';
 
-/**
- * Returns any value that a call threw as the SDK's error: the one that `createSend` made, a streamed error, or an
- * abort.
- */
+/** Returns a value that a call threw as the SDK's error: from the error of `createSend`, a streamed error, or an abort. */
 export function toBelayError(error: unknown, signal?: AbortSignal): BelayError {
   if (error instanceof BelayError) return error;
   if (signal?.aborted) return new BelayError('aborted', 'the call was aborted', { status: 0, cause: signal.reason });

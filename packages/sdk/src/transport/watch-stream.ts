@@ -11,14 +11,13 @@ export interface WatchRequest extends Omit<StreamRequest, 'input'> {
 }
 
 /**
- * Keeps a subscription across connections: when one breaks, the next resumes after the last event that was
- * yielded. Gives up, throwing BelayError, after `streamAttempts` failures with no event between them, and at once on
- * a rejection that waiting cannot change.
+ * Continues a subscription across connections: after a break, the next connection resumes after the last event that was yielded. Throws
+ * BelayError after `streamAttempts` failures without an event between them, and at once after an error that waiting cannot fix.
  */
 export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator<Event, void, undefined> {
   const { retry, patience, signal } = request;
   let lastEventId = request.lastEventId;
-  // The service may deliver an event late, under a lower number than its neighbours: resuming after it repeats those.
+  // The service may deliver an event late, with a lower id than the events before it. Resuming after it repeats those, so they are skipped.
   const yielded = new Set<string>();
   let failures = 0;
   for (;;) {
@@ -35,7 +34,7 @@ export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator
     } catch (cause) {
       const error = toBelayError(cause, signal);
       failures += 1;
-      // A server that restarts refuses connections; one that takes them and says nothing is not waited for as often.
+      // A restarting server refuses connections, which deserves many attempts; a server that accepts them but stays silent gets fewer.
       const attempts = isLate(error) ? Math.min(2, retry.streamAttempts) : retry.streamAttempts;
       const policy = { ...retry, attempts };
       const pause = nextDelay(policy, error, failures, patience.random);

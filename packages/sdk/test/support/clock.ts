@@ -6,7 +6,7 @@ export interface StoppedClock {
   pass(milliseconds: number): void;
 }
 
-/** Returns a clock that stands still until a test lets time pass. `onDelay` is called for each wait that begins. */
+/** Returns a clock that stands still until a test lets time pass. `onDelay` is called at the start of each wait. */
 export function stopClock(onDelay: (milliseconds: number) => void = () => {}): StoppedClock {
   const waiting: { left: number; resolve(): void }[] = [];
   return {
@@ -25,7 +25,7 @@ export function stopClock(onDelay: (milliseconds: number) => void = () => {}): S
   };
 }
 
-/** Returns a transport whose time limit for calls and for connections of watches is 0.3 seconds by that clock. */
+/** Returns a transport with a time limit of 0.3 seconds on this clock, for calls and for connecting watches. */
 export function transportBy(clock: StoppedClock, url: string): Transport {
   return createTransport({
     url: `${url}/trpc`,

@@ -6,7 +6,7 @@ export interface Listening extends AsyncDisposable {
   port: number;
 }
 
-/** Returns a real HTTP server on a free loopback port, or on the given one; open connections are cut when it is disposed of. */
+/** Starts a real HTTP server on a free loopback port, or on the given one. Disposing of it closes open connections. */
 export async function listen(handler: RequestListener, port = 0): Promise<Listening> {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));

@@ -13,12 +13,12 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../.
 
 export interface EmptyProject extends AsyncDisposable {
   folder: string;
-  /** The tarball's own files, relative to the package. */
+  /** The files of the tarball, relative to the package. */
   packed: string[];
   compile(...options: string[]): Promise<string>;
 }
 
-/** Runs the repository's compiler in a folder; resolves to what it complained about, nothing when it did not. */
+/** Runs the repository's compiler in a folder; resolves to its errors, or to an empty text. */
 async function compile(folder: string, options: string[]): Promise<string> {
   const compiler = path.join(
     path.dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
@@ -32,8 +32,8 @@ async function compile(folder: string, options: string[]): Promise<string> {
 }
 
 /**
- * Packs the SDK from its sources as it is published, and installs the tarball in an empty project beside its declared
- * dependencies and nothing else. Without a network: those are linked from the repository.
+ * Packs the SDK from its sources as it is published, and installs the tarball in an empty project with only its declared dependencies.
+ * Needs no network: the dependencies are linked from the repository.
  */
 export async function installPacked(): Promise<EmptyProject> {
   const folder = await mkdtemp(path.join(tmpdir(), 'belay-sdk-'));

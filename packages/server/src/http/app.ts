@@ -55,7 +55,7 @@ export interface AppOptions {
   limits: Limits;
   /** The addresses whose forwarding headers are trusted. Default: none. */
   trustProxy?: TrustProxy;
-  /** Sends a command to the shared Redis, where there is one, which counts the rate limits. */
+  /** Sends a command to the shared Redis, which counts the rate limits; without it each process counts alone. */
   sendCommand?: SendCommand | undefined;
   /** Measures requests, and is read by GET /metrics; without it only counts are returned. */
   meters?: Meters | undefined;
@@ -63,11 +63,11 @@ export interface AppOptions {
   admits?(request: IncomingMessage): boolean;
   counters: {
     uptimeMilliseconds(): number;
-    /** State of the queue backend, in a word. */
+    /** Returns the state of the queue backend as one word. */
     scheduler(): Promise<string>;
-    /** For how long the oldest statement without a response has waited for the database, in milliseconds. */
+    /** Returns for how long the oldest statement without a response has waited for the database, in milliseconds. */
     databaseWait(): number;
-    /** The jobs of the queue that this process dropped. Default: none. */
+    /** Returns how many jobs of the queue this process has dropped. Default: none. */
     droppedJobs?(): { total: number; recent: number };
   };
 }
@@ -76,7 +76,7 @@ export interface App {
   answer: RequestListener;
   /** Prepares the stop: /ready fails, event streams end (clients reconnect elsewhere) and connections are not kept alive. */
   drain(): void;
-  /** Ends the calls that wait for something with the present state, because their connections are about to end. */
+  /** Ends calls that wait for a change with the current state, because their connections are about to end. */
   endWaits(): void;
 }
 
@@ -98,7 +98,7 @@ export function createApp(options: AppOptions): App {
     uptimeMilliseconds: () => counters.uptimeMilliseconds(),
     scheduler,
     droppedJobs: () => counters.droppedJobs?.() ?? { total: 0, recent: 0 },
-    // The queue is asked until it has answered once.
+    // Not ready until the queue has been healthy once; later outages of the queue do not count.
     readiness: createReadiness(context, async () => queueSeen || (await scheduler()) === 'healthy'),
     draining: () => draining,
   };
@@ -161,7 +161,7 @@ export function createApp(options: AppOptions): App {
   const failed = lastResort(context, rest);
   app.use(failed satisfies ErrorRequestHandler);
 
-  /** What programs ask for at documented paths needs nothing of Express, which costs a request more than its answer. */
+  /** Handles requests of programs for documented paths without Express, which takes longer than the rest of such a request. */
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     if (rest.serves(pathOf(request.url ?? '')) && !wantsPage(request)) {
       rest.answer(request, response).catch((error: unknown) => failed(error, request, response));
@@ -233,7 +233,7 @@ async function sendDocument(
   find: () => Asset | Promise<Asset>,
 ): Promise<void> {
   const { type, body, version } = await find();
-  // The same for everyone, so a cache may keep one.
+  // The response is the same for every caller, so a cache may share it.
   response.removeHeader('Vary');
   const lasting = version !== '' && request.url?.endsWith(`?v=${version}`) === true;
   response.setHeader('Cache-Control', lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=300');
@@ -246,7 +246,7 @@ async function describeConfigurationFile(): Promise<Asset> {
   return { type: 'application/schema+json; charset=utf-8', body: writeConfigurationSchema(), version: '' };
 }
 
-/** Returns whether an address is one for directories, which read SCIM's errors. */
+/** Returns whether an address is one for directories, which expect errors in the format of SCIM. */
 function isScim(address: string): boolean {
   const path = pathOf(address);
   return path === scimPath || path.startsWith(`${scimPath}/`);
@@ -257,9 +257,9 @@ function pathOf(address: string): string {
   return query < 0 ? address : address.slice(0, query);
 }
 
-/** The event streams of this process: no more for one person than the limit, and none for a login that has ended. */
+/** Creates the event streams of this process: at most the limit for one person, and none for a login that has ended. */
 function openStreams({ context, verify }: Site, log: Logger): OpenStreams<RequestContext> {
-  // The configuration can make a person an overseer, who sees more, and no longer name them.
+  // With the oversight of the person, because a new configuration can add or remove an administrator or auditor.
   const describe = (actor: Actor) => JSON.stringify([actor, oversightOf(context, actor)]);
   return createOpenStreams<RequestContext>({
     personOf: ({ actor }) => (actor?.kind === 'user' ? { id: actor.id, described: describe(actor) } : undefined),
@@ -277,7 +277,7 @@ function openStreams({ context, verify }: Site, log: Logger): OpenStreams<Reques
   });
 }
 
-/** The router's procedures over HTTP, for the people and programs of this server. */
+/** Creates the REST interface of the router's procedures, for the people and programs of this server. */
 function createServerRest(
   site: Site & { basePath: string },
   parts: {
@@ -308,10 +308,10 @@ function createServerRest(
         throw refuse(401, context.token === null ? 'Sign in first' : 'The login is unknown or has expired');
       },
       render: pages,
-      // The login is asked of the database all the same: `identify` comes before.
+      // The login is still verified in the database, because `identify` runs first.
       kept({ operation, context: { core, actor, request } }) {
         if (operation.procedure !== 'roles.list' || actor?.kind !== 'user') return undefined;
-        // What a search finds depends on more: which systems the person may use, and which answer now.
+        // The result of a search also depends on the systems that the person may use, and on which of them respond now.
         if (request.url.searchParams.has('q')) return undefined;
         const catalog = core.catalog.current();
         return { of: catalog, as: roleVisibility(actor, catalog) };
@@ -324,13 +324,13 @@ function createServerRest(
 /** Handles unexpected errors: the details go to the log, never to the caller. */
 function lastResort(context: Context, rest: Rest) {
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next?: unknown): void => {
-    // A procedure that a page asks has logged its own failure.
+    // A `TRPCError` is the failure of a procedure, which is already logged.
     if (!(error instanceof Refusal || error instanceof TRPCError)) logFailure(context, request, error);
     rest.fail(request, response, error);
   };
 }
 
-/** Whether a browser asks for a page: only for it there are short addresses; programs use the documented paths. */
+/** Returns whether a browser requests a page. Only pages have short addresses; programs use the documented paths. */
 function wantsPage({ headers }: IncomingMessage): boolean {
   return negotiate(headers.accept, ['application/json', 'text/html']) === 'text/html';
 }

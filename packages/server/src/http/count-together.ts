@@ -1,7 +1,7 @@
 import { MemoryStore, type Store } from 'express-rate-limit';
 import { type RedisReply, RedisStore } from 'rate-limit-redis';
 
-/** Sends a command to Redis. Rejects when Redis is away. */
+/** Sends a command to Redis. Rejects when Redis is unavailable. */
 export type SendCommand = (command: readonly string[]) => Promise<unknown>;
 
 /** How long a request waits for Redis, and how long Redis is skipped after a failure, in milliseconds. */
@@ -9,8 +9,8 @@ const patience = 250;
 const rest = 1_000;
 
 /**
- * Returns a store that counts requests in Redis, for all processes together. While Redis does not answer in time, each process
- * goes by its own count: a rate limit must neither stop the service nor vanish with Redis.
+ * Returns a store that counts requests in Redis, for all processes together. While Redis does not respond in time, each process
+ * uses its own count, so that an outage of Redis neither stops the service nor removes the rate limit.
  */
 export function countTogether(options: {
   send: SendCommand;
@@ -23,7 +23,7 @@ export function countTogether(options: {
   let shared: RedisStore | undefined;
   let away = false;
 
-  /** Opened when Redis is there: the store loads a script, and remembers for ever that this failed. */
+  /** Opens the store at the first request and after each failure: it loads a script when created, and never retries. */
   async function open(): Promise<RedisStore> {
     const sendCommand = (...command: string[]) => options.send(command) as Promise<RedisReply>;
     const opened = new RedisStore({ sendCommand, prefix: options.prefix });

@@ -6,13 +6,13 @@ import { anonymous } from './render.js';
 interface Described {
   /** The OpenAPI document. */
   document: Asset;
-  /** Its page. */
+  /** The page of the document. */
   reference: Asset;
 }
 
 /**
- * Returns what describes the router's operations, made once, at the first call: a start does not wait for it. A call that fails
- * is not kept.
+ * Returns a function that describes the router's operations. It creates the description at its first call, so that a start does
+ * not wait for it, and keeps it. A failure is not kept.
  */
 export function describeOnce(
   router: AnyTRPCRouter,

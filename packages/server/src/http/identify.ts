@@ -39,7 +39,7 @@ async function findAgent(site: Site, token: string): Promise<Actor | null> {
   return isAgentCredential(token) ? verifyAgent(site.context, { token }) : null;
 }
 
-/** Returns whether the caller is a browser: only a cookie counts, which a program cannot forge by a header. */
+/** Returns the login of a token, or null when it is not valid. A token in a cookie must be that of a browser's login. */
 async function findLogin(site: Site, token: string, viaCookie: boolean): Promise<VerifiedLogin | null> {
   const login = await site.verify(token);
   return viaCookie && login?.kind !== 'browser' ? null : login;

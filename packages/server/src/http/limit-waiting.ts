@@ -20,7 +20,7 @@ export interface WaitingLimit {
 
 /**
  * Returns a function that limits how long a request may take while the database keeps it waiting, however often it waits
- * (decision 0155). The work of a request that is answered as late goes on: what it stores is stored whole or not at all.
+ * (decision 0155). The work of a request that was ended as late continues, and is stored whole or not at all.
  */
 export function limitWaiting(options: WaitingLimit): (request: IncomingMessage, response: ServerResponse) => void {
   const { limit, waited, delay, late, now = () => performance.now() } = options;

@@ -16,7 +16,7 @@ export interface Limits {
   batch: number;
 }
 
-/** Generous: they stop a flood, not a busy office behind one address. */
+/** Generous limits: they stop a flood, but not a busy office behind one address. */
 export const defaultLimits: Limits = {
   bodyBytes: 256 * 1024,
   windowMilliseconds: 60_000,
@@ -25,12 +25,12 @@ export const defaultLimits: Limits = {
   batch: 20,
 };
 
-/** Whose forwarding headers are trusted: all, so many hops, or these addresses and networks. */
+/** The proxies whose forwarding headers are trusted: all, a number of hops, or addresses and networks. */
 export type TrustProxy = boolean | number | string | string[];
 
 /**
- * Counts requests by address; past the limit `refused` answers 429. One counter for all, a stricter one for sign-in. `store`
- * makes where a counter of this name is kept; in this process, when it makes none.
+ * Returns a function that counts requests by address and calls `refused`, which sends 429, past the limit. One counter is for all
+ * requests, and a stricter one for sign-in. `store` creates the store of a counter by name; without it, this process counts.
  */
 export function limitRequests(
   limits: Limits,
@@ -59,7 +59,7 @@ export function limitRequests(
   const all = limiter(limits.requests, store?.('all'));
   const auth = limiter(limits.authRequests, store?.('auth'));
   return (given, answer, next) => {
-    // Made for Express, of which it uses nothing with these settings.
+    // The limiter has types of Express, but with these settings it uses nothing of Express.
     const [request, response] = [given as Request, answer as Response];
     all(request, response, (error?: unknown) => {
       if (error === undefined && isAuth(request.url)) auth(request, response, next);
@@ -87,7 +87,7 @@ export function isAuthPath(basePath: string): (path: string) => boolean {
     `${basePath}/events/`,
     `${basePath}/hooks/`,
   ];
-  // A batch names several procedures, in any order and in any escaping; what cannot be told apart counts as sign-in.
+  // A batch names several procedures in any order. They may be percent-encoded, so every path with a `%` counts as sign-in.
   return (path) =>
     path.startsWith('/trpc/')
       ? /events\.|hooks\.|auth\.|device\.|program\.|sessions\.verify|%/i.test(path.split('?', 1)[0] ?? '')

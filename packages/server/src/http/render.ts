@@ -19,7 +19,7 @@ import { confirmationToken, isForeseen, type Renderer, type Shown } from '@belay
 import { type AnyTRPCRouter, callTRPCProcedure } from '@trpc/server';
 import { type Site, signInFor } from './identify.js';
 
-/** The fields of an address; those that occur several times have a list. */
+/** The fields of a query; a field that occurs several times has a list of values. */
 type Fields = Readonly<Record<string, string | string[]>>;
 
 export interface Pages extends Renderer<RequestContext> {
@@ -27,7 +27,7 @@ export interface Pages extends Renderer<RequestContext> {
   home(context: RequestContext, fields: Fields): Promise<string>;
   search(context: RequestContext, fields: Fields): Promise<string>;
   cart(context: RequestContext, fields: Fields): Promise<string>;
-  /** Renders the form that the caller had not sent, filled in; undefined when its page is gone. */
+  /** Renders a form that was not sent, filled in; undefined when its page no longer exists. */
   unsentForm(
     context: RequestContext,
     form: Pick<UnsentForm, 'procedure' | 'action' | 'fields'>,
@@ -78,7 +78,7 @@ export function createPages(router: AnyTRPCRouter, basePath: string, verify: Sit
       return renderPage(await renderConfirmation(asked, view, ask), view);
     },
     async rejected({ operation, context, input }, refused) {
-      // An error page needs nothing of the database.
+      // Otherwise an error page is shown, which does not need the database.
       if (!isShownAgain(operation.procedure, refused)) return undefined;
       const { ask, view } = await open(context, input);
       const shown = { ...view, refused };
@@ -111,7 +111,7 @@ export function anonymous(basePath: string): Frame {
   return { basePath, path: '', viewer: null, waiting: 0, oversight: null, csrf: () => '', shownTo: () => '' };
 }
 
-/** Calls procedures for a page with the caller's rights; the page leaves out what fails. */
+/** Returns a function that calls procedures for a page as the caller. It returns undefined for an expected error. */
 function createAsk(router: AnyTRPCRouter, context: RequestContext): Ask {
   return async <Output>(procedure: string, input?: object) => {
     if (!(procedure in router._def.procedures)) return undefined;
@@ -120,7 +120,7 @@ function createAsk(router: AnyTRPCRouter, context: RequestContext): Ask {
         router,
         path: procedure,
         type: 'query',
-        // A reply of its own: what another procedure says about its answer is not said about the page.
+        // A separate reply, so that headers and cookies of this procedure are not sent with the page.
         ctx: { ...context, reply: { headers: {}, cookies: [] } },
         getRawInput: async () => input,
         signal: undefined,
@@ -155,7 +155,7 @@ function pageOfForm({ request }: RequestContext, basePath: string): Frame['sentF
   const { referer } = request.headers;
   if (request.method !== 'POST' || referer === undefined || !URL.canParse(referer)) return undefined;
   const { origin, pathname, search } = new URL(referer);
-  // What begins with two slashes would name another host.
+  // A path that begins with two slashes would name another host.
   if (origin !== request.url.origin || pathname.startsWith('//')) return undefined;
   const path = `${pathname}${search}`;
   return { path, signIn: signInFor({ baseUrl: request.url, basePath }, path) };
@@ -188,7 +188,7 @@ async function createView(
   };
 }
 
-/** The viewer of a response that signs a person in or out, who is not the viewer who sent the request. */
+/** Returns the context of the person who sees the response; after a sign-in or sign-out, it differs from that of the request. */
 async function seenBy(context: RequestContext, verify: Site['verify']): Promise<RequestContext> {
   const cookie = context.reply.cookies.findLast(({ kind }) => kind === 'login');
   if (cookie === undefined) return context;

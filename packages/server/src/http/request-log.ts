@@ -6,12 +6,12 @@ import { isForeseen, isStream, type RequestState, stateOf } from '@belay/rest';
 import { TRPCError } from '@trpc/server';
 import type { Meters } from '../meters.js';
 
-/** In milliseconds. Streams are slow by nature, and few. */
+/** The milliseconds from which a request is logged as slow. Streams always are, but they are few. */
 const slow = 1_000;
 
 /**
- * Writes one line when a request is over, and measures it. Never the query (codes, states and sealed tokens travel there), a header or a
- * body.
+ * Logs one line at the end of a request, and measures it. The line never contains the query, which can have codes, states and sealed
+ * tokens, nor a header or a body.
  */
 export function logRequest(
   log: Logger,
@@ -27,7 +27,7 @@ export function logRequest(
     const elapsed = performance.now() - begun;
     const milliseconds = Math.round(elapsed * 10) / 10;
     const status = response.writableFinished ? response.statusCode : 499;
-    // A stream is open for as long as its reader likes, which says nothing of us.
+    // Not for a stream, whose duration depends on its reader only.
     if (!isStream(request)) meters?.requested({ route: state.route, method, status, seconds: elapsed / 1_000 });
     const detail = { requestId: state.id, method, path, status, milliseconds, user: state.user };
     if (status >= 500) log.warn(detail, 'request');
@@ -41,7 +41,7 @@ export function logRequest(
 export function logFailure(context: Context, request: IncomingMessage, error: unknown, detail: object = {}): void {
   const inner = error instanceof TRPCError ? (error.cause ?? error) : error;
   const { id, overdue } = stateOf(request);
-  // The result of a request that was answered as overdue has no reader any more.
+  // The response to an overdue request was already sent, so its late result cannot be sent, and this is no failure.
   if (overdue && inner instanceof Error && 'code' in inner && inner.code === 'ERR_HTTP_HEADERS_SENT') return;
   const line = { requestId: id, ...detail, error: inner };
   if (isOutage(error)) noteOutage(context, error);

@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import helmet from 'helmet';
 
 /**
- * Returns the headers that keep a browser strict: scripts, styles and connections of our own only, nothing inline, nothing in a
- * frame (docs/architecture.md, section 13). They are the same for every answer, so helmet is asked once and not with each request.
+ * Returns the headers that restrict a browser: only our own scripts, styles and connections, nothing inline, nothing in a frame
+ * (docs/architecture.md, section 13). They are the same for every response, so helmet computes them once instead of per request.
  */
 export function securityHeaders(https: boolean): [name: string, value: string][] {
   const request = new IncomingMessage(new Socket());

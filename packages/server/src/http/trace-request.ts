@@ -5,8 +5,8 @@ import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentele
 const tracer = trace.getTracer('belay');
 
 /**
- * Answers a request in a span, which continues the trace that the client names. The span carries the documented path and never
- * the address, a header or the caller. Does nothing but answer while no SDK is registered.
+ * Calls `answer` in a span that continues the trace of the client. The span contains the documented path, but never the address,
+ * a header or the caller. Without a registered SDK it only calls `answer`.
  */
 export function traceRequest(
   request: IncomingMessage,

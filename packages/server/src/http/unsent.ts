@@ -13,12 +13,12 @@ import {
 import { identify, type Site } from './identify.js';
 import type { Pages } from './render.js';
 
-/** The path, behind the prefix, to which the page of a form that was not sent posts it, sealed. */
+/** The path, after the prefix, to which a page posts a sealed form that was not sent. */
 export const unsentPath = '/unsent';
 
 /**
- * Shows a form that was not sent because its sender's login had ended, filled in, to the same person. Nothing is sent: the person
- * reviews the form and sends it again (decision 0059). Throws 400, 403, 404 and 405.
+ * Shows a person their form, filled in, that was not sent because their login had ended. Nothing is sent: the person reviews the
+ * form and sends it again (decision 0059). Throws 400, 403, 404, 405, 413 and 415.
  */
 export async function answerUnsent(
   site: Site & { basePath: string; pages: Pages; bodyBytes: number },
@@ -27,7 +27,7 @@ export async function answerUnsent(
 ): Promise<void> {
   const allow = 'GET, HEAD, POST, OPTIONS';
   if (request.method === 'OPTIONS') return sendOptions(response, allow);
-  // A reload of what is shown here, by its address alone, has no form.
+  // A reload of the shown page by its address has no form.
   if (request.method === 'GET' || request.method === 'HEAD') return sendRedirect(response, 302, '/');
   if (request.method !== 'POST') throw refuse(405, `${request.method} is not allowed here`, { Allow: allow });
   if (!isSameOrigin(request, site.baseUrl.origin)) throw refuse(403, 'Only a page of this site can open a form here');

@@ -3,9 +3,8 @@ import { type Context, verifyLogins } from '@belay/core';
 type Verified = ReturnType<typeof verifyLogins>[number];
 
 /**
- * Verifies logins, with one query for all that arrive in one turn of the event loop and one answer for the requests of one
- * login. It is no cache: the question is put after the last of these requests was read, so that a login that had ended by
- * then is rejected to all of them.
+ * Returns a function that verifies logins: all logins of one turn of the event loop in one query, and each login once. This is no
+ * cache: the query starts after the last of these calls, so that a login that ended before is rejected for all of them.
  */
 export function verifyTogether(context: Context): (token: string) => Verified {
   let waiting = new Map<string, Verified>();

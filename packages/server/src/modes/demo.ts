@@ -16,7 +16,7 @@ export interface Demo {
   /** The values of the references in the quickstart catalog. */
   variables: Record<string, string>;
   people: { name: string; email: string; groups: readonly string[] }[];
-  /** Tells `npm run demo` where to go. For a process that serves HTTP, once it does. */
+  /** Writes the settings that `npm run demo` reads. Called once this process serves HTTP. */
   publish(): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,8 +26,8 @@ export interface StoppableWorker {
 }
 
 /**
- * What a server runs when it finds no configuration. The server itself contains no demo: packages/demo has one, and
- * without it such a start is rejected.
+ * The demo that a server runs when it finds no configuration. It is in packages/demo and not part of the server; without
+ * it such a start is rejected.
  */
 export interface DemoComposer {
   /** Throws `StartError` for an environment that other machines could reach. */

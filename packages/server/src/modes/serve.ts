@@ -9,7 +9,7 @@ import { defaultLimits } from '../http/limits.js';
 import type { Meters } from '../meters.js';
 import type { Demo, DemoComposer } from './demo.js';
 
-/** How long work that is in progress gets to finish when the program stops, in milliseconds; the rest is another worker's. */
+/** How long work in progress may take to finish when the program stops, in milliseconds; another worker continues the rest. */
 const workerGrace = 4_000;
 
 export interface ServeOptions {
@@ -17,17 +17,17 @@ export interface ServeOptions {
   backend: QueueBackend;
   environment: Environment;
   databaseUrl: string;
-  /** For how long the oldest statement without a response has waited, in milliseconds. */
+  /** Returns for how long the oldest statement without a response has waited, in milliseconds. */
   databaseWait(): number;
   /** Where to listen; undefined in a worker process. */
   address: { public: string; port: number } | undefined;
   meters: Meters;
-  /** The demo that runs here, with what composed it. */
+  /** The demo that runs here, with the functions of its composer that are needed here. */
   demo: (Demo & Pick<DemoComposer, 'admits' | 'startWorker'>) | undefined;
   closing: Closing;
 }
 
-/** Starts what the composed context is for: HTTP, then the worker. Throws `StartError` when the port is not available. */
+/** Starts HTTP and then the worker, with the composed context. Throws `StartError` when the port is not available. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { context, backend, environment, address, meters, demo, closing } = options;
   let http: ({ server: Server } & Omit<App, 'answer'>) | undefined;
@@ -37,7 +37,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     http?.drain();
     await Promise.all([http && stopServing(http), worker?.stop()]);
   });
-  // Balancers need a moment to see that /ready says 503, and send requests until then.
+  // Load balancers need a moment to see that /ready returns 503, and send requests until then.
   const stopServing = async ({ server, endWaits }: { server: Server } & Pick<App, 'endWaits'>) => {
     await context.delay(environment.drainSeconds * 1_000);
     // Not before the delay: until then a client that calls again may reach this server.
@@ -78,12 +78,12 @@ export async function serve(options: ServeOptions): Promise<void> {
   worker = demo ? await demo.startWorker({ databaseUrl, log, delay, start }) : await start();
 }
 
-/** Notes every few seconds that this server can be reached: the leases of runs count no other time. */
+/** Records every few seconds that this server can be reached. Only recorded time counts for the leases of runs. */
 export function noteUntilStopped(context: Context, closing: Pick<Closing, 'add'>): void {
   const stopping = new AbortController();
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      // A database that is away is not written: that is what the note is for.
+      // Nothing is recorded while the database is unavailable, and so this time does not count.
       await noteReachable(context).catch(() => {});
       await context.delay(context.timing.run.note, stopping.signal).catch(() => {});
     }

@@ -61,7 +61,7 @@ export interface RunningServer {
   /** The path of the configuration, `demo`, or `stored` for the one that other processes applied. */
   configuration: string;
   providers: { id: string; type: string }[];
-  /** Who can sign in, in the demo. */
+  /** The people who can sign in to the demo; undefined without the demo. */
   people: { name: string; email: string; groups: readonly string[] }[] | undefined;
   /** The services in use, in words, without credentials. */
   database: string;
@@ -69,13 +69,13 @@ export interface RunningServer {
   worker: Environment['worker'];
   /** Reloads the configuration now. */
   reload(): Promise<void>;
-  /** Stops accepting, lets what is in progress finish, and stops everything that was started. Safe to call twice. */
+  /** Stops accepting work, lets work in progress finish, and stops everything that was started. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 /**
- * Composes server mode (docs/architecture.md, section 3): database, catalog, queue, HTTP and worker, as the environment asks. What it starts
- * it hands to `closing`, so that a start that fails half-way leaves nothing behind. Throws `StartError`.
+ * Composes server mode (docs/architecture.md, section 3): database, catalog, queue, HTTP and worker, as set in the environment.
+ * Everything that it starts is added to `closing`, so that a failed start leaves nothing running. Throws `StartError`.
  */
 export async function composeServer(options: StartOptions, closing: Closing): Promise<RunningServer> {
   const { environment, log } = options;
@@ -93,7 +93,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     log.warn({}, `other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
   const { db, waited, close } = openDatabase(storage.url);
   closing.add('the connections to the database', () => close());
-  // Before anything could be granted by rows of an earlier time.
+  // Before rows of a restored database can cause a grant.
   await reachable(() => noticeRestore({ db, log }));
 
   const baseUrl = environment.worker === 'only' ? undefined : await chooseBaseUrl(options);
@@ -125,7 +125,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { document } = catalog.current();
   const found = () => findInstallationSecrets(environment);
   const { keyring, encryption } = await openConfiguredKeyring({ db, document, resolve, log, required, found }, closing);
-  // One processor at least is for what is not an expression.
+  // Two threads only where another processor remains for everything else.
   const expressions = createExpressionPool({ size: availableParallelism() > 2 ? 2 : 1 });
   closing.add('the expression evaluator', () => expressions.close());
   const { redisUrl } = environment;
@@ -133,7 +133,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   closing.add('the queue', () => backend.close());
   const waker = createWaker(backend, log, { now });
   closing.add('the waker', () => waker.close());
-  // Only where people watch.
+  // Only in a process that serves HTTP, because only its clients watch changes.
   const changes = baseUrl && openChanges({ databaseUrl: storage.url, log, delay });
   if (changes) closing.add('the listener for changes', () => changes.close());
   const meters = createMeters();
@@ -182,7 +182,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     demo,
     closing,
   });
-  // Behind the start, which no provider holds up.
+  // Not awaited, so that no provider delays the start.
   obstacles.count();
   return {
     baseUrl: baseUrl?.public,
@@ -201,7 +201,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   };
 }
 
-/** Starts the demo in the place of a configuration, when this program brings one. Throws `StartError`. */
+/** Starts the demo instead of a configuration, if this program contains a demo. Throws `StartError`. */
 async function startDemo(
   { environment, log, openDemo }: StartOptions,
   place: Pick<DemoOptions, 'databaseUrl' | 'baseUrl'>,
@@ -267,7 +267,7 @@ function warn(log: StartOptions['log'], warnings: readonly string[]): void {
   for (const warning of warnings) log.warn({}, `the configuration is active, with a warning: ${warning}`);
 }
 
-/** Follows changes of the files: each is one new version, or is rejected with a line in the log. Answers how to reload now. */
+/** Applies each change of the files as one new version, or logs why it is rejected. Returns a function that reloads now. */
 async function watchChoice(
   choice: ConfigurationChoice,
   options: {

@@ -4,7 +4,7 @@ import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
-/** Attacks on the decision: only a person who may decide, who is signed in and who meant to, decides. */
+/** Attacks on the decision: only a signed-in person who may decide can decide, and only on purpose. */
 
 let world: World;
 let requester: string;
@@ -18,7 +18,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const call = (method: string, path: string, options: CallOptions = {}) => callRest(world.url, method, path, options);
 
-/** A request that waits for its approval, and the approver's own link to approve it. */
+/** Makes a request that waits for its approval, and returns it with the approver's own link to approve it. */
 async function linkFor(): Promise<{ id: string; link: string }> {
   const asked = await call('POST', '/elevate', { token: requester, body: { role: 'reader', reason: 'x' } });
   const { execution_id: id } = asked.json.output as { execution_id: string };

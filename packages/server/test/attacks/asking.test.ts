@@ -9,7 +9,7 @@ import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
-/** Attacks by those who ask: what is sent must never be more than what the configuration says. */
+/** Attacks by requesters: no request may get more than the configuration allows. */
 
 let world: World;
 let requester: string;

@@ -5,7 +5,7 @@ import { send } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Folder, makeFolder, refuseHere, type ServerHere, startHere } from '../start/server-process.js';
 
-/** Attacks on a started demo, whose people have no passwords, from beyond this machine. */
+/** Attacks from other machines on a running demo, whose people have no passwords. */
 
 interface Settings {
   base_url: string;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-/** Where each of the demo's listeners can be knocked at, with what it answers to this machine. */
+/** Each listener of the demo: its name, an address, and the status that this machine gets there. */
 const doors = (): [string, string, number][] => [
   ['Belay', `${settings.base_url}/ready`, 200],
   ['the interface', `${settings.base_url}/api/v1/auth/whoami`, 401],

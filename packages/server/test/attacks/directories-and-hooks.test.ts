@@ -7,12 +7,12 @@ import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
 
-/** Attacks at the two addresses that programs of other systems call without a login: /hooks and /scim/v2. */
+/** Attacks on the two paths that programs of other systems call without a login: /hooks and /scim/v2. */
 
 const secrets = { chat: 'what the chat signs with', other: 'what the other chat signs with' };
 const slackSecret = 'a'.repeat(32);
 
-/** Two approvals, which a message asks for. */
+/** A workflow that needs two approvals, which a message requests. */
 const workflow = {
   document: { dsl: '1.0.3', namespace: 'test', name: 'approve-and-grant', version: '1.0.0' },
   do: [
@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Everything that a request at these addresses could change. */
+/** Returns everything that a request to these paths could change. */
 const stored = async () =>
   world.database.sql`
     select (select json_agg(u order by u.id) from provisioned_users u) as people,
@@ -76,7 +76,7 @@ const sendLarge = async (path: string, headers: Record<string, string>, bytes: n
     ({ status }) => status,
     ({ code }: { code: string }) => code,
   );
-/** With a length, and without. */
+/** The headers of a large body: with its length, and in chunks. */
 const framings: Record<string, string>[] = [{ 'content-length': '10000000' }, { 'transfer-encoding': 'chunked' }];
 const tooLarge = [413, 'ECONNRESET', 'EPIPE'];
 
@@ -208,7 +208,7 @@ describe('an attacker at /hooks', () => {
     const signed = { ...json, ...signHook(secrets.chat, new Date(), approve) };
     const decided = async () => world.database.sql`select verdict, via from decisions`;
     const state = async () => [await decided(), await world.database.sql`select status from approvals`];
-    // The first click, and the same request again: each is answered, and one counts of two that are needed.
+    // The same click ten times: no request fails, and it counts as one of the two approvals that are needed.
     expect(statuses(await Promise.all(Array.from({ length: 5 }, () => post('chat', approve, signed))))).toEqual(
       Array.from({ length: 5 }, () => 200),
     );
@@ -217,9 +217,9 @@ describe('an attacker at /hooks', () => {
     );
     const once = [[{ verdict: 'approve', via: 'message' }], [{ status: 'open' }]];
     expect(await state()).toEqual(once);
-    // What was signed is these bytes at this time, and nothing else of the same button.
+    // The signature is valid for these bytes only, and not for the other button.
     expect((await post('chat', deny, signed)).status).toBe(401);
-    // A second provider with the same secret posted no message with this button; the provider that did is the control.
+    // A second provider with the same secret did not send the message with this button. The provider that sent it is the control.
     const anna = { subject: 'u-anna', email: 'anna@example.test', name: 'Anna', groups: ['approvers'] };
     await upsertUser(world.database.db, { id: newId(), provider: 'demo', ...anna });
     const [message] = world.store.messages;
@@ -309,7 +309,7 @@ describe('an attacker at /scim/v2', () => {
     const authorization = `Bearer ${tokens.demo}`;
     for (const framing of framings)
       expect(tooLarge).toContain(await sendLarge('/scim/v2/Users', { ...type, ...framing, authorization }, 10_000_000));
-    // Without a token the body is not read at all.
+    // Without a token the body is not read.
     expect([401, 'ECONNRESET', 'EPIPE']).toContain(
       await sendLarge('/scim/v2/Users', { ...type, 'content-length': '10000000' }, 10_000_000),
     );

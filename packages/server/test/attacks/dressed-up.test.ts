@@ -3,7 +3,7 @@ import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
-/** Attacks by those whose words others read: a text must not look like another one. */
+/** Attacks with texts that other people read: a text must not look like a different text. */
 
 let world: World;
 let requester: string;
@@ -45,7 +45,7 @@ it('a reason and a comment with control or bidirectional characters are shown es
   );
   expect(await page(approver, `/execution/${id}`)).toContain('\\u{202e}etirw');
 
-  // A program gets what was said.
+  // A program gets the original text.
   const [item] = (await call('GET', '/approvals', { token: approver })).json.approvals as { reason: string }[];
   expect(item?.reason).toBe(disguise);
   const decided = { verdict: 'deny', comment: disguise };

@@ -2,7 +2,7 @@ import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
 
-/** Attacks by number: one person who requests as much as they can. */
+/** Attacks by number: one person makes as many requests as possible. */
 
 let world: World;
 let requester: string;
@@ -48,7 +48,7 @@ describe('a person who requests without end', () => {
       body: { verdict: 'deny' },
     });
     expect(decided.status).toBe(200);
-    // One less: one more may be requested.
+    // One request fewer is open, so one more may be made.
     await world.drive();
     expect((await elevate(requester)).status).toBe(200);
   });

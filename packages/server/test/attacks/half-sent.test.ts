@@ -7,7 +7,7 @@ import { delay, listen } from '@belay/program';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startDemoControl } from '../../../demo/src/control.js';
 
-/** Attacks by those who connect and never finish what they say, to use up the connections of a server. */
+/** Attacks by clients that never finish their requests, to use up the connections of a server. */
 
 const doors: Record<string, string> = {};
 const closing: (() => unknown)[] = [];
@@ -16,7 +16,7 @@ const bound = 10_000;
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 beforeAll(async () => {
-  // Reads the body, as every handler of a form or of JSON does.
+  // Reads the whole body, as every handler of a form or of JSON does.
   server = await listen(
     (request, response) => void request.resume().on('end', () => response.end('whole')),
     0,
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-/** Says these things, then one byte every 300 ms, and returns after how long the server ended the connection. */
+/** Sends `begin`, then `drop` every 300 ms, and returns the milliseconds until the server ended the connection. */
 function trickle(url: string, begin: string, drop: string): Promise<number> {
   const { port } = new URL(url);
   const from = performance.now();

@@ -8,7 +8,7 @@ import { callRest } from '../http/support/caller.js';
 import { openCompany } from '../http/support/company.js';
 
 /**
- * Logins depend on the identity provider: a logout there ends them here at once, and only that provider can send it.
+ * Attacks on back-channel logout: a logout at the identity provider ends the logins here at once, and only that provider can send it.
  */
 
 let world: World;
@@ -182,7 +182,7 @@ describe('groups that the provider has removed', () => {
       const start = Date.now();
       await later.database.setTime(new Date(start + 16 * 60_000));
       expect((await visitor.visit('/auth/whoami')).json.groups).toEqual(['engineers']);
-      // While the provider is away the person can look, and cannot request access with groups of that age.
+      // While the provider is unavailable the person can read, but cannot request access with groups of that age.
       await own.close();
       await later.database.setTime(new Date(start + 40 * 60_000));
       expect((await visitor.visit('/auth/whoami')).status).toBe(200);

@@ -3,7 +3,7 @@ import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
-/** Attacks by those who only look: what is not theirs to see answers as if it were not there. */
+/** Attacks by readers: what a person may not see gets the same response as what does not exist. */
 
 let world: World;
 let requester: string;
@@ -75,7 +75,7 @@ describe('detail pages without permission', () => {
   it('nor do the lists tell of them', async () => {
     for (const path of ['/roles', '/providers', '/workflows', '/elevate/llm']) {
       const { body } = await call('GET', path, { token: requester });
-      // A form's fields may be hidden; the provider of that name may not be told of.
+      // The page may contain hidden fields of a form, but not the provider with that name.
       expect([path, /\bsecret\b|(?<!type=)"hidden"/.test(body)]).toEqual([path, false]);
     }
   });

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoControl } from '../../../demo/src/control.js';
 import { startSwitchableWorker } from '../../../demo/src/switchable-worker.js';
 
-/** Attacks by those who may sign in to the same database server, as every person of the demo may. */
+/** Attacks by other users of the same database server, as every person of the demo is. */
 
 const log: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const delay = (milliseconds: number, signal?: AbortSignal) => wait(milliseconds, undefined, { signal });
@@ -39,7 +39,7 @@ function asStranger(database: string): postgres.Sql {
   return postgres(url.href, { max: 1, onnotice: () => {}, fetch_types: false, connect_timeout: 10 });
 }
 
-/** A migrated database of its own, dropped with the test. */
+/** Creates and migrates a database, which is dropped after the test. */
 async function makeDatabase(): Promise<{ url: string } & AsyncDisposable> {
   const database = `belay_test_${randomBytes(6).toString('hex')}`;
   await admin.unsafe(`create database ${database}`);
@@ -65,7 +65,7 @@ describe('another user of the database server', () => {
   });
 
   it('who may connect after all cannot lock, read or listen in on anything of Belay’s', async () => {
-    // As where the operator opened it again, or Belay's user does not own the database.
+    // Such access exists where the operator granted it again, or where Belay's user does not own the database.
     const stranger = asStranger(world.database.url);
     const tables = await world.database.sql<{ at: string }[]>`
       select format('%I.%I', schemaname, tablename) as at from pg_tables
@@ -87,7 +87,7 @@ describe('another user of the database server', () => {
 
   it('stops nothing with advisory locks: starts, configurations, keys and the workers of the demo go on', async () => {
     const stranger = asStranger(world.database.url);
-    // Every key that Belay ever used, and their neighbours.
+    // Every key that any version of Belay uses, and the keys near them.
     await stranger`select pg_advisory_lock(key) from generate_series(7235309100::bigint, 7235309200::bigint) key`;
     await stranger`select pg_advisory_lock(7235309)`;
 
@@ -117,7 +117,7 @@ describe('another user of the database server', () => {
     const options = { databaseUrl: world.database.url, log, delay };
     const worker = await startSwitchableWorker({ ...options, start });
     expect(state).toEqual({ running: 1 });
-    // Nor does a word on any channel stop them.
+    // A notification on any channel does not stop the workers either.
     await stranger`select pg_notify('belay_demo_stop_workers', '')`;
     const control = await startDemoControl({ ...options, port: 0, secret: 'secret' });
     const stopped = fetch(`${control.url}/workers`, {

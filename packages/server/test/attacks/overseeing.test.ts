@@ -7,7 +7,7 @@ import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
-/** Attacks by people who see more than others, or did a minute ago, and with values that are out of all proportion. */
+/** Attacks by current and former administrators and auditors, with their cookies, and with extreme values. */
 
 let world: World;
 let administrator: string;
@@ -28,7 +28,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const call = (method: string, path: string, options: CallOptions = {}) => callRest(world.url, method, path, options);
 
-/** Changes who oversees, as a new configuration does. */
+/** Adds or removes the administrators and auditors, as a new configuration does. */
 async function oversee(on: boolean): Promise<void> {
   const catalog = world.context.catalog as LiveCatalog;
   const { access: _none, ...document } = catalog.current().document;
@@ -55,7 +55,7 @@ describe('an administrator or auditor whom the configuration no longer names', (
           let on = true;
           incoming.on('data', (chunk: Buffer) => {
             text += chunk.toString();
-            // The first thing that is sent says only that the stream is there.
+            // The first data shows only that the stream is open.
             if (!on || !text.includes('A quiet matter')) return;
             on = false;
             void oversee(false);
@@ -83,7 +83,7 @@ describe('an administrator or auditor whom the configuration no longer names', (
 describe('a page of another site', () => {
   it('writes nothing with the cookie of an administrator, by any operation that there is', async () => {
     const document = (await call('GET', '/openapi.json')).json as { paths: Record<string, object> };
-    // These two are for sites of providers: what they post is proved by itself.
+    // These two are for posts from the sites of providers, which contain their own proof.
     const fromProviders = ['/auth/callback/{provider}', '/auth/backchannel-logout/{provider}'];
     const writes = Object.entries(document.paths)
       .filter(([path]) => !fromProviders.includes(path))

@@ -23,7 +23,7 @@ function newProof() {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** Has a browser go the whole way to the provider and back, as any page can have it do; the last redirect. */
+/** Sends a browser to the provider and back, as any page can, and returns the last redirect. */
 async function lead(browser: Visitor, more: Record<string, string> = {}, site = 'cross-site') {
   const proof = newProof();
   const query = new URLSearchParams({ callback: loopback, code_challenge: proof.challenge, ...more });
@@ -32,7 +32,7 @@ async function lead(browser: Visitor, more: Record<string, string> = {}, site = 
   return { ...proof, location: back.location, status: back.status };
 }
 
-/** Opens the page that asks; submits its form, or what an attacker makes of it. */
+/** Opens the page that asks for approval, and returns a function that submits its form, or an attacker's change of it. */
 async function openPage(browser: Visitor, address: string) {
   const shown = await browser.visit(address, { accept: page, site: 'cross-site' });
   const token = /action="\/api\/v1\/auth\/program"[^>]*><input type="hidden" name="csrf_token" value="([^"]+)"/.exec(
@@ -142,7 +142,7 @@ describe('the click', () => {
   it('counts only in the browser and the login that it was asked in', async () => {
     const victim = openVisitor(world.url);
     const { location } = await lead(victim);
-    // The same person in another browser, and with the login's cookie alone.
+    // The same person in another browser, then a browser with only the cookie of the login.
     const other = openVisitor(world.url);
     await other.signIn('demo', rita.subject);
     expect((await press(other, location, 'approve')).status).not.toBe(303);

@@ -8,7 +8,7 @@ import { openVisitor } from '@belay/testkit/visitor';
 import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** Attacks on how it is run: on what is stored, on what it starts with, and on what its pages and programs load. */
+/** Attacks on the operation of Belay: on stored data, on the settings of a start, and on what its pages and programs load. */
 
 let world: World;
 let browser: ReturnType<typeof openVisitor>;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Everything that the database holds, as one text. */
+/** Returns the whole content of the database as one text. */
 async function dump(): Promise<string> {
   const { sql } = world.database;
   const tables = await sql<{ name: string }[]>`
@@ -94,7 +94,7 @@ const sources = new URL('../../../../', import.meta.url);
 
 async function readSources(): Promise<{ name: string; text: string }[]> {
   const folders = ['packages', 'apps'];
-  // What only tests run starts the systems that they need.
+  // Packages that only tests use start the systems that the tests need.
   const forTests = /\/packages\/(targets|testkit)\//;
   const files = await Promise.all(
     folders.map((folder) => readdir(new URL(folder, sources), { recursive: true, withFileTypes: true })),
@@ -121,14 +121,14 @@ describe('an unsigned update of itself', () => {
     const starting = code
       .filter(({ text }) => /(?:from |getBuiltinModule\()'node:child_process'/.test(text))
       .map(({ name }) => name);
-    // The embedded database's own programs, the browser of the person at the terminal, and what they run with their access.
+    // Only these start programs: the browser of a person at a terminal, that person's command, and the embedded database.
     expect(starting.sort()).toEqual(['open-browser.ts', 'run-program.ts', 'start-program.ts']);
     for (const { name, text } of code) {
       expect([name, /\bnew Function\b|\beval\(|from 'node:vm'|npm (?:install|update)'/.test(text)]).toEqual([
         name,
         false,
       ]);
-      // A module that is loaded later is one of the package's, by a name that is written there.
+      // Dynamic imports use literal names only.
       const loaded = [...text.matchAll(/\bimport\(\s*([^'"\s)][^)]*)\)/g)].map(([, what]) => what);
       expect([name, loaded]).toEqual([name, []]);
     }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
 /**
- * Attacks on signing in: a login, a session and a state belong to the browser and the person that they were made for.
+ * Attacks on sign-in: a login, a session and a state are valid only for the browser and the person that they were issued to.
  */
 
 let world: World;
@@ -142,7 +142,7 @@ describe('a session planted from another site', () => {
     const victim = openVisitor(world.url);
     await victim.signIn('demo', rita);
     const { id } = (await victim.visit('/auth/whoami')).json;
-    // The attacker's own answer of the provider, opened in the victim's browser.
+    // The provider's response to the attacker's own sign-in, opened in the victim's browser.
     const attacker = openVisitor(world.url);
     const begun = await attacker.visit('/auth/request/demo');
     const answer = await attacker.prove(begun.location, people.bystander.subject);

@@ -4,7 +4,7 @@ import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callRest } from '../http/support/caller.js';
 
-/** Attacks with links: what an address does when a page, a mail or a link checker opens it instead of the person. */
+/** Attacks with links: an address must have no effect when a page, an email or a link checker opens it. */
 
 const page = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const rita = people.requester;
@@ -101,7 +101,7 @@ describe('HEAD', () => {
     }
     expect((await browser.visit(answer.href, { method: 'HEAD', site: 'cross-site' })).status).toBe(405);
     expect(await effects()).toEqual(before);
-    // What HEAD did not use up is good.
+    // HEAD did not use up the response of the provider, so it is still valid.
     expect((await browser.visit(answer.href, { site: 'cross-site' })).status).toBe(200);
   });
 

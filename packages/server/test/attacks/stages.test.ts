@@ -2,7 +2,7 @@ import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
-/** Attacks on approvals of two stages, by a person who may decide at both and by what was made for the first one. */
+/** Attacks on approvals of two stages: by a person who may decide at both, and with links and ids that belong to the first stage. */
 
 const both = { users: [people.approver.email, people.bystander.email] };
 const workflow = {
@@ -32,7 +32,7 @@ const call = (method: string, path: string, options: CallOptions = {}) => callRe
 const decide = (token: string, id: string, verdict = 'approve') =>
   call('POST', `/approvals/${id}/decision`, { token, body: { verdict } });
 
-/** A request at its first stage, as a person who may decide at both sees it. */
+/** Makes a request, and returns its first stage as a person sees it who may decide at both. */
 async function ask(): Promise<{ id: string; approval: string; digest: string }> {
   const asked = await call('POST', '/elevate', { token: requester, body: { role: 'reader', reason: 'x' } });
   const { execution_id: id } = asked.json.output as { execution_id: string };
@@ -83,7 +83,7 @@ describe('what was made for the first stage', () => {
     await decide(first, approval);
     const again = await Promise.all(Array.from({ length: 8 }, () => decide(first, id)));
     expect(new Set(again.map(({ status }) => status))).toEqual(new Set([403]));
-    // Another login of the same person is the same person.
+    // A second login of the same person makes no difference.
     expect((await decide(await world.token('approver', 'device'), id)).status).toBe(403);
     expect(await stagesOf(id)).toEqual(untouched);
     await world.drive();

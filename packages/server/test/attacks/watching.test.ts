@@ -3,7 +3,7 @@ import { createWorld, type World } from '@belay/testkit/world';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CallOptions, callRest } from '../http/support/caller.js';
 
-/** Attacks with event streams: many of them, and ones that outlive the login they were opened with. */
+/** Attacks with event streams: many streams, and streams that outlive their login. */
 
 let world: World;
 let requester: string;
@@ -20,9 +20,9 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Streams and calls that wait, of all tests. */
+/** How many streams and waiting calls the tests have opened. */
 let opened = 0;
-// The server hears of a stream that its client closed a moment later, and the next test counts those that are open.
+// The server notices a closed stream a moment later, and the next test counts open streams.
 afterEach(() =>
   vi.waitFor(
     () => {
@@ -41,7 +41,7 @@ interface Stream {
   status: number;
   retryAfter: string | undefined;
   text(): string;
-  /** Resolves when the server ended it. */
+  /** Resolves when the server has ended the stream. */
   ended: Promise<void>;
   close(): void;
 }
@@ -136,7 +136,7 @@ describe('event streams', () => {
     }
     await expect.poll(() => statuses, { timeout: 30_000 }).toEqual(Array(17).fill(429));
     expect((await watch(await world.token('requester', 'device'))).status).toBe(429);
-    // Who has gone waits for nothing, and is not counted.
+    // A call whose client has disconnected no longer counts.
     leaving.abort();
     await expect.poll(() => isRefused(token), { timeout: 30_000 }).toBe(false);
   });

@@ -63,7 +63,7 @@ describe.runIf(here)('the filters of a list', () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
       await page.keyboard.press('Enter');
       await page.waitForURL(/rita/);
-      // What is not filled in is not in the address.
+      // Empty fields are not in the address.
       expect([...new URL(page.url()).searchParams.values()]).not.toContain('');
       expect(await summary.textContent()).toMatch(/1 set$/);
       expect(await page.getByLabel(field, { exact: true }).isVisible()).toBe(false);

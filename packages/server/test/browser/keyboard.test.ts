@@ -18,7 +18,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-/** What has the focus: its name, and whether a person can see that it has it. */
+/** Returns the name of the element that has the focus, and whether its focus is visible. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     const element = document.activeElement;
@@ -34,13 +34,13 @@ const focused = (page: Page) =>
     return { name, visible: onScreen && marked };
   });
 
-/** Presses Tab until something with this name has the focus. On the way, each place is visible. */
+/** Presses Tab until an element with this name has the focus. Expects the focus to be visible at each step. */
 async function reach(page: Page, name: RegExp, key = 'Tab'): Promise<void> {
   const seen: string[] = [];
   for (let presses = 0; presses < 60; presses++) {
     await page.keyboard.press(key);
     const at = await focused(page);
-    // After the last place of a page the focus is in the browser's own bars.
+    // After the last element of a page the focus moves to the browser's own toolbars.
     if (at.name !== '') expect(at).toEqual({ name: at.name, visible: true });
     if (name.test(at.name)) return;
     seen.push(at.name);
@@ -55,7 +55,7 @@ async function press(page: Page, name: RegExp): Promise<void> {
 
 const palette = (page: Page) => page.locator('dialog.palette input');
 
-/** Opens a place by the palette. */
+/** Opens a page with the command palette. */
 async function goTo(page: Page, words: string, found: RegExp, address: RegExp): Promise<void> {
   await page.waitForLoadState();
   await page.keyboard.press('Control+k');
@@ -90,7 +90,7 @@ async function request(page: Page, reason: string): Promise<string> {
   return page.url();
 }
 
-/** Waits until this request is open in the inbox, and the keys of the page work. */
+/** Waits until this request is open in the inbox, and the page responds to keys. */
 async function opened(page: Page, reason: string): Promise<void> {
   await page.locator('#opened', { hasText: reason }).waitFor();
   await page.waitForLoadState();
@@ -102,7 +102,7 @@ describe.runIf(here)('without a mouse', () => {
     await request(rita, 'The first by keys');
     const second = await request(rita, 'The second by keys');
 
-    // Help, and the palette, give the focus back to where it was.
+    // The help and the palette return the focus to the element that had it.
     const adam = await signIn('Adam');
     await goTo(adam, 'inbox', /Inbox/, /\/inbox/);
     await opened(adam, 'The first by keys');
@@ -119,7 +119,7 @@ describe.runIf(here)('without a mouse', () => {
     await palette(adam).waitFor({ state: 'hidden' });
     expect(await focused(adam)).toEqual(before);
 
-    // From one to the next and back; the first is denied, and what waits next is open.
+    // To the next request and back. The first one is denied, and then the next waiting request is open.
     await adam.keyboard.press('j');
     await opened(adam, 'The second by keys');
     await adam.keyboard.press('k');
@@ -129,7 +129,7 @@ describe.runIf(here)('without a mouse', () => {
     await adam.keyboard.press('Enter');
     await opened(adam, 'The second by keys');
 
-    // What has the focus on the page of the request still has it when the page changes by itself.
+    // The focus on the page of the request is not lost when the page updates itself.
     await reach(rita, /^Cancel request$/);
     await adam.keyboard.press('a');
     expect(await focused(adam)).toEqual({ name: 'Approve and next', visible: true });
@@ -138,7 +138,7 @@ describe.runIf(here)('without a mouse', () => {
     await rita.getByRole('heading', { name: 'The access is active' }).waitFor();
     expect((await focused(rita)).name).not.toBe('');
 
-    // History: by its tab and its search; and back to the request, which is given back.
+    // The history by its tab and its search. Then back to the request, whose access is given back.
     await goTo(rita, 'requests', /^Requests/, /\/requests$/);
     await press(rita, /^Past/);
     await rita.waitForURL(/status=past/);
@@ -151,7 +151,7 @@ describe.runIf(here)('without a mouse', () => {
     await rita.getByRole('heading', { name: 'The request was denied' }).waitFor();
     await rita.goto(second);
     await reach(rita, /^Give back/);
-    // The page changes by itself right before the key.
+    // The page updates itself just before the key is pressed.
     const approver = createClient({ url: world.url, token: await world.token('approver', 'device') });
     await approver.comments.add({ id: second.split('/').at(-1) ?? '', text: 'Mind the ledger' });
     await rita.getByText('Mind the ledger').first().waitFor();

@@ -12,7 +12,7 @@ let kinds: Awaited<ReturnType<typeof openKinds>>;
 let browser: Browser;
 let identityProvider: Server;
 
-/** The identity provider has another host than Belay, and so is another site to the browser. */
+/** The identity provider is at another host than Belay, so it is another site for the browser. */
 beforeAll(async () => {
   if (!here) return;
   identityProvider = createServer((request, response) => {

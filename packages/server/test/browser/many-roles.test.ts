@@ -51,7 +51,7 @@ describe.runIf(here)('500 roles', () => {
     expect(visits[0]?.body.match(/<li class="row"/g)?.length).toBe(501);
     const times = visits.map(({ took }) => took).sort((one, other) => one - other);
     console.info(`500 roles: ${times.map((time) => time.toFixed(0)).join(', ')} ms, ${visits[0]?.body.length} bytes`);
-    // The best: what else the machine does while the tests run is not counted.
+    // The shortest time, because other work of the machine must not count.
     expect(times[0]).toBeLessThan(3_000);
   });
 
@@ -142,7 +142,7 @@ describe.runIf(here)('500 roles', () => {
     await plain.getByLabel('Reason').fill('The ledger does not add up');
     await plain.getByRole('button', { name: 'Request access' }).click();
     await plain.getByRole('heading', { name: '2 of 2 roles requested' }).waitFor();
-    // What was requested is marked, and comes first.
+    // Requested roles are marked and come first.
     await plain.goto(`${world.url}/roles`);
     const recent = plain.locator('section', { has: plain.locator('#recent') });
     expect(await recent.locator('.row').count()).toBe(2);
@@ -183,7 +183,7 @@ describe.runIf(here)('500 roles', () => {
     await page.reload();
     const starred = page.locator('section', { has: page.locator('#starred') });
     await starred.getByRole('button', { name }).click();
-    // Both rows of the role: here, and at its system.
+    // Both rows of the role: among the starred roles, and at its system.
     await page.locator('summary', { hasText: 'more at Okta' }).click();
     await page.getByRole('button', { name, pressed: false }).nth(1).waitFor();
     const context = await browser.newContext({ javaScriptEnabled: false });

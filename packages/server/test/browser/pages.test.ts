@@ -23,7 +23,7 @@ const state = (page: Page, text: string) => page.getByRole('heading', { name: te
 const mark = (page: Page) => page.evaluate(() => Object.assign(globalThis, { stillHere: true }));
 const isSameDocument = (page: Page) => page.evaluate(() => 'stillHere' in globalThis);
 
-/** Fetches as a script of our own page would. */
+/** Calls an address as a script of our own page would. */
 const call = (page: Page, path: string, body?: object) =>
   page.evaluate(
     async ([address, json]) => {
@@ -57,7 +57,7 @@ describe.runIf(here)('the story in a browser', () => {
     await picture(rita.page, 'waiting');
     await mark(rita.page);
 
-    // Her own request is not hers to decide: no form, and no way around it.
+    // She cannot decide on her own request: there is no form, and a call is rejected.
     expect(await rita.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     const id = path.split('/').at(-1) ?? '';
     const aside = await rita.context.newPage();
@@ -65,7 +65,7 @@ describe.runIf(here)('the story in a browser', () => {
     const own = await call(aside, `/api/v1/approvals/${id}/decision`, { verdict: 'approve' });
     expect(own.status).toBe(403);
     await aside.close();
-    // Nor is it Bea's to see.
+    // Bea cannot see the request.
     expect((await bea.page.goto(`${stage.url}${path}`))?.status()).toBe(404);
     await picture(bea.page, 'not-found');
 
@@ -122,7 +122,7 @@ describe.runIf(here)('the story in a browser', () => {
       page.on('response', (response) => {
         if (response.request().resourceType() === 'fetch') looks += 1;
       });
-      // The second look begins when the page has taken over what the first one fetched.
+      // The second update begins after the page has shown the result of the first one.
       await page.evaluate(() => {
         for (let look = 0; look < 2; look += 1) document.dispatchEvent(new Event('visibilitychange'));
       });
@@ -211,14 +211,14 @@ describe.runIf(here)('the story in a browser', () => {
         return page.locator('#inbox .row').count();
       })
       .toBe(2);
-    // By keys from one to the next and back, and to the button of the first.
+    // With keys to the next request and back, and then to the approve button of the first one.
     await page.keyboard.press('j');
     await page.waitForURL((url) => url.searchParams.has('id'));
     await page.locator('#opened', { hasText: 'The second' }).waitFor();
     await page.keyboard.press('k');
     await page.locator('#opened', { hasText: 'The first' }).waitFor();
     await page.keyboard.press('a');
-    // Someone else decides it; the page sees that by itself.
+    // The request is decided in another page; this page updates itself.
     const aside = await adam.context.newPage();
     await aside.goto(api('home'));
     expect((await call(aside, `/api/v1/approvals/${first}/decision`, { verdict: 'deny' })).status).toBe(200);
@@ -255,7 +255,7 @@ describe.runIf(here)('a page of another site', () => {
     await visitor.waitForURL(cancel);
     expect(await visitor.locator('h1').textContent()).not.toMatch(/cancelled/i);
 
-    // Our own page, should anything ever make it prefetch what acts.
+    // A prefetch of an address that acts is rejected even from our own page.
     await visitor.goto(api('home'));
     const refused = visitor.waitForResponse(cancel);
     await visitor.evaluate((href) => {
@@ -269,7 +269,7 @@ describe.runIf(here)('a page of another site', () => {
 
 describe.runIf(here)('every page', () => {
   it('has nothing that axe finds: light, dark, and on a phone, where nothing is wider than the screen', async () => {
-    // Something to see on each of them: one request waits, another is held.
+    // Every page has content: one request waits, and another one has active access.
     const waiting = await ask(rita.page, stage.url, 'For the pictures');
     await state(rita.page, 'The request waits for approval');
     const anybody = await stage.visit();
@@ -351,7 +351,7 @@ describe.runIf(here)('every page', () => {
     expect(faults).toEqual([]);
   }, 240_000);
 
-  /** Requests more than the bounds allow, and stays on the form that comes back. */
+  /** Requests more than the bounds allow, and stays on the form that is shown again. */
   const askTooMuch = async (page: Page) => {
     await page.goto(api('elevate'));
     await page.getByLabel('Groups').fill('reporting_readonly, pg_read_all_data');

@@ -36,7 +36,7 @@ async function useNewLogin(): Promise<void> {
 const endLogins = () => world.database.sql`delete from logins`;
 const words = 'The October figures do not match the ledger, and this took ten minutes to write';
 
-/** How many requests have been made with these words. */
+/** Returns how many requests have been made with this reason. */
 async function sentTimes(reason: string): Promise<number> {
   const rows = await world.database.sql`select 1 from executions where input::text like ${`%${reason}%`}`;
   return rows.length;
@@ -118,7 +118,7 @@ describe.runIf(here)('the page that keeps a form', () => {
     async (colorScheme) => {
       await page.setViewportSize({ width: 390, height: 844 });
       await page.emulateMedia({ colorScheme });
-      // As for a browser that runs no scripts; axe itself is one.
+      // Only this script is blocked, to act like a browser without scripts, because axe itself is a script.
       await page.route('**/drafts.js*', (route) => route.abort());
       await write('Looked at by axe');
       await endLogins();
@@ -129,7 +129,7 @@ describe.runIf(here)('the page that keeps a form', () => {
       await page.getByRole('button', { name: 'Open form' }).click();
       await page.getByText('This is what you wrote').waitFor();
       expect(await findFaults(page)).toEqual([]);
-      // It is in view, though the form is below what the page says of the role.
+      // The notice above the form has the focus, although the form is below the description of the role.
       expect(await page.evaluate('document.activeElement.textContent')).toContain('This is what you wrote');
     },
   );
@@ -144,7 +144,7 @@ describe.runIf(here)('without scripts, a form that is sent after the session has
     await useNewLogin();
   });
 
-  /** Signs in beside the page, which stays as it is. */
+  /** Signs in in a new tab, so that the page does not change. */
   async function signInBeside(name: string): Promise<void> {
     const opened = context.waitForEvent('page');
     await page.getByRole('link', { name: 'Sign in (new tab)' }).click();

@@ -30,7 +30,7 @@ async function open(who: Who, options: BrowserContextOptions = {}): Promise<Page
   return context.newPage();
 }
 
-/** Every page, by the name of its picture: who sees it, and where it is. */
+/** Every page, by the name of its picture, with the person who sees it and its path. */
 const pages = (): [name: string, who: Who, path: string][] => {
   const { active, waiting, denied, emergency } = company.requests;
   return [
@@ -73,7 +73,7 @@ const pages = (): [name: string, who: Who, path: string][] => {
   ];
 };
 
-/** Returns what stands at the end of a row and beyond its edge, where the row cuts it. */
+/** Returns the texts at the end of rows that extend beyond the edge of the row, which cuts them off. */
 const findCut = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('.row-side > *')].flatMap((part) => {
@@ -126,7 +126,7 @@ describe.runIf(here)('every page with 500 roles, 200 requests that wait and 10,0
       for (const [, who, path] of [...pages(), ...more]) {
         views[who] ??= await open(who, { viewport: { width: 390, height: 844 }, javaScriptEnabled });
         await views[who].goto(`${company.world.url}${path}`);
-        // The debugger evaluates this where the page itself runs no scripts.
+        // The debugger can evaluate this even where the page runs no scripts.
         const high = await views[who].evaluate(() => document.documentElement.scrollHeight);
         if (high > 6_000) tall.push(`${path} is ${high} high`);
       }
@@ -183,7 +183,7 @@ describe.runIf(here)('every page with 500 roles, 200 requests that wait and 10,0
     await page.context().close();
   });
 
-  // How long a page takes depends on what else the machine does, so that is printed; the work of this process for it is held.
+  // The elapsed time depends on other work of the machine, so it is only printed. The processor time of this process is checked.
   it('is made with less than 300 ms of work, and says how long that takes', async () => {
     const visit = async (who: Who, path: string) => {
       const [begun, before] = [performance.now(), process.cpuUsage()];

@@ -10,7 +10,7 @@ const secret = 'the secret of a cluster that is only a test';
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const people = 4;
 
-/** Redis where it can be had (CI installs it); the queue's PostgreSQL backend always. */
+/** The queue on PostgreSQL always, and on Redis where it is installed, as in CI. */
 const queues = hasRedis() ? (['postgres', 'redis'] as const) : (['postgres'] as const);
 
 describe.each(queues)('two servers and two workers over one PostgreSQL, queue on %s', (queue) => {
@@ -71,7 +71,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     await target[Symbol.asyncDispose]();
   });
 
-  /** Asks as one person, approves on the other server, and answers the execution's id. */
+  /** Requests as one person, approves on the other server, and returns the execution's id. */
   async function elevate(index: number, duration: string): Promise<string> {
     const { output } = await at(clients.ask, index).elevation.request({ role: 'reader', reason: 'a test', duration });
     const id = output.execution_id;
@@ -110,7 +110,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     await startWorker();
   }
 
-  // The bound is a lease of the dead worker, most of a minute: shown on one queue, because the queue has no part in it.
+  // This takes the lease of the dead worker, almost a minute. It is tested with one queue only, because the queue is not involved.
   if (queue === queues.at(-1)) {
     const guarantee = 'goes on when a worker is killed with -9 in the middle, and revokes what it granted';
     it(guarantee, killWorkerInTheMiddle, 120_000);

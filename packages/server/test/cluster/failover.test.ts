@@ -72,7 +72,7 @@ describe.runIf(hasFifteen() && hasPooler())('Belay behind PgBouncer, with a stan
       alter role belay set idle_in_transaction_session_timeout = 4500;
       alter role belay set search_path = public;
     `);
-    // The pooler's connections have the settings of the time when they were opened (RECONNECT in its console).
+    // Connections of the pooler keep the settings from when they were opened, so they are closed (RECONNECT in its console).
     await admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'belay'`;
     await admin.end();
     server = startProcess(folder.path, environment(), 'server');
@@ -118,12 +118,12 @@ describe.runIf(hasFifteen() && hasPooler())('Belay behind PgBouncer, with a stan
     url.pathname = '/belay';
     await pooler.turnTo(url.href);
 
-    // What was acknowledged is still there, and ends at its time: revoking does not wait for anything.
+    // Acknowledged grants still exist and end in time, because revoking does not wait for the comparison.
     await expect.poll(() => target.members(), waiting).toEqual([target.identities[0]]);
     await expect.poll(() => standing(first, long), waiting).toBe('active');
-    // What is requested before Belay has noticed is ended by the comparison, as every grant of before that the target does not hold.
+    // A request before Belay has noticed would be ended by the comparison, like every earlier grant that the target does not hold.
     await server.says('the database was restored or replaced');
-    // Granting waits until the system was compared with the rows, since a failover can lose commits; then it goes on by itself.
+    // A failover can lose commits, so granting waits until the system was compared with the rows, and then continues by itself.
     const later = await request(third, 'PT1H');
     await expect.poll(() => standing(third, later), waiting).toBe('active');
     expect(await target.members()).toEqual([target.identities[0], target.identities[2]]);
@@ -134,7 +134,7 @@ describe.runIf(hasFifteen() && hasPooler())('Belay behind PgBouncer, with a stan
   });
 });
 
-/** Returns the state of an execution, and what happened to it last where it is not active. */
+/** Returns the state of an execution, with its last events when it is not active. */
 async function standing(client: BelayClient, id: string): Promise<string> {
   const execution = await client.executions.get(id).catch((error: unknown) => String(error));
   if (typeof execution === 'string') return execution;
@@ -142,7 +142,7 @@ async function standing(client: BelayClient, id: string): Promise<string> {
   return state === 'active' ? state : `${state} ${JSON.stringify({ last: history.slice(-3), grants })}`;
 }
 
-/** Builds a standby of a server, which answers a commit only when the standby has it. */
+/** Starts a standby of a server. The server then acknowledges a commit only when the standby has it. */
 async function openStandby(primary: Fifteen): Promise<Fifteen> {
   const data = `${makeFifteenFolder()}/standby`;
   runFifteen('pg_basebackup', ['-d', primary.url, '-D', data, '-X', 'stream', '-c', 'fast', '-R']);

@@ -6,7 +6,7 @@ import { findTestPort } from '@belay/testkit/ports';
 
 const program = '/usr/sbin/pgbouncer';
 
-/** Returns whether PgBouncer can be started here; CI brings it, and there its absence is a failure. */
+/** Returns whether PgBouncer can be started here. CI installs it, and its absence there is a failure. */
 export function hasPooler(): boolean {
   if (process.env.CI || existsSync(program)) return true;
   console.warn('not tested, since not installed: pgbouncer (apt-get install pgbouncer)');
@@ -16,12 +16,12 @@ export function hasPooler(): boolean {
 export interface Pooler {
   /** The address of the pooler's only database. */
   url: string;
-  /** Sends new connections to another server, and ends those to the one before. */
+  /** Sends new connections to another server. The connections to the previous server end with that server. */
   turnTo(serverUrl: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts a PgBouncer in session mode before a server. It drops the settings that it does not know. */
+/** Starts a PgBouncer in session mode in front of a server. It ignores settings of connections that it does not know. */
 export async function startPooler(serverUrl: string): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'belay-pgbouncer-'));
   const port = await findTestPort();
@@ -67,7 +67,7 @@ ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction
   };
 }
 
-/** PgBouncer does not run as root. */
+/** Returns the account to run PgBouncer with, because PgBouncer does not run as root. */
 function ownAccount(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (which: string) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' }));

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { findTestPort } from '@belay/testkit/ports';
 
 export interface Front extends AsyncDisposable {
-  /** Where it listens: with TLS, and a certificate of its own. */
+  /** The address of the proxy; with TLS, its certificate is self-signed. */
   url: string;
 }
 
@@ -21,7 +21,7 @@ const find = (name: string) =>
 const nginx = find('nginx');
 const caddy = find('caddy');
 
-/** Starts each proxy that is here before servers at these ports, with the example of deploy/ as its configuration. */
+/** The proxies that are installed here. `start` runs one in front of servers at these ports, with the example of deploy/. */
 export const proxies: { name: string; start: (ports: readonly number[]) => Promise<Front> }[] = [
   { name: 'a balancer that keeps connections', start: startBalancer },
   ...(nginx === undefined ? [] : [{ name: 'nginx', start: (ports: readonly number[]) => startNginx(nginx, ports) }]),
@@ -31,7 +31,7 @@ for (const [name, found] of Object.entries({ nginx, caddy })) {
   if (found === undefined) console.warn(`not tested, since not installed: ${name} (apt-get install ${name})`);
 }
 
-/** What cloud balancers do: takes turns, keeps its connections, asks /ready five times a second, and repeats nothing. */
+/** Acts like a cloud load balancer: takes turns, keeps connections, checks /ready five times a second, and repeats no request. */
 async function startBalancer(ports: readonly number[]): Promise<Front> {
   const agent = new Agent({ keepAlive: true });
   const ready = new Set(ports);

@@ -32,7 +32,7 @@ describe('two servers and two workers behind a proxy', () => {
   }
 
   beforeAll(async () => {
-    // The proxies of the examples have certificates of their own, for this test.
+    // The proxies use self-signed certificates in this test.
     setGlobalDispatcher(new Agent({ connect: { rejectUnauthorized: false } }));
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     target = await makeTarget(1);
@@ -46,7 +46,7 @@ describe('two servers and two workers behind a proxy', () => {
       TARGET_URL: target.url,
     };
     for (let index = 0; index < 2; index++) ports.push(await findTestPort());
-    // Both at once, on an empty database: one migrates it, the other one waits.
+    // Both start at once on an empty database: one migrates it, and the other waits.
     await Promise.all(ports.map(startServer));
     await Promise.all([startWorker(), startWorker()]);
     const operator = await openOperatorContext({
@@ -65,7 +65,7 @@ describe('two servers and two workers behind a proxy', () => {
     await target[Symbol.asyncDispose]();
   });
 
-  /** Requests without end, each once, and keeps what did not get the status that it should. */
+  /** Sends requests until it is stopped, each once, and keeps those that got an unexpected status. */
   function load(url: string) {
     const lost: string[] = [];
     let done = 0;
@@ -83,7 +83,7 @@ describe('two servers and two workers behind a proxy', () => {
     const reading = async () => {
       while (going) await send('/roles', 200);
     };
-    // What a proxy does not repeat, and what is stored.
+    // Requests that a proxy does not repeat, and whose result is stored.
     const writing = async () => {
       while (going) await send('/elevate', 200, { role: 'noter', reason: 'a test' });
     };
@@ -115,7 +115,7 @@ describe('two servers and two workers behind a proxy', () => {
         await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(503), waiting);
         expect(await server?.exited).toBe(0);
         await startServer(port);
-        // The proxy has to use it again before the other one goes.
+        // The proxy must use this server again before the other server is stopped.
         await vi.waitFor(async () => {
           const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
           expect(((await answer.json()) as { total_requests: number }).total_requests).toBeGreaterThan(100);

@@ -3,17 +3,17 @@ import { serverUrl } from '@belay/testkit/database';
 import postgres from 'postgres';
 
 export interface Target extends AsyncDisposable {
-  /** What Belay is configured with. */
+  /** The URL of the target in Belay's configuration. */
   url: string;
   role: string;
   identities: string[];
-  /** The identities that are members of the role now, as the server itself says. */
+  /** Returns the identities that are members of the role now, as the server itself reports. */
   members(): Promise<string[]>;
-  /** A database for Belay itself, on the same server. */
+  /** The database of Belay itself, on the same server. */
   databaseUrl: string;
 }
 
-/** Returns a real target on the run's PostgreSQL: a role to become a member of, and login roles for this test alone. */
+/** Creates a target on the PostgreSQL of the test run: a role to grant, and login roles for this test alone. */
 export async function makeTarget(people: number): Promise<Target> {
   const suffix = randomBytes(4).toString('hex');
   const admin = postgres(serverUrl(), { max: 1, onnotice: () => {} });
@@ -49,8 +49,8 @@ export async function makeTarget(people: number): Promise<Target> {
 }
 
 /**
- * Returns a configuration with the target, and a role `reader` there, which is granted after the tasks of `before`: none for access
- * without an approval. `roles` and `workflows` follow it.
+ * Returns a configuration with the target and a role `reader`, which is granted after the tasks of `before`; without such tasks no
+ * approval is needed. `roles` and `workflows` are appended.
  */
 export function readerConfiguration(target: Target, { before = '', roles = '', workflows = '' } = {}): string {
   return `

@@ -5,7 +5,7 @@ export interface TestServer extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Returns a PostgreSQL server of its own that is thrown away: what the demo makes, roles, belongs to a whole server. */
+/** Starts a temporary PostgreSQL server. The demo needs its own server, because roles belong to the whole server. */
 export async function startTestServer(): Promise<TestServer> {
   const server = await startTemporaryPostgres({ name: 'belay' });
   return { url: server.url, stop: () => server.stop(), [Symbol.asyncDispose]: () => server.stop() };

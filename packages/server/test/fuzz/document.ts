@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '@belay/api';
 import fc from 'fast-check';
 
-/** As much of JSON Schema 2020-12 as the published document uses. */
+/** The part of JSON Schema 2020-12 that the published document uses. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -44,7 +44,7 @@ export function readOperations(document: OpenApiDocument): Operation[] {
     Object.entries(item as Record<string, Written>)
       .filter(([, { servers }]) => servers === undefined)
       .map(([method, operation]) => ({
-        // A counterexample names its operation; the document is not worth reading again.
+        // A counterexample shows only the name of its operation, and not its whole description.
         [fc.toStringMethod]: () => `${method.toUpperCase()} ${path}`,
         method: method.toUpperCase(),
         path,

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOperations, type Schema } from './document.js';
 import { arbitraryRequest, type Credential, type FuzzRequest } from './requests.js';
 
-// BELAY_TEST_REQUESTS sets a higher number (the long form: 20000), BELAY_TEST_SEED for others.
+// BELAY_TEST_REQUESTS sets the number of requests (20000 for the long form), and BELAY_TEST_SEED the seed.
 const requests = Number(process.env.BELAY_TEST_REQUESTS ?? 3000);
 const seed = Number(process.env.BELAY_TEST_SEED ?? 20261121);
 
@@ -21,8 +21,8 @@ const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }), 
 ajv.addSchema({ $id: 'api', components: { schemas: closed(components) } });
 
 /**
- * The schemas with no room for further fields: the document leaves it to later versions, and this version sends nothing that
- * it does not declare.
+ * Returns schemas that allow no additional fields. The document allows them for later versions, but this version must send only
+ * fields that it declares.
  */
 function closed<Given>(given: Given): Given {
   if (typeof given !== 'object' || given === null) return given;
@@ -32,7 +32,7 @@ function closed<Given>(given: Given): Given {
   return (open && 'type' in given ? { ...inner, additionalProperties: false } : inner) as Given;
 }
 
-/** References of the document are to itself; here it is the schema `api`. */
+/** Validators by schema. The document's references to itself are resolved in the schema `api`. */
 const validators = new Map<Schema, (given: unknown) => string[]>();
 function validator(schema: Schema): (given: unknown) => string[] {
   const found = validators.get(schema);
@@ -48,7 +48,7 @@ function validator(schema: Schema): (given: unknown) => string[] {
 
 let world: World;
 let tokens: Record<'requester' | 'approver' | 'bystander' | 'agent', string>;
-/** By the field that they fit; what the answers tell of is added while it runs. */
+/** Known words by the field that they fit. Words of responses are added during the run. */
 const words: Record<string, string[]> = {
   role: ['reader', 'reader', 'secret'],
   provider: ['store', 'demo', 'hidden'],
@@ -81,7 +81,7 @@ const words: Record<string, string[]> = {
 beforeAll(async () => {
   world = await createWorld({
     limits: { requests: 1e9, authRequests: 1e9 },
-    // One person sees everything, so that more than the door of the administration is tried.
+    // One person is an auditor, so that operations of the administration do more than reject their caller.
     change: (document) => ({ ...document, access: { auditors: { users: ['bo@example.test'] } } }),
   });
   const agent = await enrollAgent(
@@ -107,14 +107,14 @@ async function credentialHeaders(credential: Credential, address: string): Promi
   if (credential === 'none') return {};
   if (credential === 'unknown') return { authorization: `Bearer ${'A'.repeat(tokens.requester.length)}` };
   if (credential === 'malformed') return { authorization: 'Basic Zm9vOmJhcg==' };
-  // Signing out is for good: what follows needs a login that lives.
+  // A sign-out ends its login, so it gets a spare one, and later requests keep theirs.
   const spare = address.startsWith('/auth/logout') && credential !== 'agent';
   const person = credential === 'cookie' || credential === 'agent' ? 'requester' : credential;
   const token = spare ? await world.token(person) : credential === 'cookie' ? tokens.requester : tokens[credential];
   return credential === 'cookie' ? { cookie: `belay=${token}` } : { authorization: `Bearer ${token}` };
 }
 
-/** Identifiers and tokens of answers are what the next requests are about. */
+/** Adds the identifiers and tokens of a response to the known words, for later requests. */
 function remember(body: string): void {
   for (const [, field = '', value = ''] of body.matchAll(/"(\w+)":"([\w.-]{8,1500})"/g)) {
     const names = ['execution_id', 'run_id', 'id'].includes(field) ? ['id', 'execution_id', 'workflow_id'] : [field];
@@ -147,11 +147,11 @@ async function ask({ method, address, credential, headers, body }: FuzzRequest):
   return answer;
 }
 
-/** What the document does not allow about an answer. */
+/** Returns how a response differs from what the document allows. */
 function wrongs({ operation, method, address, headers: sent }: FuzzRequest, answer: Answer): string[] {
   const { status, headers, body } = answer;
-  // 501 is the document's word for what the configuration lacks (docs/interface.md, section 16, rule 6); it is held
-  // against the document below.
+  // 501 is for features that are not configured (docs/interface.md, section 16, rule 6); the check against the document
+  // below covers it.
   if (status >= 500 && status !== 501) return [`answers ${status}: ${body.slice(0, 300)}`];
   const found: string[] = [];
   if (/\bat .+\.(?:ts|js):\d+|node_modules|PostgresError|SELECT .+ FROM/i.test(body) && status >= 400) {
@@ -168,7 +168,7 @@ function wrongs({ operation, method, address, headers: sent }: FuzzRequest, answ
   }
   const declared = document.paths?.[operation.path] as Record<string, unknown> | undefined;
   const path = address.split('?')[0] ?? '';
-  // An empty parameter, or one that is a path of its own, is another address.
+  // With an empty parameter, or one that contains a slash, the address is not that of the operation.
   const elsewhere = operation.path.includes('{') && !matches(operation.path, path);
   if (elsewhere) return found;
   if (method === 'OPTIONS' && status === 204) return found;
@@ -181,7 +181,7 @@ function wrongs({ operation, method, address, headers: sent }: FuzzRequest, answ
   const allowed = operation.answers[String(status)];
   if (allowed === undefined) return [...found, `answers ${status}, which is not declared: ${body.slice(0, 200)}`];
   if (status >= 300 || method === 'HEAD') return found;
-  // Pages are for browsers, and not in the document.
+  // Pages are for browsers, and the document does not describe them.
   if (type === 'text/html')
     return /text\/html|\*\/\*|^$/.test(sent.accept ?? '') ? found : [...found, 'a page for a program'];
   const content = allowed.content?.[type];
@@ -219,7 +219,7 @@ describe('any input of a client', () => {
       ),
       { numRuns: requests, seed },
     );
-    // A fuzz that never reached an operation, or never got past the door, would prove nothing.
+    // Every operation was called, and more than half of them succeeded; otherwise the test would prove nothing.
     expect(seen.size).toBe(operations.length);
     expect(succeeded.size).toBeGreaterThan(operations.length / 2);
     expect((await ask({ ...healthy(operations), credential: 'requester' })).status).toBe(200);

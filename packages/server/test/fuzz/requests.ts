@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Operation, Schema } from './document.js';
 
-/** Whose credential a request carries; a cookie is a browser's. */
+/** The credentials that a request may have; a cookie is that of a browser. */
 export const credentials = [
   'none',
   'requester',
@@ -25,7 +25,7 @@ export interface FuzzRequest {
 
 type Filled = { path: Record<string, string>; query: [string, string][] };
 
-/** What has broken other services: injection, prototypes, templates, traversal, control characters, look-alikes, size. */
+/** Texts that have broken other services: injection, prototypes, templates, traversal, control characters, look-alikes, size. */
 const hostile = [
   '',
   ' ',
@@ -73,15 +73,15 @@ const hostile = [
 ] as const;
 
 export interface Vocabulary {
-  /** Words that exist: names, identifiers, tokens. */
+  /** Returns the words that exist: names, identifiers, tokens. */
   known(): readonly string[];
-  /** Those that fit a field of this name; none when there is nothing special about it. */
+  /** Returns the known words for a field of this name; an empty list when any text fits. */
   fitting(name: string): readonly string[];
 }
 
 type Word = (name?: string) => fc.Arbitrary<string>;
 
-/** Returns a well-formed request to an operation with things put wrong in it, by what the document says and by what people try. */
+/** Returns an arbitrary of requests: half are well-formed by the document, and half have errors and hostile texts in them. */
 export function arbitraryRequest(
   operations: readonly Operation[],
   components: Record<string, Schema>,
@@ -103,10 +103,10 @@ export function arbitraryRequest(
 
 interface Means {
   components: Record<string, Schema>;
-  /** What fits its field; when not tidy, now and then what does not. */
+  /** Returns a word that fits a field; when not tidy, sometimes one that does not. */
   word: Word;
   wild: fc.Arbitrary<string>;
-  /** Half of the requests are well-formed throughout: one that is rejected at the door says nothing about the house. */
+  /** Whether the request is well-formed throughout. Half of them are, because a request that is rejected early tests little. */
   tidy: boolean;
 }
 
@@ -160,7 +160,7 @@ function addressOf({ path }: Operation, filled: Filled): string {
   return search === '' ? place : `${place}?${search}`;
 }
 
-/** As a browser would; a lone surrogate or a stray percent sign goes out as it is, as only a program would send it. */
+/** Encodes a text as a browser does, except for two percent-encodings that only a program sends unchanged. */
 function encode(given: string): string {
   if (given === '%zz' || given === '..%2f..%2f') return given;
   return encodeURIComponent(given.toWellFormed());
@@ -169,7 +169,7 @@ function encode(given: string): string {
 const text = (given: unknown): string => (typeof given === 'string' ? given : (JSON.stringify(given) ?? ''));
 
 function arbitraryHeaders(wild: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
-  // Node rejects to send control characters in a header, and so does every client.
+  // Like every client, Node.js does not send control characters in a header.
   const visible = wild.map((given) => given.replace(/[^\x21-\x7e]/g, '').slice(0, 500));
   return fc.record(
     {
@@ -257,7 +257,7 @@ function encodeBody(type: string, given: unknown): Body {
 
 const junk = fc.jsonValue({ maxDepth: 2 });
 
-/** A value of the schema, and when not tidy now and then anything else in its place. */
+/** Returns an arbitrary of values of a schema; when not tidy, sometimes with any other value in its place. */
 function value(schema: Schema, means: Means, name: string, depth = 0): fc.Arbitrary<unknown> {
   const usual = wellFormed(schema, means, name, depth);
   if (means.tidy) return usual;

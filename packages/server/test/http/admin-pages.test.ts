@@ -30,7 +30,7 @@ const pages = [
 
 type Who = keyof typeof tokens;
 
-/** Opens a page, or posts a form of it, as the browser of a person does. */
+/** Opens a page, or posts a form of a page, as the browser of a person does. */
 function visit(who: Who, path: string, fields?: Record<string, string>) {
   return send(`${world.url}${path}`, {
     method: fields === undefined ? 'GET' : 'POST',
@@ -44,7 +44,7 @@ function visit(who: Who, path: string, fields?: Record<string, string>) {
   });
 }
 
-/** Returns the token of the form that posts to an address. */
+/** Returns the CSRF token of the form that posts to an address. */
 function tokenOf(page: string, action: string): string {
   return (
     new RegExp(`action="${action}"[^>]*><input type="hidden" name="csrf_token" value="([^"]+)"`).exec(page)?.[1] ?? ''

@@ -11,7 +11,7 @@ import { stringify } from 'yaml';
 import { callRest } from './support/caller.js';
 
 const alerts = fileURLToPath(new URL('../../../../deploy/monitoring/alerts.yaml', import.meta.url));
-// The package prometheus of Debian has it; CI installs it.
+// `promtool` is in Debian's package prometheus, which CI installs.
 const installed = Boolean(process.env.CI) || spawnSync('promtool', ['--version']).error === undefined;
 if (!installed) console.warn('not tested, since not installed: promtool (apt-get install prometheus)');
 
@@ -44,7 +44,7 @@ describe.skipIf(!installed)('the alerts of deploy/monitoring, on what a server r
     return id;
   }
 
-  /** Expects that a server that goes on to return what it returns now makes exactly these alerts fire. */
+  /** Expects exactly these alerts to fire when the server continues to return its current metrics. */
   async function expectFiring(names: readonly string[]): Promise<void> {
     const { body } = await send(`${world.url}/metrics`, { headers: { accept: 'text/plain' } });
     const gauges = parseMetrics(body).filter(({ type }) => type === 'GAUGE');

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 let world: World;
-/** A page of ours to return to, as a query has it. */
+/** The encoded address of one of our pages, as a callback in a query. */
 let rolesPage: string;
 beforeAll(async () => {
   world = await createWorld();
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** A browser at Belay: it keeps cookies, says where a request came from, and follows nothing by itself. */
+/** Returns a browser at Belay: it keeps cookies, sends the site of each request's origin, and follows no redirects. */
 function openBelay() {
   const cookies = new Map<string, string>();
   const visit = async (
@@ -45,7 +45,7 @@ function openBelay() {
 }
 type Belay = ReturnType<typeof openBelay>;
 
-/** From /auth/request to the address that the identity provider sends the browser back to. */
+/** Signs in at the identity provider, and returns the address to which it sends the browser back. */
 async function authorize(belay: Belay, person: Person, query = ''): Promise<string> {
   const begun = await belay.visit(`/api/v1/auth/request/demo${query}`);
   expect(begun.status).toBe(302);
@@ -61,7 +61,7 @@ async function signIn(person: Person): Promise<Belay> {
   return belay;
 }
 
-/** Of the form that the page is about; the frame around it has one to sign out. */
+/** Returns the CSRF token of the page's own form, which is the last one; the frame of the page has a form to sign out. */
 const tokenIn = (page: string): string => [...page.matchAll(/name="csrf_token" value="([^"]+)"/g)].at(-1)?.[1] ?? '';
 const elevate = '/api/v1/elevate?role=reader&provider=store&reason=%3Cb%3Eincident%3C%2Fb%3E';
 

@@ -4,26 +4,26 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Local, makeCredential, startLocal } from '../../../agent/test/support/local.js';
 import { type CallOptions, callRest } from './support/caller.js';
 
-/** What a field must be: the interface's own words for types. */
+/** The type that a field must have, in the words of docs/interface.md. */
 type Shape = string | { [name: string]: Shape } | [Shape] | { each: Shape };
 
 type Mode = 'server' | 'agent' | 'client';
 
 /**
- * docs/interface.md as a table: method, path, the modes that have it, who may, and the documented fields of the answer.
- * `each` is an object keyed by names. Without `modes` it is server mode's alone.
+ * docs/interface.md as a table: method, path, the modes that have the operation, whether it requires a sign-in, and the documented
+ * fields of the response. `each` describes an object keyed by names. Without `modes` only server mode has the operation.
  */
 interface Row {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   modes?: Mode[];
-  /** In server mode. */
+  /** Whether server mode requires a signed-in person. */
   auth: boolean;
-  /** Requires a signed-in person on the machine of an agent as well. */
+  /** Whether agents and clients require a signed-in person as well. */
   localAuth?: boolean;
   body?: object;
   output: Shape;
-  /** What agents and clients answer beyond it. */
+  /** The additional fields in responses of agents and clients. */
   localOutput?: Shape;
 }
 
@@ -277,7 +277,7 @@ const checks: Record<string, (value: unknown) => boolean> = {
   duration: (value) => typeof value === 'string' && /^P(?=[\dT])(\d+D)?(T(\d+H)?(\d+M)?([\d.]+S)?)?$/.test(value),
 };
 
-/** Where a value is not of its shape. */
+/** Returns where a value differs from a shape. */
 function mismatches(value: unknown, shape: Shape, path = ''): string[] {
   if (typeof shape === 'string')
     return checks[shape]?.(value) === true ? [] : [`${path}: not ${shape}: ${JSON.stringify(value)}`];
@@ -318,7 +318,7 @@ const ask = async (token = requester, headers: Record<string, string> = {}, reas
 };
 
 describe('the interface', () => {
-  // So that no list is empty.
+  // Makes a request, so that no list is empty.
   beforeAll(() => ask());
 
   it.each(rows.filter(({ modes = ['server'] }) => modes.includes('server')))(
@@ -356,7 +356,7 @@ describe('the interface', () => {
 });
 
 describe.each(['agent', 'client'] as const)('the interface in %s mode', (mode) => {
-  /** Makes sure that a person is signed in here, and returns a session of theirs. */
+  /** Signs a person in, and returns one of their sessions. */
   async function signIn(): Promise<string> {
     await local.agent.signIn('requester');
     const { json } = await local.agent.call('GET', '/session/demo');
@@ -364,7 +364,7 @@ describe.each(['agent', 'client'] as const)('the interface in %s mode', (mode) =
     if (mode === 'client') await keep(token);
     return token;
   }
-  /** A session that calls which only read leave as it is. */
+  /** A session for the calls that only read, which do not change it. */
   let lasting: string | undefined;
   const keep = (token: string) =>
     local[mode].call('POST', '/sessions', {

@@ -22,7 +22,7 @@ const start = async (label = 'belay on build-3') =>
   (await callRest(world.url, 'POST', '/auth/device/authorization', { body: { label } })).json as unknown as Started;
 const poll = (device_code: string) => callRest(world.url, 'POST', '/auth/device/token', { body: { device_code } });
 
-/** A browser that is signed in, at the page of a code. */
+/** Signs a browser in, and opens the page of a code. */
 async function openPage(code: string) {
   const visitor = openVisitor(world.url);
   await visitor.signIn('demo', people.requester.subject);
@@ -137,7 +137,7 @@ describe('a login for a machine without a browser', () => {
     const { page } = await openPage(encodeURIComponent(disguised));
     expect(page.status).toBe(200);
     expect(page.body).toContain(`>${started.user_code}<`);
-    // Its tokens are random, and may contain anything.
+    // The tokens of the page are random, and could contain these digits.
     expect(page.body.replaceAll(/name="csrf_token" value="[^"]*"/g, '')).not.toContain('1234');
   });
 

@@ -6,7 +6,7 @@ import { createRouteTable, listOperations } from '@belay/rest';
 import { type Served, send, serve } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** The OpenAPI document, held against the adapter: every operation, and the statuses that need no database. */
+/** An operation of the OpenAPI document, which is compared with the adapter: every operation, and each status that needs no database. */
 interface Documented {
   method: string;
   path: string;
@@ -22,7 +22,7 @@ interface Documented {
 }
 
 const document = describeApi(serverRouter, { baseUrl: 'http://127.0.0.1:8080', basePath: '/api/v1', version: '0.1.0' });
-// The stream is at an address of its own, outside of the prefix.
+// The event stream is at an address outside of the prefix.
 const documented: Documented[] = Object.entries(document.paths ?? {})
   .filter(([path]) => !path.startsWith('/trpc/'))
   .flatMap(([path, item]) =>

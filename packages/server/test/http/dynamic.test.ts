@@ -110,7 +110,7 @@ describe('the forms that ask, in a browser without a script', () => {
       },
       body: new URLSearchParams(given).toString(),
     });
-  /** What our form sends beside what a person fills in. */
+  /** Returns the hidden fields of the form, which are sent with the fields that a person fills in. */
   const hidden = (page: string) => {
     const form = page.slice(page.indexOf(`action="${elevate}"`));
     return Object.fromEntries(
@@ -175,7 +175,7 @@ describe('the forms that ask, in a browser without a script', () => {
       expect([one?.status, one?.headers.location]).toEqual([303, two?.headers.location]);
       expect((await submit(rita, form)).headers.location).toBe(one?.headers.location);
       expect((await submit(rita, await given())).headers.location).not.toBe(one?.headers.location);
-      // Sent again with other words it is another request; it comes back with a fresh key instead of being lost.
+      // The same form with another reason is a different request: it is shown again with a fresh key, so that it is not lost.
       const other = await submit(rita, { ...form, reason: 'Something else' });
       expect([other.status, other.body]).toEqual([409, expect.stringContaining('Something else</textarea>')]);
       expect((await submit(rita, { ...hidden(other.body), ...form, ...hidden(other.body), reason: 'x' })).status).toBe(

@@ -90,7 +90,7 @@ describe('methods', () => {
     for (const template of paths) {
       const path = template.replace(/\{(\w+)\}/g, (_, name: string) => (/id$/.test(name) ? id : 'demo'));
       const { status, headers } = await send(`${world.url}/api/v1${path}`, { method: 'OPTIONS' });
-      // One of the paths signs out.
+      // A new login for each path, because one of the paths signs out.
       const bo = await world.token('bystander');
       expect([path, status]).toEqual([path, 204]);
       const allowed = String(headers.allow).split(', ');
@@ -119,7 +119,7 @@ describe('headers', () => {
   });
 
   it('of the JSON Schema of configuration files say what it is, and that it may be kept', async () => {
-    // The OpenAPI document names shapes that the configuration has as well.
+    // The OpenAPI document, created first, has schemas that the configuration also has.
     await send(`${world.url}/api/v1/openapi.json`);
     const answer = await send(`${world.url}/api/v1/belay.schema.json`);
     expect([answer.status, answer.headers['content-type'], answer.headers['cache-control']]).toEqual([
@@ -257,7 +257,7 @@ describe('a parameter that is not known', () => {
     const { status, json } = await call('GET', `/auth/callback/demo?${query}`, {
       headers: { accept: 'application/json' },
     });
-    // Rejected for what it says, which is about a sign-in that was never begun, and not for what it has more.
+    // Rejected because its state belongs to no sign-in, and not because of the additional parameters.
     expect([status, pathsOf(json)]).toEqual([400, ['']]);
   });
 });

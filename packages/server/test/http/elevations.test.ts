@@ -34,7 +34,7 @@ describe('several roles in one call', () => {
     expect(results).toMatchObject([
       { role: 'reader', execution_id: expect.any(String), error: null },
       { role: 'auditor', execution_id: null, error: { code: 'invalid' } },
-      // A role that the person may not see answers like one that is not there.
+      // A role that the person may not see gets the same error as a role that does not exist.
       { role: 'secret', execution_id: null, error: { code: 'not_found', message: 'Role secret was not found' } },
       { role: 'no-such', execution_id: null, error: { code: 'not_found', message: 'Role no-such was not found' } },
     ]);

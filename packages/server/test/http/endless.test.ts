@@ -11,13 +11,13 @@ const workflowOf = (name: string, tasks: unknown[]) => ({
   workflow: { document: { dsl: '1.0.3', namespace: 'test', name, version: '1.0.0' }, do: tasks },
 });
 
-/** Each program ends when its processor time is used up, and the next one begins. */
+/** Each program of this workflow is stopped when its processor time is used up, and then the next one starts. */
 const endless = workflowOf('endless', [
   { spin: { try: [{ burn: { set: { a: '${ last(repeat(1)) }' } } }], catch: {}, then: 'spin' } },
 ]);
 const brief = workflowOf('brief', [{ count: { set: { n: '${ [1, 2] | length }' } } }]);
 
-/** More than the pool has threads, several times. */
+/** Several times more than the pool has threads. */
 const executions = process.env.CI ? 25 : 10;
 
 it(`answers, and evaluates the expression of another request, beside ${executions} executions that only compute without an end`, async () => {
@@ -39,7 +39,7 @@ it(`answers, and evaluates the expression of another request, beside ${execution
   const request = async (workflow: string) =>
     (await requestElevation(requester, { role: 'reader', reason: 'a test', workflow })).output.execution_id;
 
-  // Programs that have used all of their time are the clock of this test: a busy machine slows all of it alike.
+  // Stopped programs are the clock of this test, because a busy machine slows them as much as the rest.
   let ended = 0;
   const { evaluate, close } = createExpressionPool();
   context.evaluate = async (...given) => {
@@ -63,20 +63,20 @@ it(`answers, and evaluates the expression of another request, beside ${execution
   const workers = [worker(), worker()];
   try {
     await expect.poll(() => ended, { timeout: 60_000 }).toBeGreaterThan(2);
-    // A program takes 250 ms, and two of them run at a time: were each response to wait for one, they would be twenty.
+    // If each of the twenty responses waited for a program, at least twenty programs would end.
     let during = 0;
     const ready = async () => expect((await send(`${world.url}/ready`)).status).toBe(200);
     for (let n = 0; n < 20 && during < 20; n += 1) during += await counted(ready);
     expect(during).toBeLessThan(20);
     const id = await request('brief');
-    // In a place of its own, as a worker has 64 of them.
+    // In addition to the two sweeps, because a worker performs up to 64 steps at a time.
     const waited = await counted(() => performStep(context, { executionId: id, key: TURN }));
     expect((await getExecution(requester, { id })).status).toBe('completed');
-    // One program of others at each thread, and what ends while its rows are read and written.
+    // One program of another execution on each thread, and programs that end while the rows are read and written.
     expect(waited).toBeLessThanOrEqual(4);
   } finally {
     stopped = true;
-    // What still waits for its time need not use it.
+    // Programs that still wait do not have to run.
     await close();
     await Promise.all(workers);
   }

@@ -13,7 +13,7 @@ const exec = promisify(execFile);
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const compiler = path.join(path.dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-/** What a person writes against the generated types. */
+/** A program as a person writes it with the generated types. */
 const program = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './belay.js';

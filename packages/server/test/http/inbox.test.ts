@@ -52,7 +52,7 @@ describe('the inbox as a queue, without a script', () => {
       ['verdict', 'deny'],
       ['next', three.approval],
     ];
-    // What has changed while the page was open is rejected, and a form without the page's token too.
+    // A decision about a changed request is rejected, and so is a form without the token of the page.
     expect((await post(adam, action, fields(`${two.digest}x`))).status).toBe(409);
     expect((await post(adam, action, fields(two.digest).slice(1))).status).toBe(403);
     const decided = await post(adam, action, fields(two.digest));
@@ -60,7 +60,7 @@ describe('the inbox as a queue, without a script', () => {
     await world.drive();
     expect(await stateOf(two.id)).toBe('denied');
     expect(await stateOf(one.id)).toBe('waiting_for_approval');
-    // What is decided is gone from its place; the next one does not take it, so that no second press can decide that.
+    // The address of a decided request does not show the next request, so that a second press cannot decide the next one.
     const gone = await open(adam, `/inbox?id=${two.approval}`);
     expect(gone).toContain('does not wait for your decision any more');
     expect(gone).not.toContain('data-approval=');
@@ -89,7 +89,7 @@ describe('the inbox as a queue, without a script', () => {
       ['kind', 'question'],
     ]);
     expect([asked.status, asked.headers.location]).toEqual([303, `/inbox?id=${approval}`]);
-    // The requester answers on the page of the request, where the question is.
+    // The requester answers the question on the page of the request.
     const own = await open(rita, `/requests/${id}`);
     expect(own).toContain('&lt;b>Which&lt;/b> ticket?');
     expect(own).toContain('Send answer');
@@ -155,7 +155,7 @@ describe('the inbox as a queue, without a script', () => {
       times.push(performance.now() - before);
       expect(page).toContain('50 of 20');
     }
-    // The best of five: what the page costs, not what else the machine does.
+    // The shortest of five times, because other work of the machine must not count.
     expect(Math.min(...times)).toBeLessThan(3_000);
   });
 });

@@ -14,7 +14,7 @@ afterAll(() => kinds.close());
 
 const open = () => openVisitor(kinds.world.url);
 const isIn = async (browser: Visitor) => (await browser.visit('/auth/whoami')).status === 200;
-/** Rejected in words that a client may read, with nothing of the answer in them and no cookie. */
+/** Expects a rejection without internals, without content of the provider's response, and without a cookie. */
 function expectRefused(answer: Answer, ...statuses: number[]): void {
   expect(statuses, answer.body).toContain(answer.status);
   expect(answer.body).not.toMatch(/saml:|stack|node_modules|InResponseTo/);
@@ -32,14 +32,14 @@ describe('a posted answer', () => {
     expect([...landing.searchParams.keys()]).toEqual(['code', 'state']);
     expect(await isIn(browser)).toBe(false);
 
-    // An attacker who has the address: without a cookie, with the cookie of a flow of their own.
+    // An attacker who knows the address: first without a cookie, then with the cookie of their own sign-in.
     const thief = open();
     expectRefused(await kinds.land(thief, landing.href), 400);
     await kinds.begin(thief, 'corp');
     expectRefused(await kinds.land(thief, landing.href), 400);
     expect(await isIn(thief)).toBe(false);
 
-    // None of that used it up.
+    // These attempts did not use up the address.
     expect((await kinds.land(browser, landing.href)).status).toBe(200);
     expect(await isIn(browser)).toBe(true);
     expectRefused(await kinds.land(browser, landing.href), 400);
@@ -88,7 +88,7 @@ describe('a posted answer', () => {
     expectRefused(await kinds.post({ ...own, RelayState: state }), 403);
     expectRefused(await kinds.post({ ...own, RelayState: 'never-given-out' }), 400);
     expectRefused(await kinds.post({ SAMLResponse: own.SAMLResponse }), 400);
-    // Sent through the victim's browser it has no effect, and the victim is still signed out.
+    // Opened in the victim's browser, the attacker's own sign-in has no effect: the victim is still signed out.
     const answered = await kinds.post(own);
     expectRefused(await kinds.land(victim, String(answered.headers.location)), 400);
     expect(await isIn(victim)).toBe(false);

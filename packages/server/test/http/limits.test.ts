@@ -102,7 +102,7 @@ describe.skipIf(!hasRedis())('the rate limit of several processes', () => {
       expect([...together, await status(first), await status(second)]).toEqual([200, 200, 200, 200, 429, 429]);
       await backends[0]?.send?.(['CLIENT', 'PAUSE', '60000', 'ALL']);
       const started = performance.now();
-      // Each has counted three of its own.
+      // Each process has counted three requests itself.
       expect([await status(first), await status(first)]).toEqual([200, 429]);
       expect(performance.now() - started).toBeLessThan(20_000);
       await redis.kill();

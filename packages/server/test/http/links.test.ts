@@ -9,7 +9,7 @@ import { callRest } from './support/caller.js';
 const notify = { provider: 'store', to: 'adam@example.test' };
 const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
 
-/** How those fetch a link that fetch every link: with what they say of themselves. */
+/** Programs that fetch every link: their name, method and headers. */
 const scanners: [string, string, Record<string, string>][] = [
   ['a scanner of mail', 'GET', {}],
   ['a scanner of mail that looks first', 'HEAD', {}],
@@ -49,7 +49,7 @@ describe('a link in a message', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  /** Everything that a decision would change. */
+  /** Returns everything that a decision would change. */
   const read = async () => {
     await world.drive();
     return world.database.sql`
@@ -101,7 +101,7 @@ describe('a link in a message', () => {
     expect(own.filter((url) => url.endsWith('/decision'))).toHaveLength(1);
     for (const url of own) {
       for (const [, method, headers] of scanners) await fetchAs(method, url, { cookie, ...headers });
-      // A decision in the query of an address is not a decision either.
+      // A verdict in the query of the address does not decide either.
       for (const verdict of ['approve', 'deny']) {
         const asked = new URL(url, world.url);
         asked.searchParams.set('verdict', verdict);

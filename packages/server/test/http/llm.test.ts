@@ -15,7 +15,7 @@ const path = '/api/v1/elevate/llm';
 const ask = (reason: unknown, more: object = {}) =>
   callRest(world.url, 'POST', '/elevate/llm', { token, body: { reason, ...more } });
 
-/** A request as a browser with the login cookie sends it from our own page. */
+/** Sends a request as a browser with the login cookie does from our own page. */
 const browse = (method: string, address: string, form?: Record<string, string>, headers: Record<string, string> = {}) =>
   send(`${world.url}${address}`, {
     method,
@@ -29,12 +29,12 @@ const browse = (method: string, address: string, form?: Record<string, string>, 
     ...(form === undefined ? {} : { body: new URLSearchParams(form).toString() }),
   });
 
-/** The hidden and visible fields of the form of a page that posts to an address. */
+/** Returns the hidden and visible fields of the form that posts to an address. */
 function formOf(html: string, action: string): Record<string, string> {
   const form = new RegExp(`<form method="post" action="${action}"[\\s\\S]*?</form>`).exec(html)?.[0] ?? '';
   const inputs = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
   const areas = [...form.matchAll(/<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)</g)];
-  // What a browser would send of a list to choose from.
+  // The option of a selection list that a browser would send.
   const choices = [...form.matchAll(/<select[^>]* name="([^"]+)"[^>]*>(.*?)<\/select>/gs)].map(
     ([, name, options = '']) => ['', name, /value="([^"]*)" selected/.exec(options)?.[1]],
   );

@@ -17,7 +17,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const call = (method: string, path: string, options: CallOptions = {}) => callRest(world.url, method, path, options);
 
-/** One person gets access that another approves, and loses it. */
+/** One person gets access that another person approves, and then cancels the request. */
 async function tellStory(): Promise<void> {
   const asked = await call('POST', '/elevate', { token: requester, body: { role: 'reader', reason: 'An incident' } });
   const { execution_id: id } = asked.json.output as { execution_id: string };
@@ -40,7 +40,7 @@ function typesOf(body: string): Record<string, string> {
   return Object.fromEntries(parseMetrics(body).map(({ name, type }) => [name, type]));
 }
 
-/** Every sample with its labels. Of a histogram the parser would keep no labels but its own, so it reads them one by one. */
+/** Returns every sample with its labels. Histograms are parsed as untyped, because the parser would drop their other labels. */
 function samplesOf(body: string) {
   const families = parseMetrics(body.replaceAll(/ histogram$/gm, ' untyped'));
   return families.flatMap(({ name, metrics }) =>
@@ -52,7 +52,7 @@ function readValue(body: string, name: string, labels: Record<string, string> = 
   return samplesOf(body).find((sample) => sample.name === name && isDeepStrictEqual(sample.labels, labels))?.value;
 }
 
-/** Every number that may only rise: counters, and the counts, sums and buckets of histograms. */
+/** Returns every number that may only rise: counters, and the counts, sums and buckets of histograms. */
 function rising(body: string): Map<string, number> {
   const types = typesOf(body);
   const samples = samplesOf(body).filter(({ name }) =>

@@ -17,7 +17,7 @@ interface Call {
   body?: string;
 }
 
-/** What is answered without the database: documents, and what is rejected before anything is read. */
+/** Calls that do not need the database: documents, and requests that are rejected before the database is read. */
 const needsNoDatabase = [
   'POST /events/{source}',
   'trpc events.receive',
@@ -26,7 +26,7 @@ const needsNoDatabase = [
   'page /api/v1/belay.schema.json',
 ];
 
-/** Every operation over REST and tRPC, the pages that have none, and those of directories, as each one's example says. */
+/** Returns a call, with example input, for each operation over REST and tRPC, each page without one, and each operation of SCIM. */
 function listCalls(tokens: { login: string; directory: string }): Call[] {
   const authorization = `Bearer ${tokens.login}`;
   const operations = listOperations(serverRouter).flatMap(
@@ -152,7 +152,7 @@ describe('while the database cannot be reached', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  /** Opens the event stream of a new request, whose login is checked again all the time. */
+  /** Opens the event stream of a new request. The stream checks its login again and again. */
   async function openStream(login: string): Promise<AbortController> {
     const headers = { authorization: `Bearer ${login}`, accept: 'text/event-stream' };
     const elevate = `${world.url}/api/v1/elevate?role=reader&provider=store&reason=incident`;
@@ -195,7 +195,7 @@ describe('while the database cannot be reached', () => {
       await expect.poll(async () => (await ask(list)).status, { timeout: 30_000 }).toBe(200);
       const stream = await openStream(login);
       const calls = listCalls({ login, directory });
-      // Documents are made when they are first read, which takes longer than any request here.
+      // Documents are created at their first request, which takes longer than any call here.
       await Promise.all(calls.filter(({ name }) => needsNoDatabase.includes(name)).map(ask));
       served.lines.length = 0;
       begin();
@@ -216,7 +216,7 @@ describe('while the database cannot be reached', () => {
       const errors = served.lines.filter(({ level }) => level === 'error');
       expect(errors).toHaveLength(1);
       expect(errors[0]?.message).toContain('the database cannot be reached');
-      // Only the lines of requests are as many as these, and none has a stack.
+      // Apart from the lines of requests, no line has an error with a stack.
       expect(served.lines.filter(({ message, detail }) => message !== 'request' && 'error' in detail)).toEqual([]);
       stream.abort();
       proxy.refuse(false);
@@ -243,7 +243,7 @@ describe('while the database cannot be reached', () => {
     await expect.poll(isWatched).toBe(true);
     begin();
     expect(await waiting).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
-    // Two seconds more for a busy machine; the time itself is held by executions.wait.test.ts.
+    // Two seconds more than the limit for a busy machine; executions.wait.test.ts checks the limit itself.
     expect(performance.now() - started).toBeLessThan(11_000);
     proxy.refuse(false);
     proxy.swallow(false);
@@ -259,7 +259,7 @@ describe('while the database cannot be reached', () => {
       return { ...answer, milliseconds: performance.now() - began };
     };
     const list = () => send(`${served.url}/api/v1/executions`, { headers: { authorization } });
-    // As many connections as its pool has: a new one is not waited for so long.
+    // Opens every connection of the pool, because the server waits less long for a new connection.
     await expect.poll(async () => (await list()).status, { timeout: 30_000 }).toBe(200);
     await Promise.all(Array.from({ length: 4 }, list));
     const stored = async () => Number((await world.database.sql`select count(*) from executions`)[0]?.count);
@@ -270,7 +270,7 @@ describe('while the database cannot be reached', () => {
     expect(late.milliseconds).toBeGreaterThan(8_900);
     expect(late.milliseconds).toBeLessThan(10_000);
     proxy.delay(0);
-    // Its work went on, or was rolled back: the same request, repeated, is one execution either way.
+    // Whether the work continued or was rolled back, repeating the request gives exactly one execution.
     await expect.poll(async () => (await elevate()).status, { timeout: 30_000 }).toBe(200);
     expect(await stored()).toBe(before + 1);
     expect(served.lines.filter(({ detail }) => detail.status === 500)).toEqual([]);

@@ -14,7 +14,7 @@ const context = {
   clock: () => new Date(),
 } as unknown as Context;
 
-/** What the procedures wait for until the test lets them end. */
+/** The promise that the procedures wait for, which the test settles. */
 let work: { done: Promise<void>; resolve(): void; reject(error: Error): void };
 function begin() {
   let settle = { resolve: () => {}, reject: (_: Error) => {} };
@@ -68,7 +68,7 @@ describe('a request that takes longer than its limit', () => {
       });
       expect(answer.body).toContain('The service is temporarily unavailable; try again');
       work.resolve();
-      // The late result is written before that of a request that begins afterwards.
+      // When this later request has ended, the late result has been handled too.
       expect((await send(`${served.url}${path}`)).status).toBe(200);
       expect(errors()).toEqual([outage]);
     },
@@ -86,7 +86,7 @@ describe('a request that takes longer than its limit', () => {
   ])('ends with its result when %s', async (_, path, milliseconds) => {
     waited = milliseconds;
     const answer = send(`${served.url}/api/v1${path}`);
-    // A check every quarter of a second: eight are twice the limit.
+    // Checks run every 250 ms, so eight of them take twice the limit.
     await vi.waitFor(() => expect(checks).toBeGreaterThan(8), { timeout: 30_000 });
     work.resolve();
     expect(await answer).toMatchObject({ status: 200, body: '{"done":true}' });

@@ -126,10 +126,10 @@ describe('forms', () => {
       expect(page).toMatch(/<dt>Role<\/dt><dd>reader<\/dd>/);
       expect(page).toContain('A long incident');
       expect(page).toContain(`href="${path}"`);
-      // A caller who cannot see it gets the same response as for one that does not exist.
+      // A caller who cannot see the request gets the same response as for a request that does not exist.
       expect(await open(await signIn('bystander'), `${path}/${act}`)).not.toContain('A long incident');
     }
-    // The form's token is for the documented path that it posts to.
+    // The CSRF token of the form is for the documented path that it posts to.
     const cancel = `${path.replace('/requests/', '/api/v1/execution/')}/cancel`;
     await post(rita, cancel, { csrf_token: tokenFor(await open(rita, `${path}/cancel`), cancel) });
     const over = await open(rita, path);

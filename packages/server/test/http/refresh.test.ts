@@ -25,7 +25,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Moves the database's clock to so long after now. */
+/** Sets the clock of the database to so many seconds after now. */
 async function setClock(seconds: number): Promise<void> {
   await world.context.db.execute('delete from test_clock');
   await world.context.db.execute(`insert into test_clock (at) values (now() + interval '${seconds} seconds')`);
@@ -55,7 +55,7 @@ it('a session goes on at a provider that rotates refresh tokens, whichever of se
   await setClock(160);
   await expireLogins(world.context);
   expect(rotating.seen.refused).toBe(1);
-  // What the provider no longer honours is over here too.
+  // When the provider rejects the refresh token, the login here has ended too.
   expect((await browser.visit('/auth/whoami')).status).toBe(401);
   await setClock(190);
   await expireLogins(world.context);

@@ -102,7 +102,7 @@ describe('POST /register', () => {
     const renewed = await enrol('build-4');
     expect((await call('POST', '/register', { token: old, body })).status).toBe(401);
     expect((await call('POST', '/register', { token: renewed, body })).status).toBe(200);
-    // A cookie is a browser's, and no agent is one.
+    // A credential of an agent is not accepted in a cookie.
     const answer = await send(`${world.url}/api/v1/register`, {
       method: 'POST',
       headers: { cookie: `belay=${agent}`, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },

@@ -27,7 +27,7 @@ const json = async (token: string, path: string, body?: object) => {
   return { status, json: JSON.parse(text) as Record<string, unknown> };
 };
 
-/** Requests, lets adam decide, and returns the id. */
+/** Makes a request, lets Adam decide if a verdict is given, and returns the id. */
 async function ask(reason: string, verdict?: 'approve' | 'deny'): Promise<string> {
   const made = await json(rita, '/elevate', { role: 'reader', reason, duration: 'PT15M' });
   const { execution_id: id } = made.json.output as { execution_id: string };
@@ -52,7 +52,7 @@ describe('pages of requests', () => {
     const now = await open(rita, '/requests?status=open&limit=25');
     expect(now.main).toContain(waiting);
     expect(now.main).not.toContain(denied);
-    // As the form sends it, with the fields that were not filled in.
+    // The form also sends the fields that were not filled in.
     const found = await open(rita, '/requests?limit=25&q=first+audit&status=all&role=&provider=&person=&from=&to=');
     expect([found.status, found.main.includes(denied), found.main.includes(waiting)]).toEqual([200, true, false]);
     const decided = await open(adam, '/requests?decided_by=me&limit=25');
@@ -85,7 +85,7 @@ describe('the page of a request', () => {
     expect(story).not.toMatch(/serverlessworkflow|task/i);
     expect(main).toMatch(/<summary>Technical details \(\d+\)/);
     expect(main).toContain('approval.decided');
-    // The same again, with what was written.
+    // The form to request again contains the values of the request.
     expect(main).toMatch(/<textarea[^>]*name="reason"[^>]*>a timeline/);
     expect(main).toMatch(/<option value="PT15M" selected/);
   });
@@ -127,7 +127,7 @@ describe('the page of a request', () => {
     const extension = await open(rita, String(sent.headers.location));
     expect(extension.main).toContain(`href="/requests/${id}"`);
     expect(extension.main).toContain('for longer');
-    // Approvers and others have no such form.
+    // The approver does not see this form.
     expect((await open(adam, `/requests/${id}`)).main).not.toContain('extend-for');
   });
 

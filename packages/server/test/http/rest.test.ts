@@ -6,7 +6,7 @@ import { type Served, send, serve } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 
-/** A router that shows what the adapter hands to a procedure. Public throughout: it needs no database. */
+/** A router that returns what the adapter passes to a procedure. Its procedures are public, so it needs no database. */
 const echoed = z.object({ got: z.unknown() });
 const rest = { public: true };
 const echoRouter = router({
@@ -348,7 +348,7 @@ describe('the log', () => {
     const path = '/api/v1/thing/logged';
     await get('/thing/logged?plain=very-secret', { authorization: 'Basic very-secret' });
     const lines = () => served.lines.filter(({ message, detail }) => message === 'request' && detail.path === path);
-    // It is written when the response has gone, which its reader may know before.
+    // The line is written after the response was sent, so the client may have the response first.
     await vi.waitFor(
       () => expect(lines()).toMatchObject([{ level: 'debug', detail: { method: 'GET', status: 200 } }]),
       {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** As a worker compares when calls from before have ended: here there were none. */
+/** Compares as a worker does when earlier calls have ended. There were none here, so the lease is 0. */
 const compare = () =>
   compareRestored({ ...world.context, timing: { ...timing, lease: 0 } }, AbortSignal.timeout(20_000));
 
@@ -34,14 +34,14 @@ describe('a restore, by REST and the SDK', () => {
     expect(closed_since).toEqual(expect.any(String));
     expect(providers).toContainEqual({ provider: 'store', status: 'compared', note: null });
     await expect(admin.openRestore()).rejects.toMatchObject({ code: 'conflict' });
-    // Two providers of the configuration are one store.
+    // Two providers of the configuration use the same store, so each leftover appears twice.
     expect(leftovers.map(({ identity }) => identity).sort()).toEqual([
       ...Array(2).fill('adam@example.test'),
       ...Array(2).fill('alan@example.test'),
       ...Array(2).fill('rita@example.test'),
     ]);
     for (const { id, identity } of leftovers) {
-      // The administrator's own is for another one to keep.
+      // An administrator cannot keep their own access.
       const own = identity === 'adam@example.test';
       if (own)
         await expect(admin.answerLeftover({ id, answer: 'keep', reason })).rejects.toMatchObject({ code: 'forbidden' });

@@ -17,7 +17,7 @@ interface Waiting {
   approver: string;
 }
 
-/** A request that waits for the approver, and the state that would approve it. */
+/** Makes a request that waits for the approver, and returns it with the state that would approve it. */
 async function waiting(): Promise<Waiting> {
   const token = await world.token('requester');
   const asked = await callRest(world.url, 'POST', '/elevate', {

@@ -42,7 +42,7 @@ beforeEach(async () => {
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
-/** Uses the role; its access has ended. Returns the ids of the request and its review. */
+/** Uses the role until its access has ended. Returns the ids of the request and its review. */
 async function use(): Promise<{ execution: string; id: string }> {
   const asked = await callRest(world.url, 'POST', '/elevate', {
     token: tokens.requester,
@@ -59,7 +59,7 @@ async function use(): Promise<{ execution: string; id: string }> {
 const close = (who: keyof typeof tokens, id: string, body: object = justified) =>
   callRest(world.url, 'POST', `/reviews/${id}/close`, { token: tokens[who], body });
 
-/** Opens a page, or posts a form of it, as the browser of a person does. */
+/** Opens a page, or posts a form of a page, as the browser of a person does. */
 function visit(who: keyof typeof tokens, path: string, fields?: Record<string, string>) {
   return send(`${world.url}${path}`, {
     method: fields === undefined ? 'GET' : 'POST',

@@ -8,8 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CallOptions, callRest } from './support/caller.js';
 
 /**
- * The rules of docs/interface.md in server mode, each under the number that it has there. What agent mode does is
- * in the tests of the agent.
+ * The rules of docs/interface.md in server mode, each under its number there. The tests of the agent cover agent mode.
  */
 
 let world: World;
@@ -25,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Adds one of each kind that is not enabled. */
+/** Adds a role, a provider and a workflow that are not enabled. */
 async function switchOff(): Promise<void> {
   const catalog = world.context.catalog as LiveCatalog;
   const { document } = catalog.current();

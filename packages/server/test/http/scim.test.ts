@@ -7,7 +7,7 @@ import { openQueueBackend, startWorker } from '@belay/worker';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callRest } from './support/caller.js';
 
-/** A server in which the directories of two sign-in providers may provision people. */
+/** Creates a server in which the directories of two sign-in providers may provision people. */
 const openWorld = (limits = {}) =>
   createWorld({
     limits: { bodyBytes: 100_000, ...limits },

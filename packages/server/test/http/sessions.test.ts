@@ -13,7 +13,7 @@ let world: World;
 let second: Awaited<ReturnType<typeof startDemoIdentityProvider>>;
 const rita = { first: 'u-rita', second: 'second-rita' };
 
-/** The world with another OpenID provider beside the first, which knows Rita under another name and address. */
+/** Creates the world with a second OpenID provider, which knows Rita by another name and address. */
 beforeAll(async () => {
   world = await createWorld();
   const client = { client_id: 'belay', client_secret: randomBytes(24).toString('hex') };
@@ -55,7 +55,7 @@ afterAll(async () => {
 const call = (method: string, path: string, options: CallOptions = {}) => callRest(world.url, method, path, options);
 const providersOf = (answer: { json: Record<string, unknown> }) => Object.keys(answer.json.sessions as object);
 
-/** Signs a program in: its token and the session that came with it. */
+/** Signs a program in, and returns its token and the session. */
 async function signInProgram(provider = 'demo', subject = rita.first) {
   const verifier = randomBytes(32).toString('base64url');
   const challenge = createHash('sha256').update(verifier).digest('base64url');
@@ -204,7 +204,7 @@ describe('POST /provider/{provider}/authorizeSession', () => {
     expect([done.status, new URL(done.location).searchParams.get('state')]).toEqual([302, body.state]);
     expect(done.location.startsWith('http://127.0.0.1:5/x?')).toBe(true);
     expect(providersOf(await browser.visit('/sessions'))).toEqual(['demo', 'second']);
-    // The same response again, from this browser or from an attacker who saw it.
+    // The same response of the provider again, from this browser or from an attacker who has seen it.
     expect((await browser.visit(answer, { site: 'cross-site' })).status).toBe(400);
     expect((await openVisitor(world.url).visit(answer, { site: 'cross-site' })).status).toBe(400);
   });

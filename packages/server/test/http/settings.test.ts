@@ -97,14 +97,14 @@ describe('a role that is discoverable', () => {
   it('says who may request it to those who may not, and is in no list', async () => {
     const page = await open('/roles/shown');
     expect([page.status, page.body]).toEqual([403, expect.stringContaining(wayToShown)]);
-    // A role, with the way to it, and no error page.
+    // The page shows the role and how to get it, and is not an error page.
     expect(page.body).toContain('<h1>shown</h1>');
     expect(page.body).not.toMatch(/Not allowed|Request ID/);
     expect((await open('/roles')).body).not.toContain('/roles/shown');
     expect((await open('/roles?q=shown')).body).not.toContain('/roles/shown');
     const { status, json } = await callRest(world.url, 'GET', '/role/shown', { token: rita });
     expect([status, json]).toEqual([403, { message: wayToShown, code: 'FORBIDDEN' }]);
-    // A request of it says the same; a role without the setting stays unknown.
+    // A request for the role gets the same message. A role without the setting is still not found.
     const request = { token: rita, body: { role: 'shown', reason: 'a link from a colleague' } };
     const asked = await callRest(world.url, 'POST', '/elevate', request);
     expect([asked.status, asked.json]).toEqual([403, { message: wayToShown, code: 'FORBIDDEN' }]);

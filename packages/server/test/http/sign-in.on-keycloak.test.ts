@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 /**
- * What docs/guides/sign-in.md says to set at Keycloak, set there, with the file of that recipe. Each test has a person of its
- * own, since it changes what Keycloak knows of them.
+ * Keycloak with the settings of docs/guides/sign-in.md, and the file of that recipe. Each test has its own person, because it changes
+ * that person's data in Keycloak.
  */
 
 const recipe = new URL('../../../../examples/sign-in/keycloak.yaml', import.meta.url);
@@ -62,9 +62,9 @@ beforeAll(async () => {
   const catalog = world.context.catalog as LiveCatalog;
   const { document } = catalog.current();
   const { login } = (parse(await readFile(recipe, 'utf8')) as { providers: { login: { config: object } } }).providers;
-  // The one difference: loopback has no TLS.
+  // The only difference from the recipe: loopback has no TLS.
   const config = { ...login.config, allow_insecure_issuer: true };
-  // As in the file, it is the only provider that people sign in with, so that its groups count.
+  // As in the file, it is the only sign-in provider, so that its groups count.
   const { demo: _, ...others } = document.providers;
   const providers = { ...others, login: { ...login, config } };
   const connectors = createRegistry([oidcConnector, createMemoryConnector(world.store)]);
@@ -80,7 +80,7 @@ afterAll(async () => {
   await keycloak?.[Symbol.asyncDispose]();
 });
 
-/** Makes a person at Keycloak, and returns their id there. */
+/** Creates a person in Keycloak, and returns their id there. */
 async function addPerson(username: string, changes: object = {}): Promise<string> {
   await keycloak.manage('POST', '/example/users', {
     username,
@@ -97,7 +97,7 @@ async function addPerson(username: string, changes: object = {}): Promise<string
   return found[0]?.id ?? '';
 }
 
-/** From Belay to Keycloak's form, with the password there, and back. */
+/** Signs in through Keycloak's form with the password. */
 async function signIn(username: string, visitor = openVisitor(world.url), at = openBrowser()) {
   const begun = await visitor.visit('/auth/request/login');
   const form = await at.open(begun.location);
@@ -132,7 +132,7 @@ describe('a person whom Keycloak knows', () => {
 });
 
 describe('what changes at Keycloak after the sign-in', () => {
-  /** Sets the time of the database, so many minutes after now; Keycloak has its own. */
+  /** Sets the time of the database to so many minutes after now; Keycloak has its own clock. */
   const setMinutes = (minutes: number) => world.database.setTime(new Date(Date.now() + minutes * 60_000));
 
   it('counts: groups are read again', async () => {

@@ -216,7 +216,7 @@ describe('a process that is asked to stop', () => {
     stopping.endWaits();
     const { status, json } = await waiting;
     expect([status, json]).toMatchObject([200, { status: 'pending' }]);
-    // A call that begins after that does not wait either.
+    // A call that begins afterwards does not wait either.
     const later = await send('GET', `/execution/${output.execution_id}?until=ended&wait=PT30S`);
     expect([later.status, later.json]).toMatchObject([200, { status: 'pending' }]);
     expect(performance.now() - began).toBeLessThan(20_000);
@@ -273,7 +273,7 @@ describe('logs', () => {
     const one = (await call('GET', '/logs?limit=1', { token: requester })).json.logs as unknown[];
     expect(one).toHaveLength(1);
     const others = (await call('GET', '/logs', { token: bystander })).json.logs as { user: string }[];
-    // Entries that concern no person are visible to all: that a configuration was activated, for example.
+    // Entries that concern no person are visible to all people, for example the activation of a configuration.
     expect(others.every(({ user }) => [people.bystander.email, ''].includes(user))).toBe(true);
   });
 });

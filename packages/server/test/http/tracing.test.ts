@@ -75,7 +75,7 @@ describe('tracing, with an SDK of the operator', () => {
       'step access.grant',
       'step access.validate',
     ]);
-    // No execution waits for this revocation: it has a trace of its own, and the entitlement in common.
+    // No execution waits for this revocation, so it has its own trace, which shares only the entitlement.
     const entitlement = spans('provider grant')[0]?.attributes['belay.entitlement.id'];
     expect(spans('provider revoke')[0]?.attributes).toEqual({
       'belay.provider': 'store',

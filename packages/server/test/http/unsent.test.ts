@@ -18,7 +18,7 @@ const words = 'The October figures do not match <the ledger>';
 
 type Fields = Record<string, string>;
 
-/** Sends what a browser does: a page when `fields` is absent, else a form of a page of `site`. */
+/** Sends what a browser sends: a request for a page without `fields`, otherwise a form from a page of `site`. */
 function visit(token: string | undefined, path: string, fields?: Fields, site = 'same-origin'): Promise<Answer> {
   return send(`${world.url}${path}`, {
     method: fields === undefined ? 'GET' : 'POST',
@@ -42,14 +42,14 @@ function hiddenOf(page: string, action: string): Fields {
   return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
 }
 
-/** Returns the form of a page as it is sent, with what a person wrote. */
+/** Returns the fields that the form of a page sends, with what a person has written. */
 async function fill(path: string, action: string, written: Fields, token = rita): Promise<Fields> {
   const hidden = hiddenOf((await visit(token, path)).body, action);
   expect(hidden.shown_to).toMatch(/^[\w-]+\.[\w-]{43}$/);
   return { ...hidden, ...written };
 }
 
-/** Returns the sealed form of the page that keeps it. */
+/** Returns the sealed form in the page that keeps it. */
 const sealedIn = ({ body }: Answer): string => hiddenOf(body, '/api/v1/unsent').form ?? '';
 
 async function loseLogin(fields: Fields, action = elevate): Promise<string> {
@@ -67,13 +67,13 @@ describe('a form whose sender has no login any more', () => {
     const before = await requests();
     const fields = await fill('/roles/reader', elevate, { reason: words, duration: 'PT30M' });
     await endLogins();
-    // The browser drops the cookie at its end, or still has it.
+    // After the end of the login, the browser has dropped the cookie or still has it.
     for (const token of [undefined, rita]) {
       const kept = await visit(token, elevate, fields);
       expect([kept.status, kept.headers['cache-control']]).toEqual([401, 'no-store']);
       expect(kept.body).toContain('Nothing was sent');
       expect(kept.body).not.toContain('October');
-      // Pressed before signing in, it keeps what it has.
+      // Without a sign-in, the button shows the same page, with the same sealed form.
       const still = await visit(undefined, '/api/v1/unsent', { form: sealedIn(kept) });
       expect([still.status, sealedIn(still)]).toEqual([401, sealedIn(kept)]);
       const again = await world.token('requester');
@@ -82,7 +82,7 @@ describe('a form whose sender has no login any more', () => {
       expect(shown.body).toContain('This is what you wrote');
       expect(shown.body).toContain('The October figures do not match &lt;the ledger></textarea>');
       expect(shown.body).toMatch(/<option[^>]*value="PT30M"[^>]*selected|<option[^>]*selected[^>]*value="PT30M"/);
-      // Its token is that of the new login, so that the old form, sent again, is rejected and this one counts.
+      // Nothing was sent. The opened form has the CSRF token of the new login, so sending it makes the request.
       expect(await requests()).toBe(before);
       if (token !== undefined) {
         const own = { ...hiddenOf(shown.body, elevate), reason: words, duration: 'PT30M' };
@@ -99,7 +99,7 @@ describe('a form whose sender has no login any more', () => {
       expect(other.status).toBe(403);
       expect(other.body).not.toContain('October');
     }
-    // Nor is the form itself, sent again by who is signed in now.
+    // The form itself is not shown either when another signed-in person sends it again.
     const fields = await fill('/roles/reader', elevate, { reason: words }, await world.token('requester'));
     const resent = await visit(await world.token('approver'), elevate, fields);
     expect(resent.status).toBe(403);
@@ -154,7 +154,7 @@ describe('a form whose sender has no login any more', () => {
       expect([shown_to, opened.status]).toEqual([shown_to, 403]);
       expect(opened.body).not.toContain('October');
     }
-    // Without one there is nothing to keep.
+    // A form without a signature is not kept.
     const { shown_to: _absent, ...unsigned } = fields;
     expect(sealedIn(await visit(undefined, llm, unsigned))).toBe('');
   });

@@ -77,7 +77,7 @@ describe('logins that arrive in one turn of the event loop', () => {
     const broken = await signIn('ada');
     const sound = await signIn('grace');
     const login = await verify(broken.token);
-    // Both are old enough to be moved on; the row of one cannot be written.
+    // Both logins are due to be extended, but the row of one cannot be written.
     await house.database.sql.unsafe(`
       update logins set expires_at = app_now() + interval '1 hour' where kind = 'browser';
       create function reject_update() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;

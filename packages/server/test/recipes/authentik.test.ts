@@ -5,8 +5,8 @@ import { type AuthentikPerson, startAuthentik } from './support/authentik.js';
 import { client, openRecipes } from './support/recipes.js';
 
 /**
- * The recipe of Authentik at `oidc-provider`, set up as Authentik documents itself: no Authentik was asked. In the recipe only the issuer
- * differs, which is on loopback.
+ * The recipe of Authentik, tested with `oidc-provider`, which is set up as Authentik documents itself; no Authentik runs here. The recipe
+ * is changed only in its issuer, which is on loopback.
  */
 
 let authentik: Awaited<ReturnType<typeof startAuthentik>>;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await authentik?.[Symbol.asyncDispose]();
 });
 
-/** Adds a person whose address the mapping of the guide says to be verified. */
+/** Adds a person whose address is verified, by the mapping of the guide. */
 function add(username: string, changes: Partial<AuthentikPerson> = {}): AuthentikPerson {
   const person = { email: `${username}@example.com`, groups: ['engineers'], email_verified: true, ...changes };
   authentik.people.set(username, person);

@@ -8,12 +8,12 @@ import { client, openRecipes, type Visitor } from './support/recipes.js';
 /**
  * The two recipes of Microsoft Entra ID.
  *
- * By OpenID Connect at the emulator of `emulate`, whose people have a tenant. Ours in front of it is what Entra documents: groups are in
- * the ID token only, by their object IDs, are left out for a person in none, and are replaced by `_claim_names` for one in more
- * than 200; refresh tokens are for `offline_access`, and those of a blocked user end while access tokens last until they
- * expire. The emulator sends no `email_verified`, as Entra does not.
+ * OpenID Connect is tested with the emulator of `emulate`, whose people have a tenant. A proxy in front of it adds what Entra documents:
+ * groups are only in the ID token, by their object IDs; they are left out for a person without groups, and replaced by `_claim_names` for
+ * a person with more than 200. Refresh tokens need `offline_access`, and end when a user is blocked, while access tokens last until they
+ * expire. Like Entra, the emulator sends no `email_verified`.
  *
- * By SAML at the identity provider of our tests, which sends the attributes that Entra documents: no emulator has Entra's SAML.
+ * SAML is tested with the identity provider of our tests, which sends the attributes that Entra documents: no emulator has Entra's SAML.
  */
 
 const forged = await forgeries();
@@ -153,7 +153,7 @@ describe('by SAML', () => {
   const claims = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims';
   const microsoft = 'http://schemas.microsoft.com';
   beforeAll(async () => {
-    // A time of its own: what the identity provider says is of now.
+    // The database gets the current time, because the identity provider dates its assertions by it.
     await recipes.world.database.setTime(new Date());
     await recipes.follow({
       file: 'entra.yaml',
@@ -166,7 +166,7 @@ describe('by SAML', () => {
     });
   });
 
-  /** From Belay to the identity provider and back, as a person whom it describes as Entra does. */
+  /** Signs in at the identity provider, as a person with the attributes that Entra sends. */
   async function signIn(person: { email: string; groups?: Record<string, string[]> }, said: Said = {}) {
     const visitor: Visitor = openVisitor(recipes.world.url);
     const { location } = await visitor.visit('/auth/request/login');

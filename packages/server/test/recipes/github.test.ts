@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { client, openRecipes } from './support/recipes.js';
 
 /**
- * The recipe of GitHub at the emulator of `emulate`, which has the OAuth app's sign-in, people, organizations and teams. Ours in front
- * of it is what GitHub documents and the emulator lacks: `GET /user/teams` with its pages; `GET /user/emails` with addresses that are
- * not verified or not public, and `email: null` in the public profile then; 401 for a token that was revoked. In the recipe the
- * addresses differ, which are on loopback, and the numbers of the organization and the teams, as the guide tells to.
+ * The recipe of GitHub, tested with the emulator of `emulate`, which has the sign-in of an OAuth app, people, organizations and teams. A
+ * proxy in front of it adds what GitHub documents and the emulator lacks: `GET /user/teams` with its pages; `GET /user/emails` with
+ * addresses that are not verified or not public, and then `email: null` in the public profile; 401 for a revoked token. The recipe is
+ * changed in its addresses, which are on loopback, and in the numbers of the organization and the teams, as the guide says.
  */
 
 const administrator = { authorization: 'Bearer admin-token', 'content-type': 'application/json' };
 const crowd = ['crowd-1', 'crowd-2', 'crowd-3'];
-/** How many teams are on a page at most, however many a request names: fewer than GitHub's 100, so that there are pages. */
+/** The most teams on a page, even when a request names a larger size. Less than GitHub's 100, so that there are several pages. */
 const largestPage = 2;
 const members = ['rita', 'priv', 'una', 'olga', 'many', 'tess', 'lee', 'rex'];
 
@@ -24,14 +24,14 @@ interface Address {
 
 let github: Awaited<ReturnType<typeof startEmulator>>;
 let recipes: Awaited<ReturnType<typeof openRecipes>>;
-/** The number that GitHub gives a team or an organization. */
+/** The number of a team or an organization at GitHub. */
 const numbers = new Map<string, number>();
-/** The addresses of people whose only one is not public and verified. */
+/** The addresses of people who have no public and verified address. */
 const addresses = new Map<string, Address[]>();
 /** The people whose tokens GitHub has revoked. */
 const revoked = new Set<string>();
 
-/** Has the emulator answer another request as its administrator, who may read everything. */
+/** Sends another request to the emulator as its administrator, who may read everything. */
 async function ask(exchange: Exchange, path: string): Promise<{ status: number; json: unknown }> {
   const { status, body } = await exchange.forward({ method: 'GET', path, headers: administrator, body: '' });
   return { status, json: JSON.parse(String(body)) };
@@ -100,7 +100,7 @@ beforeAll(async () => {
         })),
         orgs: [
           { login: 'acme', members: [{ login: 'admin', role: 'admin' }, ...members.map((login) => ({ login }))] },
-          // Anyone may create one, and call its teams as they like.
+          // Any person can create an organization, with teams of any name.
           { login: 'strangers', members: [{ login: 'sam' }] },
         ],
         oauth_apps: [{ ...client, name: 'Belay', redirect_uris: [recipes.callback] }],

@@ -3,16 +3,16 @@ import { forgeries, startIssuer } from './support/issuer.js';
 import { client, openRecipes } from './support/recipes.js';
 
 /**
- * The recipe of Google at the emulator of `emulate`, which has `hd` and `email_verified` itself. Ours in front of it is what
- * Google documents: refresh tokens are for `access_type=offline`, at every sign-in only with `prompt=consent`; a client may
- * authenticate by HTTP Basic. That Google ends the tokens of a suspended account is not shown here. In the recipe only the issuer
- * differs, which is on loopback.
+ * The recipe of Google, tested with the emulator of `emulate`, which has `hd` and `email_verified` itself. A proxy in front of it
+ * adds what Google documents: refresh tokens need `access_type=offline`, and at every sign-in `prompt=consent`; a client may
+ * authenticate by HTTP Basic. It is not tested that Google ends the tokens of a suspended account. The recipe is changed only in its
+ * issuer, which is on loopback.
  */
 
 const forged = await forgeries();
 const users = [
   { email: 'rita@example.com' },
-  // A private account with an address of the company: anyone who could once read that mailbox can have one.
+  // A private account with an address of the company: any person who could once read that mailbox can create one.
   { email: 'pia@example.com', hd: '' },
   { email: 'otto@example.com', hd: 'example.org' },
   { email: 'olga@example.org' },

@@ -4,11 +4,10 @@ import { forgeries, startIssuer } from './support/issuer.js';
 import { client, openRecipes } from './support/recipes.js';
 
 /**
- * The recipe of Okta, with what docs/guides/sign-in.md says to set there, at the emulator of `emulate`. Ours in front of it is what Okta
- * documents and the emulator does otherwise: the ID token of the code flow is thin, so that the groups, the address and
- * its verification are at the userinfo endpoint only; a claim without groups is left out; refresh tokens are for
- * `offline_access`. That Okta ends the tokens of a deactivated user is not shown here. In the recipe only the issuer differs, which is
- * on loopback.
+ * The recipe of Okta, with the settings of docs/guides/sign-in.md, tested with the emulator of `emulate`. A proxy in front of it adds what
+ * Okta documents and the emulator does differently: the ID token of the code flow is thin, so that the groups, the address and its
+ * verification are only at the userinfo endpoint; an empty claim of groups is left out; refresh tokens need `offline_access`. It is not
+ * tested that Okta ends the tokens of a deactivated user. The recipe is changed only in its issuer, which is on loopback.
  */
 
 const forged = await forgeries();
@@ -18,7 +17,7 @@ const administrator = { authorization: 'SSWS admin' };
 
 let okta: Awaited<ReturnType<typeof startIssuer>>;
 let recipes: Awaited<ReturnType<typeof openRecipes>>;
-/** What Okta says of an address beside the emulator. */
+/** Claims by address that replace those of the emulator at the userinfo endpoint. */
 const said = new Map<string, JWTPayload>();
 beforeAll(async () => {
   recipes = await openRecipes();

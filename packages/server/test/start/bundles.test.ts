@@ -24,7 +24,7 @@ async function load(folder: string): Promise<Loaded> {
   return JSON.parse(stdout) as Loaded;
 }
 
-/** Tests of modules load libraries as Node.js does; the programs load them from their bundles. */
+/** Other tests load libraries from node_modules, but the programs load them from their bundles. */
 describe.each(['apps/server/bundle', 'apps/demo/bundle', 'apps/cli/bundle', 'apps/cli/bundle/apart'])(
   '%s',
   (folder) => {

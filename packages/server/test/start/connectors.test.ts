@@ -28,7 +28,7 @@ const certificate = [
   'mM+xWoYYdmBKOWcJUW/FPFbpR9frVu1fUYmgn0Fo4EEZxz20U0Nex17iv2wKGGTonxHJUj',
 ].join('');
 
-/** Each connector, and the packages that only it needs: by what their addresses in node_modules contain. */
+/** Each connector, with a pattern for the addresses of the packages that only it needs. */
 const connectors: [type: string, config: object, libraries: RegExp | undefined][] = [
   ['postgres', { url: 'postgres://belay:secret@127.0.0.1:1/shop', identity: 'email' }, undefined],
   [
@@ -72,7 +72,7 @@ const connectors: [type: string, config: object, libraries: RegExp | undefined][
   ],
 ];
 
-/** By type, the packages of others that were loaded when its client was made, in this order in one process. */
+/** By type of connector, the third-party modules that were loaded when its client was created. All are created in one process. */
 let loaded: Map<string, string[]>;
 beforeAll(async () => {
   await using folder = await makeFolder();
@@ -98,7 +98,7 @@ beforeAll(async () => {
 });
 
 const own = connectors.flatMap(([type, , libraries]) => (libraries ? [{ type, libraries }] : []));
-/** The connectors whose libraries were loaded at a step. */
+/** Returns the connectors whose libraries were loaded at a step. */
 const ownersIn = (step: string) =>
   own.filter(({ libraries }) => loaded.get(step)?.some((url) => libraries.test(url))).map(({ type }) => type);
 

@@ -41,7 +41,7 @@ describe('kill -9', () => {
     const decide = (id: string, client: BelayClient) =>
       vi.waitFor(() => client.approvals.decide({ id, verdict: 'approve' }), patience);
     await decide(held, approver);
-    // Recorded, and not only done: what was done and not recorded is found when its lease is over (docs/architecture.md, section 8).
+    // Wait until the grant is recorded: an unrecorded grant is found only when its lease is over (docs/architecture.md, section 8).
     await vi.waitFor(
       async () => expect((await requester.executions.get(held)).grants[0]?.state).toBe('active'),
       patience,
@@ -58,7 +58,7 @@ describe('kill -9', () => {
       const back = await become(again, 'engineers');
       await vi.waitFor(async () => expect((await back.executions.get(held)).grants[0]?.state).toBe('gone'), patience);
       expect(await isMember(again.people[0]?.database_url ?? '', role)).toBe(false);
-      // What was waiting when the process died still waits, and can be decided.
+      // The request that waited when the process was killed still waits, and can be decided.
       await decide(waiting, await become(again, 'approvers'));
       await vi.waitFor(
         async () => expect((await back.executions.get(waiting)).grants[0]?.state).toBe('active'),
@@ -72,7 +72,7 @@ describe('kill -9', () => {
       return await back.executions.get(held);
     })();
     const [grant] = grants;
-    // How long the start took says only what else the machine did.
+    // Without the duration of the start, which depends on other work of the machine.
     const late = Date.parse(grant?.gone_at ?? '') - Math.max(started, Date.parse(grant?.expires_at ?? ''));
     // The sweep of the next start (docs/architecture.md, section 8).
     expect(late).toBeLessThan(15_000);

@@ -1,4 +1,4 @@
-// Loads every file of the bundles that it is given but the program itself, and writes as JSON which cannot be loaded, and which have
+// Loads every file of the given bundles except the program itself. Writes as JSON which files cannot be loaded, and which export
 // nothing but a default although they are libraries.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Makes a client of every connector that MADE names, with its configuration, one after the other. Before each it writes
-// `made <type>` into the file of MODULES, between the addresses that count-modules.mjs writes.
+// Creates a client of every connector in MADE, with its configuration, one after the other. Before each client it appends
+// `made <type>` to the file of MODULES, between the addresses that count-modules.mjs writes.
 import { appendFileSync } from 'node:fs';
 import { connectors } from '@belay/operations';
 

@@ -4,7 +4,7 @@ import { type Loss, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.
 import { startRedis } from '../../../../chaos/src/stage/redis.js';
 import { makeFolder, startProcess } from './server-process.js';
 
-/** Starts a server with 24 visitors, takes its connections from it in each of these ways, and returns what it wrote to stderr. */
+/** Starts a server with 24 visitors, breaks its connections in each of these ways, and returns what it wrote to stderr. */
 export async function loseConnections(queue: 'PostgreSQL' | 'Redis', losses: (Loss | 'swallow')[]): Promise<string> {
   await using database = await createTestDatabase();
   await using folder = await makeFolder({ 'belay.yaml': 'version: 1\n' });
@@ -37,7 +37,7 @@ export async function loseConnections(queue: 'PostgreSQL' | 'Redis', losses: (Lo
       if (loss === 'swallow') one.swallow(true);
       else one.lose(loss);
     }
-    // So many visitors of one address come to its rate limit, which answers before anything else does.
+    // So many visitors from one address reach the rate limit, which is checked first.
     if (loss === 'swallow') await expect.poll(ready, { timeout: 30_000 }).toBeOneOf([503, 429]);
     proxy.swallow(false);
     hints.swallow(false);

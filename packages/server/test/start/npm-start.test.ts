@@ -11,9 +11,9 @@ it('npm start passes a SIGTERM on: a process manager that knows npm alone ends t
   expect((await fetch(`${address}/health`)).status).toBe(200);
   const postmaster = join(folder.path, '.belay', 'postgres', 'postmaster.pid');
   expect(existsSync(postmaster)).toBe(true);
-  // To npm alone, and not to its process group.
+  // The signal goes to npm alone, and not to its process group.
   npm.process.kill('SIGTERM');
-  // Standard output ends with the last process that holds it.
+  // Resolves when standard output is closed by every process that has it open.
   await npm.exited;
   await expect(fetch(`${address}/health`)).rejects.toThrow();
   expect(existsSync(postmaster)).toBe(false);

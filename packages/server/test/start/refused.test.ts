@@ -16,7 +16,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 /** Starts in this process, expects exit 1 with exactly one line on stderr and nothing on stdout, and returns the line. */
 async function refusal(folder: Folder, env: Record<string, string>): Promise<string> {
-  // This process stays in its own folder.
+  // This process does not change its working directory, so the configuration is named.
   const path = join(folder.path, 'belay.yaml');
   return lineOf(await refuseHere(folder.path, { ...(existsSync(path) ? { BELAY_CONFIG: path } : {}), ...env }));
 }

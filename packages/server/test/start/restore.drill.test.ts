@@ -17,8 +17,8 @@ import { startTestServer, type TestServer } from '../demo/test-server.js';
 import { type Folder, makeFolder, type ServerProcess, startProcess } from './server-process.js';
 
 /**
- * docs/guides/backup.md, played with PostgreSQL's own tools, `belay restore` and a server that was killed: what the database of
- * the target says is what counts.
+ * Follows docs/guides/backup.md with PostgreSQL's own tools, `belay restore` and a server that was killed. The result is checked in
+ * the database of the target.
  */
 
 const belay = fileURLToPath(new URL('../../../../apps/cli/bundle/main.js', import.meta.url));
@@ -37,12 +37,12 @@ workflows:
         - hold: { call: access.hold }
 `;
 
-/** What holds the database of Belay, and how it comes back as it was at the backup. */
+/** A database of Belay, with a way to back it up and restore it. */
 interface Backup {
-  /** The address of the database now. */
+  /** The current address of the database. */
   url: string;
   take(): Promise<void>;
-  /** The moment to which it is restored, where that is later than the backup. */
+  /** Sets the moment to which it is restored, where that can be later than the backup. */
   mark(): Promise<void>;
   restore(): Promise<void>;
   stop(): Promise<void>;
@@ -81,7 +81,7 @@ describe.runIf(hasFifteen())('a restore', { timeout: 300_000 }, () => {
     await server.says('is ready at');
   }
 
-  /** Runs a command of an operator. Rejects with what it wrote when it fails. */
+  /** Runs a command of an operator. Rejects with its output when it fails. */
   async function operate(backup: Backup, ...args: string[]): Promise<string> {
     const env = { PATH: process.env.PATH, ...environment(backup) };
     return (await promisify(execFile)(process.execPath, [belay, ...args], { cwd: folder.path, env })).stdout;
@@ -124,7 +124,7 @@ describe.runIf(hasFifteen())('a restore', { timeout: 300_000 }, () => {
     await expect.poll(members).toEqual(['ada', 'grace']);
     await backup.mark();
 
-    // Lost with the disk: one is granted access, and one loses it for a reason.
+    // These changes are lost with the disk: alan is granted access, and ada's access is revoked for a reason.
     await request('alan');
     await expect.poll(members).toEqual(['ada', 'alan', 'grace']);
     await operate(backup, 'access', 'revoke', 'ada@example.com', '--reason', 'laptop stolen');
@@ -137,7 +137,7 @@ describe.runIf(hasFifteen())('a restore', { timeout: 300_000 }, () => {
     await start(backup);
     const status = async () => JSON.parse(await operate(backup, 'restore', 'status', '--json'));
     const later = await request('mary');
-    // Calls from before have 40 seconds to end.
+    // The comparison waits 40 seconds, so that calls of the killed server have ended.
     const compared = expect.poll(async () => (await status()).providers, { timeout: 120_000, interval: 1_000 });
     await compared.toMatchObject([{ status: 'compared' }]);
     const kept = openBackup === openDump ? [] : ['grace'];
@@ -152,7 +152,7 @@ describe.runIf(hasFifteen())('a restore', { timeout: 300_000 }, () => {
     }
     await expect.poll(members).toEqual(kept);
     await operate(backup, 'restore', 'open');
-    // Mary waited for it. Ada's access was revoked after the backup, and the rows that came back do not grant it again.
+    // Mary's request waited for this. Ada's access was revoked after the backup, and the restored rows do not grant it again.
     await expect.poll(members).toEqual([...kept, 'mary']);
     await expect.poll(async () => (await client('ada').executions.get(first)).status).not.toBe('active');
     expect(await members()).toEqual([...kept, 'mary']);
@@ -163,7 +163,7 @@ function open(url: string) {
   return postgres(url, { max: 1, onnotice: () => {} });
 }
 
-/** A cluster whose log is archived, as for a restore to any time. */
+/** Starts a cluster whose log is archived, so that it can be restored to any time. */
 async function openCluster(): Promise<Backup> {
   const folder = makeFifteenFolder();
   const [data, copy, archive] = ['data', 'copy', 'archive'].map((name) => join(folder, name)) as [
@@ -172,7 +172,7 @@ async function openCluster(): Promise<Backup> {
     string,
   ];
   mkdirSync(archive);
-  // The server's account writes there.
+  // The account of the server writes to this folder.
   chmodSync(archive, 0o777);
   const archiving = ['archive_mode=on', `archive_command=cp %p ${archive}/%f`];
   let cluster: Fifteen = await startFifteen({ data, settings: archiving });
@@ -190,7 +190,7 @@ async function openCluster(): Promise<Backup> {
       await sql.end();
     },
     async restore() {
-      // The last segment of the log is archived; without that, what it holds would be lost with the disk.
+      // Archives the last segment of the log; otherwise its content would be lost with the disk.
       const sql = open(cluster.url);
       await sql`select pg_switch_wal()`;
       await sql.end();
@@ -217,7 +217,7 @@ async function openCluster(): Promise<Backup> {
   };
 }
 
-/** A cluster in which a database is dumped, and another one is made of that. */
+/** Starts a cluster in which a database is dumped, and restored as another database. */
 async function openDump(): Promise<Backup> {
   const cluster = await startFifteen();
   const folder = makeFifteenFolder();
@@ -230,7 +230,7 @@ async function openDump(): Promise<Backup> {
     async take() {
       runFifteen('pg_dump', ['-d', url, '--format=custom', '-f', dump]);
     },
-    // A dump has one moment only.
+    // A dump can be restored to one moment only.
     async mark() {},
     async restore() {
       const sql = open(url);

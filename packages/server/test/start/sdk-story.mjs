@@ -1,5 +1,5 @@
-// What an application does with nothing but the published SDK: the whole story, and a request of its own putting
-// together. Run in an empty project beside the packed SDK; `postgres` is there to see at the target what the SDK says.
+// What an application can do with only the published SDK: a whole request for a role, and a custom request. Runs in an empty
+// project with the packed SDK; `postgres` is used to check at the target what the SDK reports.
 import { readFile } from 'node:fs/promises';
 import { createClient, isBelayError } from '@belay/sdk';
 import postgres from 'postgres';
@@ -10,7 +10,7 @@ const person = (group) =>
   demo.people.find(({ groups }) => (group === undefined ? groups.length === 0 : groups.includes(group)));
 const [rita, adam, bea] = [person('engineers'), person('approvers'), person(undefined)];
 
-/** What the database says to the requester, with their own password, on a connection of its own. */
+/** Returns whether the requester can read the database, with their own password on a new connection. */
 async function read() {
   const sql = postgres(rita.database_url, { max: 1, onnotice: () => {}, fetch_types: false });
   try {
@@ -39,7 +39,7 @@ tell(`without a login: ${await refusal(createClient({ url: demo.base_url, token:
 const { output: hint } = await requester.elevation.suggest({ reason: 'read the revenue figures for 20 minutes' });
 tell(`suggested ${hint.suggested_role} for ${hint.suggested_duration} at ${hint.suggested_providers}`);
 
-/** From the request to the access, decided by the approver on exactly what they were shown. */
+/** Follows a request until access is granted; the approver decides on exactly the request that they were shown. */
 async function obtain(id) {
   for await (const { event_type } of requester.executions.watch(id)) {
     if (event_type === 'approval.opened') {
@@ -56,7 +56,7 @@ async function obtain(id) {
   }
 }
 
-/** Gives it back and follows it until it is gone. */
+/** Gives access back, and follows the execution until the access is revoked. */
 async function giveBack(id) {
   await requester.access.return(id);
   for await (const { event_type } of requester.executions.watch(id)) if (event_type === 'entitlement.revoked') break;

@@ -14,11 +14,11 @@ export interface ServerProcess extends AsyncDisposable {
   stderr(): string;
   /** Resolves with the exit code, or with the signal that ended it. */
   exited: Promise<number | string>;
-  /** Resolves when stdout has the text; rejects with everything that was said when the process ends before. */
+  /** Resolves when stdout contains the text; rejects with the whole output when the process ends before. */
   says(text: string): Promise<void>;
 }
 
-/** Runs a program as a process of its own, with nothing of our environment but the path: what `npm start` runs, or the server alone. */
+/** Runs the demo or the server alone in a process of its own, which gets only the path from the environment of the tests. */
 export function startProcess(
   directory: string,
   env: Record<string, string> = {},
@@ -31,7 +31,7 @@ export function startProcess(
   });
 }
 
-/** What a start leaves behind that must not succeed. */
+/** The outcome of a start that must not succeed. */
 export interface Refused {
   code: number;
   stdout: string;
@@ -45,13 +45,13 @@ export interface ServerHere extends AsyncDisposable {
   /** Resolves with the exit code. */
   exited: Promise<number>;
   says: ServerProcess['says'];
-  /** Stops it as SIGTERM does, and resolves with the exit code. */
+  /** Stops the server as SIGTERM does, and resolves with the exit code. */
   stop(): Promise<number>;
 }
 
 /**
- * Starts a server in this process, by the code that the programs run: a process of its own takes a second of processor
- * time to load. The server has its own environment, folder and output.
+ * Starts a server in this process, with the code that the programs run, because a new process takes a second of processor
+ * time to load it. The server has its own environment, folder and output.
  */
 export function startHere(directory: string, env: Record<string, string> = {}): ServerHere {
   const output = watchOutput();
@@ -71,12 +71,12 @@ export function startHere(directory: string, env: Record<string, string> = {}): 
       const isStart = state === 'starting';
       state = 'left';
       leave(code);
-      // A failed start must not go on after its exit. After a stop there is nothing left to do.
+      // A failed start must not continue after its exit. After a stop there is nothing left to do.
       if (isStart) throw new Error(`exited with ${code}`);
       return undefined as never;
     },
   };
-  // A start that exits rejects here as well, too late to change the exit code.
+  // A failed start rejects here too, but its exit code is already set.
   const running = runServer(host, async () => (await import('@belay/demo')).openDemo)
     .then(
       () => {
@@ -104,8 +104,8 @@ export function startHere(directory: string, env: Record<string, string> = {}): 
 }
 
 /**
- * Returns what a start in this process writes, and its exit code. Rejects when the start succeeds, after the server was
- * stopped.
+ * Returns the output and the exit code of a start in this process that fails. Rejects when the start succeeds, and stops
+ * the server.
  */
 export async function refuseHere(directory: string, env: Record<string, string> = {}): Promise<Refused> {
   await using server = startHere(directory, env);
@@ -114,7 +114,7 @@ export async function refuseHere(directory: string, env: Record<string, string> 
   return { code, stdout: server.stdout(), stderr: server.stderr() };
 }
 
-/** Keeps the output of a server, and resolves `says` when a text appears in it. */
+/** Collects the output of a server, and resolves `says` when a text appears in it. */
 function watchOutput() {
   let stdout = '';
   let stderr = '';
@@ -148,7 +148,7 @@ function variablesOf(directory: string, env: Record<string, string>): Record<str
   return { PATH, HOME, PORT: '0', BELAY_DATA: join(directory, '.belay'), ...env };
 }
 
-/** Runs `npm start` itself in this repository, without the build before it; what it keeps is in the directory. */
+/** Runs `npm start` itself in this repository, without its build; its data is in the directory. */
 export function startNpm(directory: string): ServerProcess {
   return watchProcess('npm', ['start', '--ignore-scripts'], { cwd: root, directory, env: {} });
 }
@@ -187,7 +187,7 @@ export interface Folder extends AsyncDisposable {
   write(name: string, text: string): Promise<void>;
 }
 
-/** Returns a folder to start in, removed afterwards; as ordinary folders are, it lets the account that root starts the database as pass. */
+/** Creates a folder to start in, which is removed afterwards. Other accounts may pass it, because root runs the database as one of them. */
 export async function makeFolder(files: Record<string, string> = {}): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'belay-start-'));
   await chmod(path, 0o711);

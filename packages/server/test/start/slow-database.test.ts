@@ -25,11 +25,11 @@ it('ends a request that waits for a slow database several times within 10 s as 5
   const { stdout } = await run(process.execPath, create, { cwd: folder.path, env });
   const headers = { authorization: `Bearer ${stdout.trim()}`, accept: 'text/html' };
 
-  // As many connections as it takes, because a new one is not waited for so long.
+  // Opens the connections that the page needs, because the server waits less long for a new connection.
   expect((await send(`${address}/`, { headers })).status).toBe(200);
   const rounds = proxy.rounds();
   expect((await send(`${address}/`, { headers })).status).toBe(200);
-  // Each of them has its answer in time, and all of them together take longer than the limit.
+  // Each statement gets its response in time, but together they take longer than the limit.
   expect(proxy.rounds() - rounds).toBeGreaterThan(6);
   proxy.delay(1_200);
   const began = performance.now();

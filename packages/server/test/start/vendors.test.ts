@@ -22,7 +22,7 @@ const vendors: [string, string][] = [
   ['services: { vault: { provider: azure, vault_url: "https://belay.vault.azure.net" } }', '@azure/'],
 ];
 
-// That a server without cloud services loads none of these packages is held by modules.test.ts.
+// modules.test.ts checks that a server without cloud services loads none of these packages.
 it.each(process.env.CI ? vendors : vendors.slice(0, 1))(
   'a server loads the SDK of a vendor when a cloud service is configured: %s',
   async (text, sdk) => {

@@ -9,7 +9,7 @@ interface Found {
 type Json = Record<string, unknown>;
 type Asked = Reply & { json: Json };
 
-/** The emulator has a limit of 5,000 requests for each token, which is not the App's to use up. */
+/** Tokens for the calls of this file: the emulator permits 5,000 requests for each token, and the App's must not be used up. */
 export const innerTokens = Array.from({ length: 20 }, (_, index) => `inner-${index}`);
 const notFound: Reply = { status: 404, body: { message: 'Not Found' } };
 const gone: Reply = { status: 204 };
@@ -24,9 +24,9 @@ const levels: Record<string, string> = {
 };
 
 /**
- * Answers what `emulate` lacks of GitHub: paths by numeric identifiers, 401 for tokens that do not hold, invitations, teams that an identity
- * provider fills, child teams, direct collaborators, organization roles, renamed logins, and the permissions of an App. It follows
- * GitHub's documentation; that GitHub does the same is not shown by it.
+ * Creates an act for what `emulate` lacks of GitHub: paths by numeric identifiers, 401 for invalid tokens, invitations, teams that
+ * an identity provider fills, child teams, direct collaborators, organization roles, renamed logins, and the permissions of an App.
+ * It follows GitHub's documentation; it does not prove that GitHub behaves in the same way.
  */
 export function completeGithub(state: GithubState, now: () => number): Act {
   const { logins, slugs, deleted, left, filled, parents, hidden, tokens, pending } = state;
@@ -42,7 +42,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
   const realSlug = (shown: string) =>
     [...slugs].find(([, to]) => to === shown)?.[0] ?? (slugs.has(shown) ? undefined : shown);
 
-  /** Shows logins and slugs as they are called now. */
+  /** Replaces the logins and slugs of the emulator by the current ones. */
   const show = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(show);
     if (typeof value !== 'object' || value === null) return value;
@@ -205,7 +205,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     }
     if (left.has(user.login)) return notFound;
     const reply = await ask(exchange, 'GET', `/orgs/acme/memberships/${user.login}`);
-    // The emulator takes the maintainer of any team for an owner.
+    // The emulator treats the maintainer of any team as an owner.
     const role = user.login === 'admin' ? 'admin' : 'member';
     return reply.status === 200 ? { status: 200, body: { ...(reply.body as Json), role, ...about } } : reply;
   }
@@ -293,7 +293,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     return gone;
   }
 
-  /** What the App's permissions have to contain for a request. */
+  /** Returns the permission that the App needs for a request, with its level. */
   function needs(method: string, path: string): [string, string] | undefined {
     const change = method !== 'GET';
     if (/\/collaborators|\/repositories\/\d+\/invitations/.test(path))
@@ -387,7 +387,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
       const { path, headers } = exchange.request;
       const token = (headers.authorization ?? '').replace(/^(Bearer|token)\s+/i, '');
       if (path.startsWith('/app')) return answerApp(exchange);
-      // People call the emulator as it is.
+      // Calls of people go to the emulator unchanged.
       if (token.startsWith('token-of-')) return exchange.forward();
       const held = tokens.get(token);
       if (!held || held.until <= now()) return badCredentials;

@@ -1,36 +1,37 @@
-/** What a test does at GitHub, without the API. Users and teams are named as they were at the start. */
+/** The changes that a test can make at GitHub without the API. Users and teams are named as they were at the start. */
 export interface GithubWorld {
   /** Gives a person another login; the old one is free from then on. */
   renameUser(login: string, to: string): void;
   /** Gives a team another slug. */
   renameTeam(slug: string, to: string): void;
-  /** Deletes an account, and with it all that it has. */
+  /** Deletes an account with all its access. */
   deleteUser(login: string): void;
-  /** Has an identity provider fill the team: by team synchronization, an external group, or LDAP. */
+  /** Makes an identity provider fill the team: by team synchronization, an external group, or LDAP. */
   fill(slug: string, by: 'sync' | 'external' | 'ldap'): void;
   /** Puts a team below another one: its members are members of both. */
   nest(child: string, parent: string): void;
-  /** Takes a person out of the organization, and so out of its teams and repositories. */
+  /** Removes a person from the organization, and so from its teams and repositories. */
   leave(login: string): void;
   /** Invites a person to the organization and to a team. */
   invite(login: string, team: string): void;
-  /** Has an account that GitHub has flagged: it cannot be read, and keeps what it has. */
+  /** Makes GitHub flag an account: it cannot be read, and keeps its access. */
   hideUser(login: string): void;
   invitations(): string[];
-  /** Takes the repository out of the App's installation, or back in. */
+  /** Removes the repository from the App's installation, or adds it again. */
   hide(repository: string, hidden?: boolean): void;
   suspend(suspended?: boolean): void;
   /** Ends all tokens of the installation at once. */
   endTokens(): void;
-  /** What the App may do from now on. */
+  /** Sets the permissions of the App from now on. */
   permit(permissions: Record<string, string>): void;
   addOrganizationRole(role: { name: string; permissions?: string[]; base_role?: string | null }): number;
-  /** Everything that is held beside the organization itself: to compare before and after. */
+  /** Returns all direct permissions and organization roles that are held: to compare before and after. */
   direct(): string[];
-  /** Gives or takes a direct permission or an organization role, as an owner does on the pages. */
+  /** Sets a direct permission, or removes it with null, as an owner does on the pages. */
   setDirect(repository: string, login: string, permission: string | null): void;
-  /** Puts at most so many on a page, however many a request names; 100 otherwise. */
+  /** Sets the most items on a page, even when a request names more; 100 unless set. */
   limitPages(size: number): void;
+  /** Gives an organization role, or removes it, as an owner does on the pages. */
   setRole(role: string, login: string, held: boolean): void;
 }
 
@@ -42,7 +43,7 @@ interface OrganizationRole {
   base_role: string | null;
 }
 
-/** What GitHub has beside the emulator. Users, teams and repositories are named as they were at the start. */
+/** The state of GitHub that the emulator lacks. Users, teams and repositories are named as they were at the start. */
 export interface GithubState {
   /** New logins and slugs by the old ones. */
   logins: Map<string, string>;
@@ -64,14 +65,14 @@ export interface GithubState {
   /** Who has an organization role: `<role> <login>`. */
   holders: Set<string>;
   suspended: boolean;
-  /** How many things a page has at most, however many a request names. */
+  /** The most items on a page, even when a request names more. */
   largestPage: number;
   permitted: Record<string, string> | undefined;
   /** The last number that was given to a role or an invitation. */
   made: number;
 }
 
-/** Creates the state of an organization at its start, and what a test can do to it. */
+/** Creates the state of an organization at its start, and the changes that a test can make to it. */
 export function createWorld(): { state: GithubState; world: GithubWorld } {
   const state: GithubState = {
     logins: new Map(),

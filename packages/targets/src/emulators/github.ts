@@ -7,9 +7,9 @@ import { type EmulatorTarget, startEmulator } from './start.js';
 export interface GithubTarget extends EmulatorTarget {
   organization: 'acme';
   app: { id: number; installation: number; privateKey: string };
-  /** What a test does at GitHub beside the connector, without the API. */
+  /** The changes that a test can make at GitHub without the API. */
   world: GithubWorld;
-  /** Returns a user as they were called at the start. */
+  /** Returns a user with the login that they had at the start. */
   find(id: number): Promise<{ login: string } | undefined>;
   /** Calls the API as a person, by their login, or as `admin`, who owns the organization. */
   call(login: string, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
@@ -23,15 +23,15 @@ export interface GithubOptions {
   now(): number;
 }
 
-// As GitHub gives it out.
+// The form in which GitHub issues keys.
 const readKey = rsaKeyOf('pkcs1');
 
 const whole = { members: 'write', administration: 'write', metadata: 'read', organization_custom_org_roles: 'read' };
 
-/** The organization and its people: what changes about them is in `GithubWorld`, and not in the emulator. */
+/** The organization and its people. They never change in the emulator: their changes are in `GithubWorld`. */
 const lasting = /^\/orgs\/acme$|^\/users[/?]/;
 
-/** Keeps what the emulator has returned to an act that reads these paths. Requests that it passes on as they are read it anew. */
+/** Returns an act whose own reads of these paths are cached. Requests that it forwards unchanged are not. */
 function askOnce(paths: RegExp, act: Act): Act {
   const known = new Map<string, Reply>();
   return {
@@ -49,7 +49,7 @@ function askOnce(paths: RegExp, act: Act): Act {
 }
 
 /**
- * Starts GitHub as `emulate` has it, with the organization `acme`: members `person-1` and so on, the owner `admin`, and `outsider-1` and
+ * Starts the emulator of GitHub with the organization `acme`: members `person-1` and so on, the owner `admin`, and `outsider-1` and
  * `outsider-2`, who do not belong to it. A GitHub App is installed there. What the emulator lacks is in `github-answers.ts`.
  */
 export async function startGithub({ people = 60, permissions = whole, now }: GithubOptions): Promise<GithubTarget> {

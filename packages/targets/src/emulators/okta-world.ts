@@ -1,23 +1,23 @@
 import { createPublicKey, verify } from 'node:crypto';
 import type { Act, Exchange, Reply } from '../front/front.js';
 
-/** What a test does at Okta beside the connector, and what no API of the emulator shows. */
+/** The changes that a test can make at Okta beside the connector, and the state that no API of the emulator shows. */
 export interface OktaWorld {
-  /** Makes a rule that fills groups with users, from now on. Returns its identifier. */
+  /** Creates a rule that fills groups with users from now on. Returns its identifier. */
   fill(groups: readonly string[], users?: readonly string[]): Promise<string>;
-  /** Users that an edit by the API has excluded from a rule for good, as `<rule> <user>`. */
+  /** Returns the users that an edit by the API has permanently excluded from a rule, as `<rule> <user>`. */
   excluded(): string[];
-  /** Has an application fill a group from now on: the API may not change its members. */
+  /** Makes an application fill a group from now on: the API may not change its members. */
   importGroup(group: string): void;
   /** Gives a group an administrator's role. */
   makeAdministrators(group: string): void;
-  /** How often the sessions of a user were ended. */
+  /** Returns how many times the sessions of a user were ended. */
   sessionsEnded(user: string): number;
-  /** The scopes that the service app has; all of them at first. */
+  /** Sets the scopes of the service app, which has all of them at first, and ends its tokens. */
   grantScopes(scopes: readonly string[]): void;
-  /** What the admin role of the service app permits: `groups`, `rules`, `roles`, `users`. */
+  /** Sets what the admin role of the service app permits: `groups`, `rules`, `roles`, `users`. */
   permit(kinds: readonly string[]): void;
-  /** What the admin role no longer covers looks as if it did not exist. */
+  /** Removes a group from the admin role of the service app: for the app, the group does not exist. */
   hide(group: string): void;
   /** Ends all access tokens. */
   endTokens(): void;
@@ -37,8 +37,9 @@ const whole = ['okta.groups.manage', 'okta.users.manage', 'okta.users.read', 'ok
 const administrator = 'SSWS admin';
 
 /**
- * Answers what the emulator of Okta lacks or gets wrong: service apps with signed assertions, scopes and admin roles, searches,
- * pages by `after`, group rules and their exclusions, administrators' roles, sessions, and groups that the API may not change.
+ * Creates an act for what the emulator of Okta lacks or gets wrong: service apps with signed assertions, scopes and admin roles,
+ * searches, pages by `after`, group rules and their exclusions, administrators' roles, sessions, and groups that the API may not
+ * change.
  */
 export function completeOkta({ clientId, publicKey, now }: { clientId: string; publicKey: string; now(): number }) {
   const rules: Rule[] = [];
@@ -52,7 +53,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
   let permitted: readonly string[] = ['groups', 'rules', 'roles', 'users'];
   let proof = false;
   let made = 0;
-  /** Whole lists of the emulator by their paths. They hold until a request begins or ends that may change something. */
+  /** Whole lists of the emulator by their paths. They are valid until a request that may change something begins or ends. */
   const lists = new Map<string, { changes: number; items: readonly Item[] }>();
   let changes = 0;
   let call: (method: string, path: string) => Promise<unknown> = async () => undefined;
@@ -83,7 +84,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
     return signed && inTime && iss === clientId && sub === clientId && String(aud).endsWith('/oauth2/v1/token');
   }
 
-  /** What the token's scopes and the admin role say of a call, before anything is looked up. */
+  /** Returns the error of a call that the token's scopes or the admin role do not permit, before anything is read. */
   function judge(method: string, pathname: string, token: string): Reply | undefined {
     const held = tokens.get(token);
     if (!held || held.until <= now()) return fault(401, 'E0000011', 'Invalid token provided');
@@ -108,7 +109,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
     return found.status === 200 ? { ...found, body: show(JSON.parse(String(found.body)) as Item) } : found;
   }
 
-  /** The emulator has groups of Okta and built-in ones only. */
+  /** Shows the groups that an application fills, since the emulator has only groups of Okta and built-in ones. */
   const show = (item: Item): Item => (imported.has(item.id) ? { ...item, type: 'APP_GROUP' } : item);
 
   async function endSessions(exchange: Exchange, id: string): Promise<Reply> {
@@ -136,7 +137,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
       if (found.status !== 200) return found;
       const items = JSON.parse(String(found.body)) as Item[];
       all.push(...items);
-      // Members and a user's groups come in one piece.
+      // The members of a group and the groups of a user have no pages.
       if (items.length !== 100 || !/\/(groups|users)$/.test(pathname) || pathname.split('/').length > 4) break;
     }
     if (begun === changes) lists.set(pathname, { changes, items: all });
@@ -164,7 +165,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
     if (pathname === '/.well-known/okta-organization')
       return { status: 200, body: { id: '00o1belay', pipeline: 'idx' } };
     if (pathname === '/oauth2/v1/token') return method === 'POST' ? answerToken(exchange) : fault(405, 'E0000022', '');
-    // The person who administers Okta, and people at its pages.
+    // Calls of the administrator, and the pages for people, go to the emulator unchanged.
     if (`${scheme} ${token}` === administrator || !pathname.startsWith('/api/')) return exchange.forward();
     if (scheme !== 'Bearer') return fault(401, 'E0000011', 'Invalid token provided');
     return judge(method, pathname, token) ?? answerManagement(exchange);
@@ -210,7 +211,7 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
   return {
     complete,
     world,
-    /** Tells how to call the emulator as its administrator. */
+    /** Sets the function that calls the emulator as its administrator. */
     connect(how: typeof call) {
       call = how;
     },
@@ -233,7 +234,7 @@ const showRule = ({ id, groups }: Rule) => ({
   actions: { assignUserToGroups: { groupIds: groups } },
 });
 
-/** A page of Okta begins after an item and is at most `limit` long; the link leads to the next one. */
+/** Returns a page as Okta does: the items after `after`, at most `limit`, with a link to the next page. */
 function page(items: readonly { id: string }[], url: URL): Reply {
   const after = url.searchParams.get('after');
   const limit = Math.min(Number(url.searchParams.get('limit') ?? 50), 200);
@@ -248,7 +249,7 @@ function page(items: readonly { id: string }[], url: URL): Reply {
   return { status: 200, headers: { link: links.join(', ') }, body };
 }
 
-/** As far as the connector writes them: conditions with `eq` and `sw`, joined by `or`. Okta ignores upper and lower case. */
+/** Returns whether a query of the connector finds an item: conditions with `eq` and `sw`, joined by `or`. Okta ignores case. */
 function isFound(item: Item, query: string): boolean {
   const conditions = [...query.matchAll(/([\w.]+) (eq|sw) "((?:[^"\\]|\\.)*)"/g)];
   return conditions.some(([, property = '', operator, quoted = '']) => {

@@ -3,9 +3,9 @@ import { rsaKeyOf } from './rsa-key.js';
 import { type EmulatorTarget, startEmulator } from './start.js';
 
 export interface OktaTarget extends EmulatorTarget {
-  /** The service app that the connector is. */
+  /** The service app as which the connector signs in. */
   app: { clientId: string; privateKey: string };
-  /** What a test does at Okta beside the connector. */
+  /** The changes that a test can make at Okta beside the connector. */
   world: OktaWorld;
   /** Calls the management API as the administrator. */
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
@@ -19,7 +19,7 @@ export interface OktaOptions {
 
 const readKey = rsaKeyOf('pkcs8');
 
-/** Starts Okta as `emulate` has it, with a service app. What the emulator lacks is in `okta-world.ts`. */
+/** Starts the emulator of Okta with a service app. What the emulator lacks is in `okta-world.ts`. */
 export async function startOkta({ crowds = [], now }: OktaOptions): Promise<OktaTarget> {
   const { publicKey, privateKey } = readKey();
   const app = { clientId: '0oabelay', privateKey };

@@ -5,7 +5,7 @@ interface Key {
   privateKey: string;
 }
 
-/** Returns a function that makes an RSA key when it is first called, and the same one later: it takes a while. */
+/** Returns a function that creates an RSA key on its first call, and returns the same key later, because creation takes a while. */
 export function rsaKeyOf(type: 'pkcs1' | 'pkcs8'): () => Key {
   let key: Key | undefined;
   return () => {

@@ -1,16 +1,16 @@
 import type { Act, Exchange, Reply } from '../front/front.js';
 
-/** What a test does at Slack beside the connector, and what no API of the emulator shows. */
+/** The changes that a test can make at Slack beside the connector, and the state that no API of the emulator shows. */
 export interface SlackWorld {
-  /** Changes what Slack says of a user from now on: guests, bots, deactivated people, people of other workspaces. */
+  /** Changes the fields of a user from now on: guests, bots, deactivated people, people of other workspaces. */
   describe(user: string, fields: Record<string, unknown>): void;
-  /** Changes what Slack says of the app's installation. */
+  /** Changes the fields of the app's installation from now on. */
   install(fields: Record<string, unknown>): void;
-  /** What one person alone was shown. */
+  /** The messages that only one person was shown. */
   whispers: readonly { channel: string; user: string; text: string }[];
 }
 
-/** What people without further words are: the emulator does not have these fields. */
+/** The fields of people unless a test changes them: the emulator does not have these fields. */
 const member = {
   is_restricted: false,
   is_ultra_restricted: false,
@@ -18,12 +18,12 @@ const member = {
   is_email_confirmed: true,
 };
 
-/** These take no JSON at Slack. */
+/** The methods that accept no JSON at Slack. */
 const readers = ['users.info', 'users.lookupByEmail', 'conversations.history'];
 
 /**
- * Answers what the emulator of Slack lacks or gets wrong: unknown tokens, the scopes of a token in a header, fields of users, the limits
- * of blocks, methods that take no JSON, and metadata of messages only for those who request it.
+ * Creates an act for what the emulator of Slack lacks or gets wrong: unknown tokens, the scopes of a token in a header, fields of
+ * users, the limits of blocks, methods that accept no JSON, and metadata of messages only for calls that request it.
  */
 export function completeSlack(tokens: Readonly<Record<string, readonly string[]>>) {
   const described = new Map<string, Record<string, unknown>>();
@@ -104,7 +104,7 @@ const pick = ({ channel = '', user = '', text = '' }: Sent) => ({ channel, user,
 const isText = (text: Text | undefined, most: number) =>
   text === undefined || (typeof text.text === 'string' && text.text.length > 0 && text.text.length <= most);
 
-/** The limits of Slack's reference of blocks. */
+/** Returns whether a block is within the limits of Slack's reference of blocks. */
 function isBlock(block: unknown): boolean {
   const { type, text, fields = [], elements = [] } = block as Block;
   return (

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { completeSlack, type SlackWorld } from './slack-world.js';
 import { type EmulatorTarget, startEmulator } from './start.js';
 
-/** A message as Slack shows it to those in its channel. */
+/** A message as Slack shows it to the members of its channel. */
 export interface SlackMessage {
   ts: string;
   text: string;
@@ -26,21 +26,21 @@ export interface SlackBlock {
 export interface SlackClick {
   user: string;
   channel: string;
-  /** The message that the click is on, and the action in it; another message's is what a forger would try. */
+  /** The message with the button that is clicked; a test of forgery gives another message. */
   message: SlackMessage;
   action: string;
   /** When Slack signs it, in milliseconds; now unless set. */
   at?: number;
   secret?: string;
-  /** Changes what Slack would say. */
+  /** Changes the payload before it is signed. */
   change?: (payload: Record<string, unknown>) => Record<string, unknown>;
 }
 
 export interface SlackTarget extends EmulatorTarget {
   team: string;
-  /** The app: the tokens of its bot user by their names, and what Slack signs its clicks with. */
+  /** The app: the tokens of its bot user by their names, and the secret with which Slack signs clicks. */
   app: { tokens: Readonly<Record<string, string>>; signingSecret: string; user: string };
-  /** What a test does at Slack beside the connector. */
+  /** The changes that a test can make at Slack beside the connector. */
   world: SlackWorld;
   /** Returns the identifier of a user by their e-mail address. */
   user(email: string): string;
@@ -48,11 +48,11 @@ export interface SlackTarget extends EmulatorTarget {
   channel(name: string): string;
   /** Returns the identifier of the channel of direct messages from the app to a user. */
   direct(user: string): Promise<string>;
-  /** Returns what is in a channel, the newest first. */
+  /** Returns the messages of a channel, the newest first. */
   messages(channel: string): Promise<SlackMessage[]>;
   /** Calls a method with a token of the app. */
   call(method: string, form: Record<string, string>, token?: string): Promise<Record<string, unknown>>;
-  /** Returns the request that Slack sends after a click, signed. */
+  /** Returns the signed request that Slack sends after a click. */
   click(click: SlackClick): { headers: Record<string, string>; body: string };
 }
 
@@ -78,7 +78,7 @@ const everyScope = [
 ];
 const bot = 'UBELAYBOT';
 
-/** Starts Slack as `emulate` has it, with an app in a workspace. What the emulator lacks is in `slack-world.ts`. */
+/** Starts the emulator of Slack with an app in a workspace. What the emulator lacks is in `slack-world.ts`. */
 export async function startSlack({ members, channels = [], tokens = {}, now }: SlackOptions): Promise<SlackTarget> {
   const signingSecret = '8f742231b10e8888abcd99beef85a5c0';
   const scopes = { full: everyScope, ...tokens };
@@ -159,7 +159,7 @@ async function readIdentifiers(
   return new Map((found[list] as Item[]).map((item) => [nameOf(item) ?? '', item.id]));
 }
 
-/** What Slack sends when a button in a message is clicked, by its reference of `block_actions`. */
+/** Returns the request that Slack sends when a button in a message is clicked, by its reference of `block_actions`. */
 function signClick(
   { user, channel, message, action, at, secret, change = (same) => same }: SlackClick,
   { team, signingSecret, now }: { team: string; signingSecret: string; now(): number },

@@ -3,15 +3,15 @@ import { createEmulator, type EmulatorOptions } from 'emulate';
 import type { Act } from '../front/front.js';
 import { startFront } from '../front/front.js';
 
-/** An emulator, with what it lacks in front of it. */
+/** An emulator behind a proxy that adds what the emulator lacks. */
 export interface EmulatorTarget extends AsyncDisposable {
   /** Without a slash at its end. */
   url: string;
 }
 
 /**
- * Starts one of the emulators of `emulate` on a free port, and before it a proxy in which `complete` answers what the emulator lacks or
- * gets wrong, and forwards the rest. A test puts a front of its own before this one.
+ * Starts one of the emulators of `emulate` on a free port, behind a proxy. The act `complete` responds where the emulator lacks
+ * something or gets it wrong, and forwards the rest. A test puts its own front before this proxy.
  */
 export async function startEmulator({
   service,
@@ -21,7 +21,7 @@ export async function startEmulator({
 }: Pick<EmulatorOptions, 'service' | 'seed'> & { complete?: Act; now(): number }): Promise<EmulatorTarget> {
   const port = await findFreePort('127.0.0.1');
   const front = await startFront({ to: `http://127.0.0.1:${port}`, now, inProcess: true });
-  // It calls itself by the front's address: what it signs, such as the issuer of a token, the front could not rewrite.
+  // The emulator uses the front's address as its own: the front could not rewrite what is signed, such as the issuer of a token.
   const emulator = await createEmulator({ service, port, baseUrl: front.url, ...(seed ? { seed } : {}) });
   if (complete) front.on({}, complete);
   return {

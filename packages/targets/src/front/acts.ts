@@ -1,11 +1,11 @@
 import type { Act, Exchange, Message, Reply } from './front.js';
 
-/** Answers in the target's place; it never sees the request. Throttles, conflicts, outages and words of a vendor are such answers. */
+/** Returns an act that responds in place of the target, which never sees the request: for throttling, conflicts and outages. */
 export function answer(reply: Reply | ((request: Message) => Reply), name = 'answer'): Act {
   return { name, run: async ({ request }) => (typeof reply === 'function' ? reply(request) : reply) };
 }
 
-/** Answers "too many requests", with how long to wait in seconds. */
+/** Returns an act that responds with "too many requests" and the seconds to wait. */
 export function throttle(seconds: number, headers: Record<string, string> = {}): Act {
   return answer({ status: 429, headers: { 'retry-after': String(seconds), ...headers }, body: {} }, 'throttle');
 }
@@ -13,7 +13,7 @@ export function throttle(seconds: number, headers: Record<string, string> = {}):
 /** Cuts the connection before the target sees the request. */
 export const loseRequest: Act = { name: 'lose request', run: async () => 'lost' };
 
-/** Has the target carry the request out, and cuts the connection instead of answering. */
+/** Lets the target carry out the request, and cuts the connection instead of responding. */
 export const loseAnswer: Act = {
   name: 'lose answer',
   async run(exchange) {
@@ -22,12 +22,12 @@ export const loseAnswer: Act = {
   },
 };
 
-/** Serves again what the same request was last answered: a read from a replica that lags. The first one is forwarded. */
+/** Repeats the last response to the same request, as a replica that lags does. The first request is forwarded. */
 export const stale: Act = { name: 'stale', run: async (exchange) => exchange.last() ?? exchange.forward() };
 
 /**
- * Answers now and has the target carry the request out so much later: an operation that runs by itself. Time is the front's clock,
- * and what is due is carried out at the next request or `settle`.
+ * Returns an act that responds at once and sends the request to the target later, as an asynchronous operation does. Time is by the
+ * front's clock; a request that is due is sent at the next request, or at `settle`.
  */
 export function holdBack(milliseconds: number, reply: Reply = { status: 202, body: {} }): Act {
   return {
@@ -39,7 +39,7 @@ export function holdBack(milliseconds: number, reply: Reply = { status: 202, bod
   };
 }
 
-/** Runs something before the target sees the request, such as an edit by another person. */
+/** Returns an act that runs work before the target sees the request, such as an edit by another person. */
 export function meanwhile(work: (request: Message) => Promise<unknown>): Act {
   return {
     name: 'meanwhile',
@@ -50,19 +50,19 @@ export function meanwhile(work: (request: Message) => Promise<unknown>): Act {
   };
 }
 
-/** Changes what the target answers. */
+/** Returns an act that changes the target's response. */
 export function rewrite(change: (reply: Reply, request: Message) => Reply, name = 'rewrite'): Act {
   return { name, run: async (exchange) => change(await exchange.forward(), exchange.request) };
 }
 
-/** An act that keeps requests until it is told to go on. */
+/** An act that holds requests until it is opened. */
 export interface Gate extends Act {
-  /** How many have come to it. */
+  /** Returns how many requests have arrived. */
   arrived(): number;
   open(): void;
 }
 
-/** Keeps requests until the gate is opened: before the target sees them, or after it has carried them out. */
+/** Returns an act that holds requests until it is opened: before the target sees them, or after it has carried them out. */
 export function gate(side: 'before' | 'after' = 'before'): Gate {
   let open = () => {};
   let arrived = 0;
@@ -95,8 +95,8 @@ const faults: readonly Act[] = [
 ];
 
 /**
- * Meets so many of all requests with a fault, by numbers from 0 to 1 that come in: rejections, lost requests, lost answers, and stale
- * reads when `staleReads` is set.
+ * Returns an act that applies a fault to a share of all requests, by the numbers from 0 to 1 of `random`: error responses, lost
+ * requests, lost responses, and stale reads when `staleReads` is set.
  */
 export function misbehave(random: () => number, share: number, { staleReads = false } = {}): Act {
   const run = (exchange: Exchange) => {

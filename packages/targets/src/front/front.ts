@@ -18,15 +18,15 @@ export interface Reply {
   body?: unknown;
 }
 
-/** One request in the hands of an act. */
+/** One request that an act handles. */
 export interface Exchange {
   request: Message;
   now(): number;
-  /** Has the target carry the request out, or another one in its place, and returns its answer. */
+  /** Sends the request, or another one in its place, to the target, and returns the response. */
   forward(request?: Message): Promise<Reply>;
-  /** Returns the last answer that passed for the same method and path, undefined when there is none. */
+  /** Returns the target's last response for the same method and path, or undefined. */
   last(): Reply | undefined;
-  /** Has the target carry the request out as soon as the clock has reached a moment: at the next request, or at `settle`. */
+  /** Sends the request to the target when the clock has reached a moment: at the next request then, or at `settle`. */
   later(at: number): void;
 }
 
@@ -38,13 +38,13 @@ export interface Act {
 
 export interface Match {
   method?: string | readonly string[];
-  /** Looked for in path and query. */
+  /** Matched against path and query. */
   path?: RegExp;
-  /** Everything else that the choice depends on. */
+  /** Any other condition on the request. */
   when?(request: Message): boolean;
-  /** So often, then never again; without it, always. */
+  /** How many requests meet the act; when absent, all. */
   times?: number;
-  /** So many requests that match pass untouched before. */
+  /** How many matching requests the act leaves out at first. */
   after?: number;
 }
 
@@ -53,31 +53,31 @@ export interface Front extends AsyncDisposable {
   url: string;
   /** Every request, in the order of arrival. */
   journal: readonly Entry[];
-  /** How many requests were in the front at the same time at most. */
+  /** Returns the largest number of requests that were in the front at the same time. */
   mostAtOnce(): number;
-  /** From now on requests that match meet this act; of several the one that was added last. Returns how to take it back. */
+  /** Applies an act to matching requests from now on; of several acts, the one added last. Returns a function that removes it. */
   on(match: Match, act: Act): () => void;
-  /** Takes all acts back: everything is forwarded. */
+  /** Removes all acts, so that everything is forwarded. */
   calm(): void;
-  /** Has the target carry out what was put off until now. */
+  /** Sends the target those delayed requests that are due. */
   settle(): Promise<void>;
 }
 
 export interface FrontOptions {
-  /** Where the target is; http or https. */
+  /** The address of the target; http or https. */
   to: string;
-  /** The clock of the journal, and of what is put off. */
+  /** The clock of the journal and of delayed requests. */
   now(): number;
-  /** Who signs the target's certificate, in PEM. */
+  /** The authority that signs the target's certificate, in PEM form. */
   ca?: string;
-  /** Whether the target is a server of Node.js in this process, over http: connections to it are used again. */
+  /** Whether the target is a server of Node.js in this process, over http: then connections to it are reused. */
   inProcess?: boolean;
 }
 
 interface Target {
   url: URL;
   ca?: string;
-  /** False for a connection for each request: one that the target closes meanwhile would be a fault that no test wants. */
+  /** False for a new connection for each request: a reused one that the target closes would be an unintended fault. */
   agent: Agent | false;
 }
 
@@ -89,12 +89,12 @@ interface Rule {
 
 const forwarding: Act = { name: 'forward', run: (exchange) => exchange.forward() };
 
-/** Starts a proxy on loopback before a target's HTTP API. It forwards everything until it is told to misbehave. */
+/** Starts a proxy on loopback before a target's HTTP API. It forwards everything until an act is added. */
 export async function startFront({ to, now, ca, inProcess = false }: FrontOptions): Promise<Front> {
   const target: Target = {
     url: new URL(to),
     ...(ca && { ca }),
-    // Unused connections are closed after 2 s, before a server of Node.js closes them (5 s): a request would be lost.
+    // Unused connections are closed after 2 s, before a server of Node.js closes them (5 s), which could lose a request.
     agent: inProcess && new Agent({ keepAlive: true, timeout: 2_000 }),
   };
   const journal: Entry[] = [];
@@ -200,7 +200,7 @@ function isMatch({ method, path, when }: Match, message: Message): boolean {
   );
 }
 
-/** What belongs to one connection and not to the message (RFC 9110, 7.6.1), and what is made anew. */
+/** Headers that belong to one connection and not to the message (RFC 9110, 7.6.1), and headers that are set again. */
 const ofConnection = new Set([
   'connection',
   'keep-alive',
@@ -228,7 +228,7 @@ function send({ url, ca, agent }: Target, { method, path, headers, body }: Messa
   });
 }
 
-/** Addresses of the target in an answer lead to the front, as those of the next page. */
+/** Replaces the target's address in a response by the front's, for example in the link to a next page. */
 function showAs(reply: Reply, from: string, to: string): Reply {
   const headers = Object.entries(reply.headers ?? {}).map(([name, value]) => [name, value.replaceAll(from, to)]);
   return { ...reply, headers: Object.fromEntries(headers), body: String(reply.body ?? '').replaceAll(from, to) };

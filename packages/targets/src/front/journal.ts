@@ -6,24 +6,24 @@ export interface Entry {
   method: string;
   /** With its query. */
   path: string;
-  /** What was sent: JSON where it is JSON, text otherwise, undefined when there was nothing. */
+  /** The body of the request: parsed when it is JSON, text otherwise, undefined when it is empty. */
   body: unknown;
-  /** What was done with it: `forward`, or the name of the fault. */
+  /** The name of the act that handled the request, for example `forward`. */
   act: string;
-  /** What the target answered, and when; absent while it was not asked, or did not answer. */
+  /** The target's response and its time; absent when the request was not forwarded, or until the target responds. */
   target?: { at: number; status: number; body: unknown };
-  /** The status that the caller got, and when; `lost` when the connection was cut instead. Absent until then. */
+  /** The status that the caller got, and its time; `lost` when the connection was cut instead. Absent until then. */
   answered?: { at: number; status: number | 'lost' };
 }
 
-/** What a request that the target has carried out did to a person's access. */
+/** How a request that the target has carried out changed a person's access. */
 export interface Effect {
-  /** Whose access to what, in any form that is equal for the same. */
+  /** Identifies the person and the access: equal keys mean the same access. */
   key: string;
   held: boolean;
 }
 
-/** A time in which the target held something: `to` is absent while it still does. */
+/** A period in which the target held an access: `to` is absent while it still does. */
 export interface Held {
   key: string;
   from: number;
@@ -31,8 +31,8 @@ export interface Held {
 }
 
 /**
- * Returns when the target held what, in the order of the beginnings, from what the target itself answered, so that an answer that was
- * lost counts. `effectOf` is asked only about requests that the target answered with 2xx.
+ * Returns the periods in which the target held access, in the order of their beginnings, by the target's own responses, so that a
+ * lost response counts too. `effectOf` is called only for requests with a response of 2xx.
  */
 export function findHeld(journal: readonly Entry[], effectOf: (entry: Entry) => Effect | undefined): Held[] {
   const applied = journal

@@ -12,7 +12,7 @@ export interface DirectoryTarget extends AsyncDisposable {
   admin: { dn: string; password: string };
 }
 
-/** Returns whether a port on loopback takes connections. */
+/** Returns whether a port on loopback accepts connections. */
 export function listens(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -26,7 +26,7 @@ export function listens(port: number): Promise<boolean> {
 
 const suffix = 'dc=belay,dc=test';
 
-/** Starts OpenLDAP with an empty suffix, `ou=people` and `ou=groups`. `settings` are further lines for the database. */
+/** Starts OpenLDAP with a suffix that has only `ou=people` and `ou=groups`. `settings` are further lines for the database. */
 export async function startSlapd({ settings = [] }: { settings?: readonly string[] } = {}): Promise<DirectoryTarget> {
   const scratch = await makeScratch('slapd');
   const port = await findFreePort('127.0.0.1');
@@ -67,11 +67,11 @@ export async function startSlapd({ settings = [] }: { settings?: readonly string
 }
 
 export interface ActiveDirectoryTarget extends DirectoryTarget {
-  /** With TLS, by a certificate that the server made for itself. */
+  /** With TLS, by a certificate that the server created. */
   secureUrl: string;
-  /** PEM: who signs the server's certificate. */
+  /** PEM: the authority that signs the server's certificate. */
   ca: string;
-  /** PEM: that certificate, for what stands before the server in a test. */
+  /** PEM: the server's certificate and key, for a proxy before the server in a test. */
   certificate: { cert: string; key: string };
 }
 
@@ -87,7 +87,7 @@ export async function startSamba(): Promise<ActiveDirectoryTarget> {
   await run(programs.sambaTool, [
     ...['domain', 'provision', `--targetdir=${folder}`, '--realm=BELAY.TEST', '--domain=BELAY'],
     ...['--server-role=dc', '--dns-backend=NONE', `--adminpass=${password}`, '--host-name=dc1', '--host-ip=127.0.0.1'],
-    // The extended attributes of files are kept in a database: temporary folders need not have them.
+    // Extended attributes of files are kept in a database, because a temporary folder may not support them.
     '--option=vfs objects=dfs_samba4 acl_xattr xattr_tdb',
     `--option=xattr_tdb:file=${join(scratch, 'xattr.tdb')}`,
     ...['--option=interfaces=lo', '--option=bind interfaces only=yes'],

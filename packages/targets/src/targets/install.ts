@@ -11,7 +11,7 @@ const debian = {
   mariadb: ['mariadb-server-core', 'mariadb-client-core'],
 };
 
-/** Installs a target unless it is there. Throws with what has to be done by hand where it cannot. */
+/** Installs a target unless it is already installed. Throws with the command to run by hand when root is required. */
 export async function installTarget(name: TargetName, say: (line: string) => void): Promise<void> {
   if (isInstalled(name)) return;
   say(`installing ${name}`);
@@ -28,7 +28,7 @@ export async function installTarget(name: TargetName, say: (line: string) => voi
 async function installDebian(packages: string[]): Promise<void> {
   const command = ['apt-get', 'install', '-y', '-qq', '--no-install-recommends', ...packages];
   if (userInfo().uid !== 0) throw new Error(`not root; run: ${command.join(' ')}`);
-  // The programs are wanted, not the services that Debian starts with them.
+  // Only the programs are needed: this keeps Debian from starting their services.
   const quiet = ['DEBIAN_FRONTEND=noninteractive', 'RUNLEVEL=1'];
   await run('env', [...quiet, 'apt-get', 'update', '-qq']);
   await run('env', [...quiet, ...command]);
@@ -71,11 +71,11 @@ async function buildKeycloak(): Promise<void> {
     `-Dartifact=org.keycloak:keycloak-quarkus-dist:${versions.keycloak}:zip`,
     `-DoutputDirectory=${part}`,
   ];
-  // It leaves its marks in the folder that it runs in.
+  // Maven writes files into its working directory.
   await run('mvn', unpack, { cwd: part });
   const unpacked = join(part, basename(folder));
   await run(join(unpacked, 'bin', 'kc.sh'), ['build', '--db=dev-mem']);
-  // Whole or not there: what was cut off half-way is unpacked again.
+  // Renamed at the end, so that an interrupted installation is unpacked again.
   await rename(unpacked, folder);
   await rm(part, { recursive: true });
 }

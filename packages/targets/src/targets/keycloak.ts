@@ -5,8 +5,8 @@ import { makeScratch, removeScratch, start } from './run.js';
 export interface KeycloakTarget extends AsyncDisposable {
   url: string;
   /**
-   * Asks the administration API below `/admin/realms`, and returns its answer, or undefined where it has no body.
-   * Throws with the answer when it is an error.
+   * Calls the administration API below `/admin/realms`, and returns the body of its response, or undefined without one.
+   * Throws with the response when it is an error.
    */
   manage(method: string, path: string, body?: unknown): Promise<unknown>;
 }
@@ -22,7 +22,7 @@ export async function startKeycloak(): Promise<KeycloakTarget> {
     'env',
     [
       ...[`KC_BOOTSTRAP_ADMIN_USERNAME=${admin.username}`, `KC_BOOTSTRAP_ADMIN_PASSWORD=${admin.password}`],
-      // A machine of two cores has little memory, and ten people need less.
+      // A small machine has little memory, and a test has few users.
       'JAVA_OPTS_KC_HEAP=-Xms64m -Xmx384m',
       ...[programs.keycloak, 'start', '--optimized', '--cache=local', '--http-enabled=true', '--http-host=127.0.0.1'],
       ...[`--http-port=${port}`, `--hostname=${url}`],
@@ -32,7 +32,7 @@ export async function startKeycloak(): Promise<KeycloakTarget> {
       ready: async () => (await fetch(`${url}/realms/master`)).ok,
     },
   );
-  /** A token lasts for a minute, so each question brings its own. */
+  /** Returns a new token for each call, because a token is valid for one minute. */
   const signIn = async () => {
     const answer = await fetch(`${url}/realms/master/protocol/openid-connect/token`, {
       method: 'POST',

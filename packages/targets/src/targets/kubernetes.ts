@@ -11,10 +11,10 @@ const users = { admin: 'system:masters', belay: '', rita: 'developers', omar: 'd
 
 export interface KubernetesTarget extends AsyncDisposable {
   url: string;
-  /** PEM: who signs the server's certificate. */
+  /** PEM: the authority that signs the server's certificate. */
   ca: string;
   tokens: Record<keyof typeof users, string>;
-  /** Calls the API as a user, and returns the status and the JSON of the answer. */
+  /** Calls the API as a user, and returns the status and the JSON of the response. */
   call(
     as: keyof typeof users,
     method: string,
@@ -41,7 +41,7 @@ export async function startKubernetes(): Promise<KubernetesTarget> {
       `--listen-peer-urls=http://127.0.0.1:${peers}`,
       `--initial-advertise-peer-urls=http://127.0.0.1:${peers}`,
       `--initial-cluster=default=http://127.0.0.1:${peers}`,
-      // It goes away with the test.
+      // The data need not survive a crash: it is deleted after the test.
       '--unsafe-no-fsync',
     ],
     { scratch, ready: async () => (await fetch(`${etcdUrl}/health`)).ok },
@@ -91,7 +91,7 @@ function apiserverArguments(scratch: string, etcdUrl: string, port: number): str
     `--etcd-servers=${etcdUrl}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
-    // An address of loopback cannot be an endpoint, and there is no service to have one.
+    // A loopback address cannot be an endpoint, and no service needs one.
     '--endpoint-reconciler-type=none',
     `--secure-port=${port}`,
     `--cert-dir=${join(scratch, 'certificates')}`,

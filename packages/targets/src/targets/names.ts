@@ -12,7 +12,7 @@ export const targetNames = [
   'helm',
   'keycloak',
 ] as const;
-/** A system that has to be installed before tests can run on it. The emulators of npm are always there. */
+/** A system that has to be installed before tests can run on it. The emulators from npm are always installed. */
 export type TargetName = (typeof targetNames)[number];
 
 /** Where builds and environments are kept, outside any checkout, so that every clone shares them. */

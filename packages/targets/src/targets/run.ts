@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A program that runs until it is stopped; what it writes is in a file. */
+/** A program that runs until it is stopped; its output is in a file. */
 export interface Running {
   stop(): Promise<void>;
 }
 
-/** Makes a folder for one target, which goes away with it. */
+/** Creates a folder for one target; `removeScratch` deletes it. */
 export async function makeScratch(name: string): Promise<string> {
   return mkdtemp(join(tmpdir(), `belay-${name}-`));
 }
@@ -18,7 +18,7 @@ export async function removeScratch(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Runs a program to its end. Throws with the end of what it wrote when it fails. */
+/** Runs a program to its end and returns its output. Throws with the end of the output when it fails. */
 export async function run(command: string, args: readonly string[], options: { cwd?: string } = {}): Promise<string> {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const parts: Buffer[] = [];
@@ -29,7 +29,7 @@ export async function run(command: string, args: readonly string[], options: { c
   return text;
 }
 
-/** Starts a program and waits until `ready` says so, two minutes at most and no longer than the program lives. */
+/** Starts a program and waits until `ready` returns true. Throws after about two minutes, or when the program ends before. */
 export async function start(
   command: string,
   args: readonly string[],

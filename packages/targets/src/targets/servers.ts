@@ -27,7 +27,7 @@ export async function startMariadb(): Promise<MariadbTarget> {
     programs.mariadbd,
     [
       ...['--no-defaults', `--datadir=${data}`, `--user=${user}`, `--socket=${socket}`, `--port=${port}`],
-      // At its start a server deletes the temporary tables of all others in this folder.
+      // A folder of its own: at its start, a server deletes the temporary tables of all servers in the folder.
       `--tmpdir=${scratch}`,
       ...['--bind-address=127.0.0.1', `--pid-file=${join(scratch, 'pid')}`, '--innodb-flush-log-at-trx-commit=0'],
     ],

@@ -4,7 +4,7 @@ import { type KubernetesTarget, startKubernetes } from './kubernetes.js';
 import { isInstalled, type TargetName } from './names.js';
 import { type HttpTarget, type MariadbTarget, startMariadb, startMoto } from './servers.js';
 
-/** What each target gives to its tests. `scim2-tester` and `helm` are no servers: `programs` has them. */
+/** What each target provides to its tests. `scim2-tester` and `helm` are not servers: `programs` has their paths. */
 export interface Targets {
   kubernetes: KubernetesTarget;
   slapd: DirectoryTarget;
@@ -14,7 +14,7 @@ export interface Targets {
   keycloak: KeycloakTarget;
 }
 
-/** What a target can be started with. */
+/** The options with which a target can be started. */
 interface TargetOptions {
   /** Further lines of the configuration, for the database. */
   slapd: { settings?: readonly string[] };
@@ -31,7 +31,7 @@ const starts: { [Name in keyof Targets]: (options?: OptionsOf<Name>) => Promise<
   keycloak: startKeycloak,
 };
 
-/** Starts a target of its own on loopback, in a scratch folder. Throws when it is not installed: `npm run targets -- install`. */
+/** Starts a new target on loopback, in a scratch folder. Throws when it is not installed: `npm run targets -- install`. */
 export function startTarget<Name extends keyof Targets>(name: Name, options?: OptionsOf<Name>): Promise<Targets[Name]> {
   if (!isInstalled(name satisfies TargetName)) {
     throw new Error(`${name} is not installed on this machine: npm run targets -- install ${name}`);

@@ -23,7 +23,7 @@ describe.runIf(hasRedis())('a queue in a Redis Cluster', () => {
     const open = () => openQueueBackend({ redisUrl: cluster.url, databaseUrl: '', prefix, log });
     const [backend, sender] = [await open(), await open()];
     const verbs = recordVerbs();
-    // Its own sweeps are an hour apart.
+    // The regular sweeps of this worker are an hour apart.
     const worker = await startWorker({ context: testContext(log), backend, verbs });
     const waker = createWaker(sender, log);
     onTestFinished(async () => {
@@ -43,7 +43,7 @@ describe.runIf(hasRedis())('a queue in a Redis Cluster', () => {
     const node = await cluster.holderOf(prefix);
     const before = verbs.sweeps;
     await cluster.kill([node]);
-    // The other nodes still answer; for the queue that is no help.
+    // The other nodes still respond, but they do not hold the queue.
     await vi.waitFor(async () => expect(await sender.check()).toMatch(/not reachable/), eventually);
     await vi.waitFor(() => expect(backend.isAway()).toBe(true), eventually);
     await vi.waitFor(() => expect(verbs.sweeps).toBeGreaterThan(before), eventually);

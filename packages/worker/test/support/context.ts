@@ -40,7 +40,7 @@ export function testContext(
   return context as Context;
 }
 
-/** Returns what a sweep finds when there is nothing. */
+/** Returns the result of a sweep that finds nothing. */
 export function nothingDue(): Due {
   return { now: new Date(), entitlements: [], steps: [], until: null };
 }
@@ -51,7 +51,7 @@ export interface RecordedVerbs extends WorkVerbs, SweepVerbs, StandByVerbs {
   sweeps: number;
 }
 
-/** Returns verbs that remember what they were called with; `during` runs inside each of them. */
+/** Returns verbs that record their calls; `during` runs inside each of them. */
 export function recordVerbs(during: (id: string) => Promise<void> | void = () => {}): RecordedVerbs {
   const recorded: RecordedVerbs = {
     calls: [],
@@ -83,7 +83,7 @@ export function recordVerbs(during: (id: string) => Promise<void> | void = () =>
   return recorded;
 }
 
-/** Returns a job for a step that is in no other job of this run. */
+/** Returns a job for a new step, which no other job has. */
 export function stepJob(dueAt?: Date): { queue: 'executions'; executionId: string; key: string; dueAt?: Date } {
   return { queue: 'executions', executionId: randomUUID(), key: `/do/0/${randomUUID()}`, ...(dueAt && { dueAt }) };
 }

@@ -5,11 +5,11 @@ import { createWaker } from '../../src/waker.js';
 import { type RecordedLog, type RecordedVerbs, recordLog, recordVerbs, stepJob, testContext } from './context.js';
 import type { Transport, transports } from './transports.js';
 
-/** A worker that does one thing at a time. */
+/** The places of a worker that does one work at a time. */
 const one = { executions: 1, provider: 1, grants: 1, calls: 1 };
 const eventually = { timeout: 30_000, interval: 10 };
 
-/** Describes what holds for jobs over every transport. */
+/** Describes the tests that jobs have to pass over every transport. */
 export function describeJobs({ kind, start }: (typeof transports)[number]): void {
   describe(`jobs over ${kind}`, () => {
     let transport: Transport;
@@ -45,7 +45,7 @@ export function describeJobs({ kind, start }: (typeof transports)[number]): void
       await vi.waitFor(async () => expect(await backend.check()).toBe('healthy'), eventually);
     }
 
-    /** The waker of another process when it is given no backend. */
+    /** Returns a waker. Without a backend it gets one of its own, as in another process. */
     async function waker(backend?: QueueBackend) {
       const created = createWaker(backend ?? (await open()), log, { now: Date.now });
       cleanups.push(() => created.close());
@@ -62,7 +62,7 @@ export function describeJobs({ kind, start }: (typeof transports)[number]): void
       return worker;
     }
 
-    /** Sends new jobs until one arrives: how long a connection takes to come back is not the point. */
+    /** Sends new jobs until one arrives, because these tests do not measure how long a connection takes to come back. */
     async function flows(wake: Awaited<ReturnType<typeof waker>>, verbs: RecordedVerbs): Promise<void> {
       await vi.waitFor(() => {
         const job = stepJob();
@@ -172,7 +172,7 @@ export function describeJobs({ kind, start }: (typeof transports)[number]): void
       expect(finished).toBe(1);
       expect(verbs.calls).toHaveLength(1);
 
-      // What it left is for another worker.
+      // The job that it left goes to another worker.
       const other = recordVerbs();
       await work(backend, other);
       await vi.waitFor(() => expect(other.calls).toHaveLength(1), eventually);
@@ -248,7 +248,7 @@ export function describeJobs({ kind, start }: (typeof transports)[number]): void
     it('sweeps when the queue goes down and when it is back, because jobs were lost', async () => {
       const backend = await open();
       const verbs = recordVerbs();
-      // Its own sweeps are an hour apart.
+      // The regular sweeps of this worker are an hour apart.
       await work(backend, verbs);
       const send = await waker();
       await flows(send, verbs);

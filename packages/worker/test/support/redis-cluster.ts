@@ -5,12 +5,12 @@ import { type RedisServer, startRedis } from '../../../../chaos/src/stage/redis.
 export interface RedisCluster {
   /** The addresses of all nodes, as `REDIS_URL` has them. */
   url: string;
-  /** kill -9 of one node or of all; what they held is lost, and which slots are theirs is not. */
+  /** Kills nodes with SIGKILL, by default all. Their data is lost, but not which slots they have. */
   kill(nodes?: readonly RedisServer[]): Promise<void>;
   /** Starts nodes that were killed; resolves when the cluster is whole. */
   start(nodes?: readonly RedisServer[]): Promise<void>;
   stop(): Promise<void>;
-  /** The node that holds the slot of a key. */
+  /** Returns the node that holds the slot of a key. */
   holderOf(key: string): Promise<RedisServer>;
 }
 
@@ -64,7 +64,7 @@ async function ask(port: number, [name = '', ...parts]: (string | number)[]): Pr
   }
 }
 
-/** Resolves when a node finds every slot served and every other node there. */
+/** Resolves when a node reports that every slot is served. */
 async function whole({ port }: RedisServer): Promise<void> {
   for (;;) {
     const state = String(await ask(port, ['CLUSTER', 'INFO']));

@@ -1,19 +1,19 @@
 import { type Authorizer, type Connector, Retryable } from '@belay/providers';
 import { createMemoryConnector, type MemoryProvider } from '@belay/providers/testkit';
 
-/** What a system that answers nothing does with a call that is told to stop. */
+/** Whether a call to a silent system ends when it is aborted. */
 export type Stubborn = 'stops' | 'goes on';
 
 export interface Silence {
-  /** Which calls are not answered now. */
+  /** The calls that get no response now. */
   operations: ReadonlySet<keyof Authorizer | 'find' | 'check'>;
-  /** How many calls wait for an answer. */
+  /** How many calls wait for a response. */
   waiting: number;
-  /** How often it was asked whether it answers, in vain. */
+  /** How many calls of `check` got no response. */
   asked: number;
 }
 
-/** Returns a memory connector whose calls are not answered while `silence` names them. */
+/** Returns a memory connector whose calls get no response while `silence` names them. */
 export function silentConnector(
   type: string,
   state: MemoryProvider,

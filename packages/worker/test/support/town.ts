@@ -10,12 +10,12 @@ import type { Transport } from './transports.js';
 
 export const eventually = { timeout: 150_000, interval: 5 };
 export const people = Array.from({ length: 40 }, (_, index) => `person${index}`);
-/** Short, so that a test does not take as long as an outage; in proportion as they are in production. */
+/** Shorter limits than in production, in about the same proportion, so that tests do not wait for minutes. */
 const brief = { earlyCheck: 100, callTimeout: 6_000, callPatience: 2_000, lease: 10_000 };
 
 export type Town = Awaited<ReturnType<typeof openTown>>;
 
-/** Returns a house with two targets, `silent` and `well`, a role and a worker at both, and the real clock. */
+/** Returns a house with the targets `silent` and `well`, a role for each, a worker for both, and the real clock. */
 export async function openTown(transport: Transport, stubborn: Stubborn, timing: Partial<Timing> = brief) {
   const silence: Silence = { operations: new Set(), waiting: 0, asked: 0 };
   const states = { silent: createMemoryProvider({ now: () => new Date() }), well: timedProvider() };
@@ -62,7 +62,7 @@ export async function openTown(transport: Transport, stubborn: Stubborn, timing:
     waker,
     thereNow: () => states.silent.held(),
     heldThere: () => states.silent.held().length,
-    /** Makes so many requests, twenty at a time, from one of the people on. */
+    /** Makes `number` requests, 20 at a time, by the people from the index `from` on. */
     async requestAll(number: number, what: { role: string; duration: string }, from = 0) {
       const asked = { ...what, reason: 'a ticket', workflow: 'automatic' };
       for (let made = 0; made < number; made += 20) {
@@ -79,7 +79,7 @@ export async function openTown(transport: Transport, stubborn: Stubborn, timing:
   };
 }
 
-/** A provider that remembers when each access was revoked, by the identity. */
+/** Returns a provider that records when access was granted and revoked, by identity. */
 function timedProvider(): { state: MemoryProvider; granted: Map<string, number>; gone: Map<string, number> } {
   const state = createMemoryProvider({ now: () => new Date() });
   const granted = new Map<string, number>();

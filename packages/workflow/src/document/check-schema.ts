@@ -14,8 +14,8 @@ let threads: ThreadPool | undefined;
 /**
  * Returns how a value differs from a JSON Schema, in at most twenty places, without quoting the value. A plain schema
  * and a small value are checked in place; anything else in a thread, because a schema of a few lines can keep a
- * processor busy for years. A check that takes too long counts as a difference. Throws `ExpressionOutage` when it
- * cannot be checked now.
+ * processor busy for years. A check that takes too long counts as a difference. Throws `ExpressionOutage` when the
+ * value cannot be checked now.
  */
 export async function checkSchema(schema: Json, value: Json, caller?: Caller): Promise<Differences> {
   if (isPlainSchema(schema) && !exceeds(value, PLAIN_VALUE)) return listDifferences(schema, value);
@@ -39,7 +39,7 @@ export function findSchemaFault(schema: Json): string | null {
   }
 }
 
-/** Returns why a long schema cannot be used, or null. Throws `ExpressionOutage` when that cannot be checked now. */
+/** Returns why a long schema cannot be used, or null. Throws `ExpressionOutage` when it cannot be compiled now. */
 export async function findLongSchemaFault(schema: Json): Promise<string | null> {
   const found = await checkInThread(schema, '');
   return typeof found === 'string' ? found : null;

@@ -32,7 +32,7 @@ const errorFilter = z
     detail: text.optional(),
     details: text.optional(),
   })
-  // Some authors read an empty list as every error, others as none.
+  // An empty filter could mean every error or no error, so it is rejected.
   .refine(
     (value) => Object.keys(value).length > 0,
     'must name at least one property; leave it out to catch every error',

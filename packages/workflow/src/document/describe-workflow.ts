@@ -19,7 +19,7 @@ export function describeWorkflow(calls: Readonly<Record<string, z.ZodType>>): {
   const definitions = Object.fromEntries(
     kinds.map(([kind, schema]) => [`${kind}Task`, kind === 'call' ? { ...schema, allOf: withs } : schema]),
   );
-  // An editor that sees the key of a task can say what is wrong in it, where a list of alternatives could not.
+  // `if` and `then` by the key of a task let an editor report the errors of that kind; `anyOf` would only say that nothing matches.
   const [last, ...others] = kinds.map(([kind]) => kind).reverse();
   const task = others.reduce<JsonSchema>(
     (otherwise, kind) => ({

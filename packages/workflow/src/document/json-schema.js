@@ -1,4 +1,4 @@
-// JavaScript, because a thread loads it too, and threads know no TypeScript when the tests run the sources.
+// JavaScript, because a worker thread loads it too, and cannot load TypeScript when the tests run the sources.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { compilePattern } from './pattern.js';
@@ -14,7 +14,7 @@ const known = new Map();
 /** @type {WeakMap<object, ValidateFunction>} */
 const validators = new WeakMap();
 
-/** Stands in for `RegExp` in `pattern` and `patternProperties`: the texts that they meet come from requests. */
+/** Replaces `RegExp` for `pattern` and `patternProperties`, because these are matched against texts of requests. */
 const regExp = Object.assign(
   (/** @type {string} */ source) => {
     try {
@@ -49,7 +49,7 @@ export function listDifferences(schema, value) {
 }
 
 /**
- * What is missing is named itself, and not what it is missing in; what is allowed is said.
+ * Returns a difference: at the missing property itself rather than its parent, and with the allowed values of an `enum`.
  * @param {import('ajv').ErrorObject} error
  * @returns {[string, string]}
  */
@@ -91,7 +91,7 @@ function compile(schema) {
     if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
       return new Error('a schema must be an object or a boolean');
     }
-    // Drafts 6 and 7 differ from 2020-12 in nothing that these documents are about, so their name is left out.
+    // Drafts 6 and 7 do not differ from 2020-12 in what these documents use, so `$schema` is ignored.
     const { $schema: _draft, ...rest } = typeof schema === 'object' ? schema : {};
     return ajv.compile(typeof schema === 'object' ? rest : schema);
   } catch (error) {

@@ -16,7 +16,7 @@ import { type TaskList, type Workflow, workflowSchema } from './definition.js';
 import { collectIssues, type Expression, type Issues, type Schema } from './issues.js';
 import { readSource } from './source.js';
 
-/** `expressions` are those of the workflow, for `compileExpressions`, and `schemas` are for `compileSchemas`. */
+/** `expressions` must still be checked by `compileExpressions`, and the long `schemas` by `compileSchemas`. */
 export type ParseResult =
   | { ok: true; workflow: Workflow; expressions: Expression[]; schemas: Schema[] }
   | { ok: false; issues: Issue[] };
@@ -104,7 +104,7 @@ function checkUse(checking: Checking): void {
     else checkTimeout(checking, at, timeout, []);
   }
   for (const [at, error] of named('/use/errors', use.errors)) checkError(checking, at, error, []);
-  // A policy that is used is checked at its place of use, where it can see the caught error by its name.
+  // Undefined variables are reported only where a policy is used, because the variable of the caught error exists only there.
   for (const [at, policy] of named('/use/retries', use.retries)) checkUnusedRetry(checking, at, policy);
   for (const [at, value] of named('/use/authentications', use.authentications)) {
     checkAuthentication(checking, at, value);

@@ -1,9 +1,9 @@
 import { RE2JS } from 're2js';
 
 /**
- * A regular expression whose matching time is proportional to the length of the text. `source` is as it was written,
- * `test` returns whether it matches somewhere in the text, `toString` the source between slashes: ajv tells patterns
- * apart by this.
+ * A regular expression whose matching time is proportional to the length of the text. `source` is its original text,
+ * `test` returns whether it matches anywhere in a text, and `toString` returns the source between slashes, by which ajv
+ * tells patterns apart.
  * @typedef {{ readonly source: string, test(text: string): boolean, toString(): string }} Pattern
  */
 
@@ -14,19 +14,19 @@ const largest = 3_000;
 /**
  * Compiles an expression of an operator with RE2, which never backtracks: with `RegExp`, an expression such as `^(a+)+$`
  * needs hours for a text of forty letters and stops the whole process meanwhile. Expressions are written as for
- * `new RegExp(source, 'u')`. Throws an `Error` whose message says why this one cannot be used.
+ * `new RegExp(source, 'u')`. Throws an `Error` whose message says why the expression cannot be used.
  * @param {string} source
  * @returns {Pattern}
  */
 export function compilePattern(source) {
   if (source.length > longest) throw new Error(`is longer than ${longest} characters`);
   try {
-    // What only one of the two engines can read would mean something else than its author thinks.
+    // An expression must be valid for `RegExp` too: RE2 could read it in another way than its author intends.
     new RegExp(source, 'u');
   } catch {
     throw new Error('is not a regular expression');
   }
-  // In this one case RE2 would not reject syntax that it does not know: it reads \k<name> as text.
+  // RE2 rejects all other syntax that it does not support, but it reads \k<name> as text.
   if (source.replaceAll('\\\\', '').includes('\\k')) throw needsBacktracking('\\k');
   const compiled = compile(source);
   if (compiled.programSize() > largest) throw new Error('is too large; use fewer or smaller repetitions');

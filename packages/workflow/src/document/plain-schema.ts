@@ -17,8 +17,8 @@ const SCALARS = new Set([
 const remembered = new WeakMap<object, boolean>();
 
 /**
- * Returns whether checking a value against a schema takes time in proportion to both: each part of the value meets
- * each part of the schema once. References, alternatives, `uniqueItems` and long keywords can take more.
+ * Returns whether checking a value against a schema takes time in proportion to both: each part of the value is checked
+ * against each part of the schema once. References, alternatives, `uniqueItems` and long keywords can take more.
  */
 export function isPlainSchema(schema: Json): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
@@ -66,7 +66,7 @@ function isPlain(schema: Json | undefined, parts: { left: number }): boolean {
   });
 }
 
-/** A repetition such as {1,500} makes a program that many times longer than its text. */
+/** Returns whether a pattern compiles to a short program. A repetition such as {1,500} makes the program 500 times longer. */
 function isShort(pattern: string): boolean {
   const counts = [...pattern.matchAll(/\{(\d*)(?:,(\d*))?\}/g)].map(([, from, to]) => Number(to || from || 1));
   return counts.reduce((length, count) => length * Math.max(count, 1), pattern.length) <= LONGEST_PATTERN;

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 
-/** What a program was stopped for by the thread itself; jq is not fit for another program afterwards. */
+/** Stops a program that exceeds a bound of the thread. This jq must not run another program afterwards. */
 class Bound extends Error {
   /** @param {'memory' | 'output'} what */
   constructor(what) {
@@ -10,7 +10,7 @@ class Bound extends Error {
 }
 
 const MEGABYTE = 1024 * 1024;
-/** How much memory a program may make jq take: 4 MB of small objects as input come to 220. */
+/** The most memory that jq may use: an input of 4 MB of small objects takes 220 MB. */
 const MOST_MEMORY = 256 * MEGABYTE;
 /** WebAssembly gives no memory back, so a thread whose memory has grown beyond this is not used again. */
 const WORN_MEMORY = 64 * MEGABYTE;
@@ -19,8 +19,8 @@ const MOST_ERRORS = 4_000;
 const NEWLINE = 10;
 
 /**
- * What `error` is in a program that uses it: it leaves a mark beside the error, so that what the program said itself can
- * be told from what jq says, which quotes data. The mark is one write to stderr that starts with this character.
+ * Redefines `error` in a program that uses it: it also writes a mark, which tells the program's own message from a message
+ * of jq, which quotes data. The mark is one write to stderr that starts with this character.
  */
 const MARK = '\u0001';
 const MARKED = `def _error: error; def error: (("\\u0001" + tojson) | stderr | empty), _error; def error(f): f | error; `;
@@ -31,8 +31,8 @@ const MARKED = `def _error: error; def error: (("\\u0001" + tojson) | stderr | e
  */
 
 /**
- * Loads jq, with its memory and its output bounded here and not by who reads the result. `compiled` spares compiling it
- * again. jq-web leaves no way to say either, so its call of `WebAssembly.instantiate` is taken over.
+ * Loads jq with bounded memory and output. `compiled` is jq's code as compiled for another thread, to save time. jq-web has
+ * no option for either, so its call of `WebAssembly.instantiate` is intercepted.
  * @param {object | undefined} compiled
  */
 export async function loadJq(compiled) {
@@ -51,7 +51,7 @@ export async function loadJq(compiled) {
     if (descriptor === 1) {
       outputLength += bytes.length;
       if (outputLength > MOST_OUTPUT) throw new Bound('output');
-      // A program has one result. Of a second one it only counts that there is one.
+      // A program must have exactly one result, so nothing after the second result is kept.
       if (results < 2) output.push(bytes);
       if (bytes.at(-1) === NEWLINE) results += 1;
     } else {
@@ -96,12 +96,12 @@ export async function loadJq(compiled) {
   WebAssembly.instantiate = instantiate;
 
   return {
-    /** jq's code, compiled: for the next thread. */
+    /** jq's compiled code, for the next thread. */
     module: jqModule,
-    /** Whether so much memory was taken that another thread should run the next program. */
+    /** Returns whether jq has taken so much memory that another thread should run the next program. */
     isWorn: () => (memory?.buffer.byteLength ?? 0) > WORN_MEMORY,
     /**
-     * Runs a program; `raises` says that it may call `error`.
+     * Runs a program; `raises` is whether it may call `error`.
      * @param {string} program @param {string} input @param {boolean} raises
      * @returns {Result}
      */
@@ -117,7 +117,7 @@ export async function loadJq(compiled) {
       } catch (error) {
         if (error instanceof Bound) return { is: 'exceeded', what: error.what };
         const exitCode = error instanceof Error && 'exitCode' in error ? Number(error.exitCode) : undefined;
-        // Without an exit code jq itself broke, and would answer every later program wrongly.
+        // Without an exit code jq itself broke, and would return wrong results for later programs.
         if (exitCode === undefined) return { is: 'broken' };
         return { is: 'failed', exitCode, ...readError(errors, mark) };
       } finally {
@@ -128,7 +128,7 @@ export async function loadJq(compiled) {
 }
 
 /**
- * The last error that jq printed, and whether it is the one that the program itself raised last.
+ * Returns the error that jq printed, and whether it is the last error that the program itself raised.
  * @param {string} printed @param {string} mark
  */
 function readError(printed, mark) {
@@ -136,7 +136,7 @@ function readError(printed, mark) {
   const message = (found?.[2] ?? printed).replace(/\n$/, '');
   if (!found || mark === '') return { message, own: false };
   const own = found[1] ? message : JSON.stringify(message);
-  // Both are cut somewhere, so only their beginnings are compared.
+  // Both texts may be cut off, so only their beginnings are compared.
   const length = Math.min(own.length - 1, mark.length, 400);
   return { message, own: length > 0 && own.slice(0, length) === mark.slice(0, length) };
 }

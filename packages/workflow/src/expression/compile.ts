@@ -6,8 +6,7 @@ import { syntaxMessage } from './read-answer.js';
 import { type Result, startThread, type Thread } from './thread.js';
 
 /**
- * How many programs jq reads at a time, and the milliseconds of processor time for them; compiling one takes about
- * one.
+ * How many programs jq compiles at a time, and the milliseconds of processor time for them; one program takes about 1 ms.
  */
 const TOGETHER = 100;
 const LIMIT = 5_000;
@@ -26,7 +25,7 @@ export async function compileExpressions(expressions: readonly Expression[]): Pr
   let thread = await startCompiler();
   try {
     const issues: Issue[] = [];
-    /** Returns whether programs compile; replaces a thread that they broke. */
+    /** Runs a program, and replaces the thread if the program broke it. */
     const run = async (program: string): Promise<Result> => {
       const { result, spoilt } = await thread.run({ program, input: 'null', raises: false }, LIMIT);
       if (spoilt) {

@@ -1,6 +1,6 @@
 /**
- * Why an expression failed. Only a failure of the program itself is one of these; a failure of the host is an ordinary
- * error.
+ * Why an expression failed. These codes are only for failures of the program itself; a failure of the host is an
+ * ordinary error.
  */
 export type ExpressionErrorCode =
   | 'ERR_EXPRESSION_SYNTAX'

@@ -1,4 +1,4 @@
-/** A queue that serves first the owners who have had least. */
+/** A queue that serves first the owner whose items have cost least. */
 export interface FairQueue<T> {
   readonly size: number;
   add(owner: string, item: T): void;
@@ -9,27 +9,27 @@ export interface FairQueue<T> {
 }
 
 interface Share<T> {
-  /** The cost of this owner, as if it had always waited for something. */
+  /** What this owner's items have cost. Raised after idle time, so that the owner is at most `credit` ahead of the others. */
   had: number;
   items: T[];
   underWay: number;
 }
 
-/** How many owners are remembered, apart from those that wait. */
+/** How many owners are remembered. Only idle owners are forgotten. */
 const REMEMBERED = 1_000;
 
 /**
  * Creates a queue that takes turns between owners by the cost of their items (start-time fair queueing): the next item
- * belongs to the owner who has had least; owners with equal cost take turns. An owner that was idle is ahead of busy
- * ones by `credit` at most, so an item of a newcomer waits for none of theirs. The expected cost of an item counts
- * before it is served, so of several newcomers those with small items go first.
+ * belongs to the owner whose items have cost least; owners with equal cost take turns. A new or idle owner is ahead of
+ * busy owners by at most `credit`, so its first item does not wait for their waiting items. The expected cost of an item counts
+ * before it is served, so of several new owners those with small items go first.
  */
 export function createFairQueue<T>(credit: number, expectedCost: (item: T) => number): FairQueue<T> {
   const shares = new Map<string, Share<T>>();
   let size = 0;
   let reached = 0;
 
-  /** Forgets owners that wait for nothing, starting with the one that was served longest ago. */
+  /** Forgets idle owners, starting with the owner that was served longest ago. */
   const forget = () => {
     for (const [owner, { items, underWay }] of shares) {
       if (shares.size < REMEMBERED) return;
@@ -68,7 +68,7 @@ export function createFairQueue<T>(credit: number, expectedCost: (item: T) => nu
       size -= 1;
       share.underWay += 1;
       reached = Math.max(reached, share.had);
-      // Among owners with equal cost, the one that was not served last goes first.
+      // The owner moves to the end, so that owners with equal cost take turns.
       shares.delete(owner);
       shares.set(owner, share);
       return { owner, item };

@@ -7,7 +7,7 @@ const port = parentPort;
 if (!port) throw new Error('the jq worker runs only as a worker thread');
 const thread = threadId();
 const clock = openThreadClock(thread);
-// Before jq is loaded: where programs never end, a thread is loaded for each of them, at the cost of everything else.
+// Before jq is loaded: each program that never ends costs its thread, and loading the next one must not slow down the process.
 lowerPriority(thread);
 const jq = await loadJq(workerData.module);
 

@@ -6,10 +6,10 @@ import type { Result } from './thread.js';
 const COMPILE_ERROR = 3;
 const LONGEST_MESSAGE = 200;
 
-/** The output of a program; two values are enough to tell one from several. */
+/** The outcome of a program, with at most two values: enough to tell one value from several. */
 export type Read = Exclude<Result, { is: 'output' }> | { is: 'values'; values: Json[] };
 
-/** Reads a thread's output. When it is not JSON, jq failed without noticing. */
+/** Reads a thread's output. When the output is not JSON, jq itself failed. */
 export function readOutput(result: Result): Read {
   if (result.is !== 'output') return result;
   try {
@@ -21,7 +21,7 @@ export function readOutput(result: Result): Read {
 }
 
 /**
- * Returns the one value of a program. Throws `ExpressionError`, or `ExpressionOutage` when it did not get its
+ * Returns the one value of a program. Throws `ExpressionError`, or `ExpressionOutage` when the program did not get its
  * processor time.
  */
 export function readValue(read: Read): Json {
@@ -71,7 +71,7 @@ export function syntaxMessage(message: string): string {
   );
 }
 
-/** Returns at most this many characters, and never half of one. */
+/** Returns a text cut to `LONGEST_MESSAGE`, without half a surrogate pair at its end. */
 function cut(text: string): string {
   return text.length <= LONGEST_MESSAGE ? text : storable(text.slice(0, LONGEST_MESSAGE)).replace(/\uFFFD$/, '');
 }

@@ -1,11 +1,11 @@
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
-/** To Linux: half of what the other threads of the process get, when all want the processor. */
+/** A nice value of Linux: on a busy processor the thread gets half as much time as the other threads of the process. */
 const LOWER = 3;
 
 /**
- * Returns what Linux calls this thread, and null elsewhere.
+ * Returns Linux's id of this thread, or null on other systems.
  * @returns {number | null}
  */
 export function threadId() {
@@ -17,7 +17,7 @@ export function threadId() {
 }
 
 /**
- * Lets the other threads of the process go first. Only Linux can do that for one thread; elsewhere it would be all.
+ * Lowers the priority of a thread of this process. Only Linux can do so for one thread, rather than the whole process.
  * @param {number | null} thread
  */
 export function lowerPriority(thread) {
@@ -25,13 +25,13 @@ export function lowerPriority(thread) {
   try {
     setPriority(thread, LOWER);
   } catch {
-    // A sandbox that forbids it: the thread competes like any other.
+    // A sandbox can forbid this; the thread then keeps its priority.
   }
 }
 
 /**
- * Returns a clock of the processor time that a thread of this process has had, in milliseconds. Where the system does not
- * say that of a thread, it is the time of the whole process.
+ * Returns a clock of the processor time that a thread of this process has used, in milliseconds. Where the system does not
+ * report this for one thread, the clock is not `exact` and counts the whole process.
  * @param {number | null} thread
  * @returns {ThreadClock}
  * @typedef {(() => number) & { exact: boolean, close(): void }} ThreadClock
@@ -59,7 +59,7 @@ function openSchedulerClock(thread) {
         const length = open ? readSync(file, buffer, 0, buffer.length, 0) : 0;
         if (length > 0) last = Number(buffer.toString('latin1', 0, length).split(' ')[0]) / 1e6;
       } catch {
-        // The thread is gone: it has had what it had.
+        // The thread has ended, so the last value remains true.
       }
       return last;
     };
@@ -70,7 +70,7 @@ function openSchedulerClock(thread) {
     if (read() > 0) return Object.assign(read, { exact: true, close });
     close();
   } catch {
-    // A kernel that does not count, or a file system without it.
+    // The kernel does not count this, or does not show it to this process.
   }
   return null;
 }

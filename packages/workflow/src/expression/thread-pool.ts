@@ -44,7 +44,7 @@ export function createThreadPool({
   does: Work;
   size: number;
   limit: number;
-  /** How its threads are timed; the processor's and the process's time when absent. */
+  /** How threads are timed; by default with the clocks and timers of the system. */
   time?: ThreadTime;
 }): ThreadPool {
   const costs = new Map<string, number>();

@@ -35,9 +35,9 @@ export interface Answer {
   spoilt: boolean;
 }
 
-/** One worker thread with jq. It runs one program at a time, and keeps the process alive only while it does. */
+/** One worker thread. It runs one program at a time, and keeps the process alive only while it does. */
 export interface Thread {
-  /** jq as compiled by this thread, for other threads. */
+  /** jq as compiled by this thread, for other threads that run jq. */
   module: object;
   /** Runs a program for at most `limit` milliseconds of processor time. */
   run(program: Program, limit: number): Promise<Answer>;
@@ -53,9 +53,9 @@ type Finished = Result & { milliseconds: number; worn: boolean };
 
 /** How a thread is timed. */
 export interface ThreadTime {
-  /** Returns the clock of the processor time of a thread, by the system's name for it. */
+  /** Returns the clock of the processor time of a thread, by the system's id of the thread. */
   openClock(thread: number | null): ReturnType<typeof openThreadClock>;
-  /** Calls `look` after so many milliseconds, unless the function that it returns is called before. */
+  /** Calls `look` after so many milliseconds, unless the returned function is called before. */
   after(milliseconds: number, look: () => void): () => void;
 }
 
@@ -71,7 +71,7 @@ const realTime: ThreadTime = {
 const PATIENCE = 100;
 const SHORTEST_LOOK = 5;
 
-/** Starts a thread; resolves when it has loaded jq, so that loading never counts as the time of a program. */
+/** Starts a thread; resolves when it has loaded its code, so that loading never counts as the time of a program. */
 export async function startThread(does: Work, module?: object, time: ThreadTime = realTime): Promise<Thread> {
   const worker = new Worker(WORKERS[does], {
     // jq must not see the environment, and its output must not reach the process.

@@ -1,4 +1,4 @@
-/** The options to start jq: the types of Node.js leave WebAssembly to those of browsers. */
+/** The part of WebAssembly that starts jq. Only the types of browsers declare WebAssembly, and they are not used here. */
 declare const WebAssembly: {
   compile(binary: Uint8Array): Promise<object>;
   instantiate: (

@@ -13,8 +13,8 @@ const JQ_FUEL = 10;
 const TASK_LIMIT = 10_000;
 
 /**
- * Returns what a task's own expressions see. `input` is `.`: the raw input by default; otherwise the transformed one,
- * which is then `$input` too.
+ * Returns what a task's own expressions see. `more.input` is `.`, by default the task's input as transformed so far;
+ * `$input` is that transformed input, and is not defined when `more.before` is set.
  */
 export function taskSight(
   run: Run,
@@ -42,7 +42,7 @@ export function workflowSight(run: Run, input: Json, withContext: boolean): Sigh
   return { input, args, evaluate: meteredEvaluate(run) };
 }
 
-/** The fuel of an expression that needs jq: it costs more than a task. */
+/** Returns an evaluator that takes fuel for each expression that needs jq, and limits the processor time of a task. */
 function meteredEvaluate(run: Run): Sight['evaluate'] {
   return async (expression, input, args) => {
     run.fuel -= JQ_FUEL;

@@ -11,7 +11,7 @@ export function newList(at: string, key: string, path: string): ListFrame {
   return { at, key, path, index: 0, lap: 0, current: null };
 }
 
-/** Runs a list from its start. Its value is that of the last task, or the input when it is empty. */
+/** Runs a list from its start. The value of the list is that of its last task, or the input when the list is empty. */
 export async function enterList(run: Run, list: ListFrame, input: Json, variables: Variables): Promise<Progress> {
   return await goOn(run, list, 0, input, variables);
 }

@@ -70,7 +70,7 @@ export function taskAt(run: Run, pointer: string): Task {
 
 /** Returns whether a transition must pause, by its fuel or by its host. Once true, it stays true. */
 export async function hasDoneEnough(run: Run): Promise<boolean> {
-  // Never before the first task: a transition that did nothing would be followed by another one, without end.
+  // Never before the first task, because transitions that do nothing would follow each other without end.
   if (run.fuel === FUEL) return false;
   if (run.fuel > 0 && (await run.env.pause?.())) run.fuel = 0;
   return run.fuel <= 0;

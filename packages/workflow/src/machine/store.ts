@@ -34,7 +34,7 @@ function leaveOut<T extends object>(from: T, key: keyof T): void {
   delete from[key];
 }
 
-/** The properties in which a state nests; a task is recognised by its `task`. Data of people is not searched. */
+/** The properties in which a state nests; a task is recognised by its `task`. Task data is not searched. */
 const nesting = ['current', 'body', 'list', 'frame', 'branches'];
 
 function withInput(value: unknown, input: Json): unknown {

@@ -70,7 +70,7 @@ export async function enterTask(run: Run, frame: Frame, variables: Variables): P
   return skipped ? progress : await leaveTask(run, frame, task, variables, progress);
 }
 
-/** Passes a signal to a running task: to itself if it is the one that waits, to the tasks inside it otherwise. */
+/** Passes a signal to a running task: to the task itself if it waits, otherwise to the tasks inside it. */
 export async function advanceTask(run: Run, frame: Frame, variables: Variables, signal: Signal): Promise<Progress> {
   const task = taskAt(run, frame.task);
   if (frame.body?.is === 'paused') {

@@ -96,9 +96,9 @@ export async function resolve(
 }
 
 /**
- * Delivers an event to every open `event` step that wants it; returns null when no step does, and then nothing has
- * changed. `admits` decides, by the metadata of their tasks, which steps may have it. A step that has all its events
- * is in `close`, like any other that ends; one that wants more stays open.
+ * Delivers an event to every open `event` step that it matches; returns null when it matches no step, and then nothing
+ * has changed. `admits` decides, by the metadata of their tasks, which steps may get it. A step that has all its events
+ * is in `close`, like any other step that ends; a step that waits for more events stays open.
  */
 export async function deliver(
   workflow: Workflow,

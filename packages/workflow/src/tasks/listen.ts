@@ -68,7 +68,7 @@ export const listenTask: TaskKind<ListenTask> = {
   },
 };
 
-/** Takes an event if it is wanted; returns true when it was the last one. */
+/** Takes an event if it matches; returns true when no further event is needed. */
 async function consume(
   run: Run,
   frame: Frame,
@@ -115,7 +115,7 @@ async function take(
   return null;
 }
 
-/** Processes the waiting events, until one of them makes the task wait or none is left. */
+/** Processes the waiting events, until one of them makes the task wait or no event is left. */
 async function work(run: Run, frame: Frame, task: ListenTask, variables: Variables): Promise<Progress> {
   const body = bodyOf(frame, 'listen');
   while (body.queue.length > 0) {
@@ -174,7 +174,7 @@ function strategyOf(task: ListenTask): Strategy {
   return task.listen.to as unknown as Strategy;
 }
 
-/** Returns the description for people of the awaited events, as far as the definition names them literally. */
+/** Returns a description of the awaited events, as far as the definition names them literally. */
 function describe(strategy: Strategy): Json {
   const listen = strategy.one ? 'one' : strategy.all ? 'all' : 'any';
   const filters = strategy.all ?? strategy.any ?? (strategy.one ? [strategy.one] : []);

@@ -29,7 +29,7 @@ export function sharedPool(): ExpressionPool {
   return pool;
 }
 
-/** Any function, with any `with`. */
+/** The functions that definitions of tests may call, with any `with`. */
 export const anyFunction: { [name: string]: CallCheck } = { ask: () => [], 'access.grant': () => [], tell: () => [] };
 
 /** Returns the definition, or an error that lists what is wrong with it. */
@@ -47,7 +47,7 @@ export function workflowOf(parts: { do: unknown; [part: string]: unknown }): Wor
 
 /**
  * One execution driven by a test: keeps the state as JSON text between transitions, the open steps, and a clock that
- * only moves when told to. Holds the machine's promises about steps at every transition.
+ * moves only when the test moves it. Checks the machine's promises about steps at every transition.
  */
 export interface Execution {
   readonly status: Transition['status'];
@@ -66,7 +66,7 @@ export interface Execution {
   fire(key: string): Promise<Execution>;
   send(event: Partial<CloudEvent> & { type: string }): Promise<boolean>;
   cancel(): Promise<Execution>;
-  /** What ran, by the names of the tasks, in order. */
+  /** Returns the names of the tasks that ran, in order. */
   ran(): string[];
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { standardFault } from '../../src/index.js';
 import type { Json, JsonObject, Outcome } from '../../src/types.js';
 
-/** Returns a server that answers for the hosts of the conformance kit, under `/<host>/…`. */
+/** Starts a server that acts as the hosts of the conformance kit, under `/<host>/…`. */
 export async function startHosts(): Promise<{ url: string; close(): Promise<void> }> {
   const pet = (id: number) => ({ id, name: 'milou', status: 'available' });
   const server: Server = createServer((request, response) => {
@@ -31,7 +31,7 @@ export async function startHosts(): Promise<{ url: string; close(): Promise<void
   };
 }
 
-/** Performs the request of a `call: http` step against those hosts, as the DSL says an HTTP call behaves. */
+/** Performs the request of a `call: http` step against those hosts, as the DSL defines an HTTP call. */
 export async function performHttp(base: string, request: Json): Promise<Outcome> {
   const { with: call } = request as unknown as {
     with: {

@@ -2,7 +2,7 @@ import { askAgent } from '../../agent/ask-agent.js';
 import { CliError } from '../../cli-error.js';
 import { type Check, failed, type Outcome, ok, skipped, warning } from '../check.js';
 
-/** The agent of this machine, when there is one, is healthy and has a configuration. */
+/** Checks that the agent of this machine, if there is one, is healthy and has a configuration. */
 export const agent: Check = {
   name: 'agent',
   run: async ({ shell, host, local }) => {
@@ -10,10 +10,10 @@ export const agent: Check = {
     try {
       kept = await shell.agentControl.status();
     } catch (error) {
-      // Its folder is there, so there is to be one; but BELAY_DATA may be a server's.
+      // The agent's folder exists, so an agent is expected here, unless BELAY_DATA is the folder of a server.
       if (error instanceof CliError && (await local()) === undefined)
         return failed(error.message, 'follow the message, then run: belay agent run');
-      // Its variables only matter where an agent runs.
+      // An agent's variables only matter where an agent runs.
       if (host.variables.BELAY_MODE === 'agent') {
         const [message = '', cure] = (error instanceof Error ? error.message : String(error)).split(/: (.*)/);
         return failed(message, cure ?? 'correct it or unset it');

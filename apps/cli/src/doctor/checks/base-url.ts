@@ -2,7 +2,7 @@ import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** People reach the server by an address that keeps their login to themselves, through a proxy that is known. */
+/** Checks that people reach the server at an encrypted or local address, and that the proxy settings match it. */
 export const baseUrl: Check = {
   name: 'base URL',
   run: async ({ local }) => {

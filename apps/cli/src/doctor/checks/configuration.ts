@@ -1,6 +1,6 @@
 import { type Check, failed, noServerHere, type Outcome, ok, skipped, warning } from '../check.js';
 
-/** The configuration can be used, as `belay validate` says. */
+/** Checks that the configuration is valid, as `belay validate` does. */
 export const configuration: Check = {
   name: 'configuration',
   run: async ({ local, diagnosis }) => {
@@ -16,7 +16,7 @@ export const configuration: Check = {
   },
 };
 
-/** The addresses that a login may return to keep its code to themselves. */
+/** Checks that the addresses to which a login may return are encrypted or local, so that its code cannot be read on the way. */
 export const callbacks: Check = {
   name: 'callbacks',
   run: async ({ local, diagnosis }) => {
@@ -35,7 +35,7 @@ export const callbacks: Check = {
   },
 };
 
-/** Every provider of the configuration answers, and could grant what the configuration offers there. */
+/** Checks that every provider of the configuration responds, and can grant what the configuration offers there. */
 export const providers: Check = {
   name: 'providers',
   run: async ({ local, diagnosis }) => {
@@ -61,7 +61,7 @@ export const providers: Check = {
   },
 };
 
-/** A long list of roles is shortened; each is in the configuration. */
+/** How many roles a message names; the configuration has all of them. */
 const named = 5;
 
 function nameRoles(roles: readonly string[]): string {

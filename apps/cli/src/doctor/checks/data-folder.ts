@@ -2,10 +2,10 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { type Check, failed, noServerHere, type Outcome, ok, skipped, warning } from '../check.js';
 
-/** Less room than this, in bytes, a database fills within days. */
+/** A database fills less space than this, in bytes, within days. */
 const room = 256 * 1024 * 1024;
 
-/** The folder that is there already: the data folder, or the one that it would be made in. */
+/** Returns the data folder, or its nearest parent folder that exists. */
 async function nearest(folder: string): Promise<string> {
   const there = await stat(folder).catch(() => undefined);
   const parent = path.dirname(folder);
@@ -24,7 +24,7 @@ async function checkSecretFile(folder: string): Promise<Outcome[]> {
   ];
 }
 
-/** What the server keeps can be written, by it alone, and there is room. */
+/** Checks that the data folder can be written and has enough space, and that only the server's user can read the secret in it. */
 export const dataFolder: Check = {
   name: 'data folder',
   run: async ({ local, shell }) => {
@@ -32,7 +32,7 @@ export const dataFolder: Check = {
     if (server === undefined) return noServerHere;
     const folder = server.dataDirectory;
     const existing = await nearest(folder);
-    // A container has no such folder, and a root that is read-only.
+    // A container with DATABASE_URL has no such folder, and a read-only root.
     if (existing !== folder && !server.embedded) return skipped('not needed, since DATABASE_URL is set');
     const outcomes: Outcome[] = shell.posix ? await checkSecretFile(folder) : [];
     if (!(await stat(existing)).isDirectory()) {

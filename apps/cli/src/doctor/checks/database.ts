@@ -1,6 +1,6 @@
 import { type Check, failed, noServerHere, type Outcome, ok, warning } from '../check.js';
 
-/** The database answers, is new enough, and lets a start make its tables. */
+/** Checks that the database responds, is new enough, and lets the server create its tables. */
 export const database: Check = {
   name: 'database',
   run: async ({ local, diagnosis }) => {
@@ -21,7 +21,7 @@ export const database: Check = {
       const cure = 'as its owner: GRANT CREATE ON SCHEMA public TO the user of DATABASE_URL';
       outcomes.push(failed('the user of DATABASE_URL cannot create tables', cure));
     }
-    // Before its first start a database is as PostgreSQL made it, open; the start closes it where it may.
+    // A new database of PostgreSQL is open to all users. The first start of the server closes it when it has the privileges.
     if (migrated && !closed) {
       const cure = `as its owner: REVOKE CONNECT, TEMPORARY ON DATABASE "${name}" FROM PUBLIC; REVOKE CREATE ON SCHEMA public FROM PUBLIC; and GRANT CONNECT to the user of DATABASE_URL`;
       outcomes.push(warning('every user of the database server can connect, and could slow Belay down', cure));

@@ -1,10 +1,10 @@
 import { findClosest } from '@belay/contract/closest';
 import { type Check, failed, type Outcome, ok, warning } from '../check.js';
 
-/** The oldest version of Node that works: major and minor. */
+/** The oldest version of Node.js that Belay supports: major and minor. */
 const oldest = [20, 19] as const;
 
-/** Node is new enough (`engines` of the repository). */
+/** Checks that Node.js is new enough (`engines` of the repository). */
 export const node: Check = {
   name: 'node',
   run: async ({ host: { nodeVersion } }) => {
@@ -18,7 +18,7 @@ export const node: Check = {
 
 const prefix = 'BELAY_';
 
-/** Every variable with our prefix that any of our programs reads. */
+/** Every variable with the prefix `BELAY_` that a program of Belay reads. */
 const known = [
   'BELAY_AGENT',
   'BELAY_AGENT_CREDENTIAL',
@@ -43,7 +43,7 @@ const known = [
 
 const suffixes = known.map((name) => name.slice(prefix.length));
 
-/** Misspelled names of our variables: the operator believes that they have an effect. */
+/** Returns a warning for each misspelled name of a variable, which has no effect although the operator set it. */
 function findTypos(names: string[]): Outcome[] {
   return names
     .filter((name) => name.startsWith(prefix) && !known.includes(name))
@@ -53,7 +53,7 @@ function findTypos(names: string[]): Outcome[] {
     });
 }
 
-/** The variables are spelt right and their values can be used. */
+/** Checks that the names of the variables are spelled correctly and that their values are valid. */
 export const environment: Check = {
   name: 'environment',
   run: async ({ host: { variables }, diagnosis }) => {

@@ -4,7 +4,7 @@ import { credentialsOf } from '../../connect.js';
 import { describeTimeLeft } from '../../duration.js';
 import { type Check, failed, ok, skipped, warning } from '../check.js';
 
-/** The file with the logins is ours alone, and whole. */
+/** Checks that the file with the logins is valid and that only this user can access it. */
 export const credentials: Check = {
   name: 'credentials',
   run: async ({ shell }) => {
@@ -21,10 +21,10 @@ export const credentials: Check = {
   },
 };
 
-/** Less than this left of a login, in milliseconds, is worth a word. */
+/** Warn when a login expires within this time, in milliseconds. */
 const soon = 10 * 60_000;
 
-/** The login, or `BELAY_TOKEN`, is good at the server. */
+/** Checks that the server accepts the login, or `BELAY_TOKEN`. */
 export const login: Check = {
   name: 'login',
   run: async ({ server, shell }) => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { type Check, failed, noServerHere, ok } from '../check.js';
 
-/** Why one cannot listen there; undefined when one can. */
+/** Returns why a server cannot listen on the port; undefined when it can. */
 async function tryPort(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -10,7 +10,7 @@ async function tryPort(port: number, host: string): Promise<string | undefined> 
   });
 }
 
-/** Whether what listens there is Belay. */
+/** Returns whether the program that listens at the address is Belay. */
 async function isBelay(address: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(2_000);
@@ -28,7 +28,7 @@ const cures: Record<string, string> = {
   ENOTFOUND: 'HOST cannot be resolved: correct it',
 };
 
-/** The server's port is free, or it is the server that has it. */
+/** Checks that the server's port is free, or that Belay itself uses it. */
 export const port: Check = {
   name: 'port',
   run: async ({ local }) => {

@@ -4,15 +4,12 @@ import { type Check, failed, noServerHere, type Outcome, ok } from '../check.js'
 
 const patience = 3_000;
 
-/** A command as Redis reads it (RESP2). */
+/** Encodes a command in the protocol of Redis (RESP2). */
 function encode(words: string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }
 
-/**
- * Signs in with the credentials of the URL and reads the version. Returns the raw response. Throws when Redis
- * sends none.
- */
+/** Signs in with the credentials of the URL and reads the version. Returns the raw response. Throws when Redis does not respond in time. */
 async function ask(address: string): Promise<string> {
   const url = new URL(address);
   const options = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 6379) };
@@ -55,7 +52,7 @@ async function checkNode(address: string): Promise<Outcome> {
   }
 }
 
-/** Every node of `REDIS_URL` answers and lets us in. Passwords are never shown. */
+/** Checks that every node of `REDIS_URL` responds and accepts the credentials. Passwords are never shown. */
 export const redis: Check = {
   name: 'redis',
   run: async ({ local }) => {

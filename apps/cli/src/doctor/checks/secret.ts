@@ -2,14 +2,14 @@ import { type Check, failed, noServerHere, ok, warning } from '../check.js';
 
 const cure = 'create one with: openssl rand -base64 32';
 
-/** How many bits each character carries at most, by how often each of them occurs (Shannon). */
+/** Returns how many bits each character carries at most, from how often each character occurs (Shannon entropy). */
 function entropy(text: string): number {
   const counts = new Map<string, number>();
   for (const letter of text) counts.set(letter, (counts.get(letter) ?? 0) + 1);
   return [...counts.values()].reduce((sum, count) => sum - (count / text.length) * Math.log2(count / text.length), 0);
 }
 
-/** `BELAY_SECRET` is hard to guess. Its value is never shown. */
+/** Checks that `BELAY_SECRET` is hard to guess. Its value is never shown. */
 export const secret: Check = {
   name: 'secret',
   run: async ({ local }) => {

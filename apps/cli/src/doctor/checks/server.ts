@@ -1,13 +1,13 @@
 import { describeDuration } from '../../duration.js';
 import { type Check, failed, type Outcome, ok, skipped, warning } from '../check.js';
 
-/** Version numbers that should understand each other: the same major, and the same minor before 1.0. */
+/** Returns the part of a version that must be the same on both sides: the major version, and before 1.0 the minor version too. */
 function series(version: string): string {
   const [major = '', minor = ''] = version.split(/[. ]/);
   return major === '0' ? `0.${minor}` : major;
 }
 
-/** The server that commands would talk to answers, is ready and of our version. */
+/** Checks that the server that commands would use responds, is ready and has a compatible version. */
 export const server: Check = {
   name: 'server',
   run: async ({ server: find, shell }) => {
@@ -15,7 +15,7 @@ export const server: Check = {
     if (found.answer === undefined) {
       const { connection, fault } = found;
       if (connection === undefined) return failed(fault, 'correct that first');
-      // What answered was not believed, or not understood: to start it would not help.
+      // The server responded, but its response was not trusted or not understood: starting it would not help.
       const cure = /certificate|authority|https|address of Belay/.test(fault) ? 'correct that' : 'start it';
       const message = `${connection.server} (from ${connection.origin}): ${fault}`;
       return failed(message, `${cure}, or choose another: --url, BELAY_URL, belay login`);
@@ -32,7 +32,7 @@ export const server: Check = {
   },
 };
 
-/** Every service of the server is healthy. */
+/** Checks that every service of the server is healthy. */
 export const health: Check = {
   name: 'health',
   run: async ({ server }) => {
@@ -49,11 +49,11 @@ export const health: Check = {
   },
 };
 
-/** Beyond these differences between the clocks, in milliseconds, time left is shown wrong, and logins fail. */
+/** The differences between the clocks, in milliseconds, from which the time left is shown wrong, and from which logins fail. */
 const noticeable = 5_000;
 const harmful = 60_000;
 
-/** This machine's clock agrees with the server's. */
+/** Checks that this machine's clock agrees with the server's. */
 export const clock: Check = {
   name: 'clock',
   run: async ({ server }) => {

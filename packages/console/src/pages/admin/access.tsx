@@ -14,7 +14,7 @@ export type Held = Outputs['admin']['access']['access'][number];
 const fields = ['user', 'role', 'provider'];
 const labels = { user: texts.admin.person, role: texts.admin.role, provider: texts.admin.system };
 
-/** Renders what people hold now, and the forms that revoke it. */
+/** Renders the access that people hold now, and the forms that revoke it. */
 export function adminAccessPage({ access, next }: Outputs['admin']['access'], view: View): Page {
   const filters = filtersOf(view, fields);
   const filtered = Object.keys(filters).length > 0;
@@ -62,7 +62,7 @@ export function adminAccessPage({ access, next }: Outputs['admin']['access'], vi
   };
 }
 
-/** Renders access of people as rows. */
+/** Renders people's access as rows. */
 export function HeldRows({ access, view }: { access: readonly Held[]; view: View }): VNode {
   return (
     <ul class="rows">

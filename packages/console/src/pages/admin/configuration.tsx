@@ -31,10 +31,10 @@ export function adminConfigurationsPage({ versions, next }: Outputs['admin']['co
 
 type Diff = Outputs['admin']['configuration'];
 
-/** Up to so many changes are unfolded. */
+/** Up to this many changes are unfolded. */
 const few = 20;
 
-/** Renders what a version of the configuration changed: how much in each section, and each change, folded where there are many. */
+/** Renders the changes of a configuration version: their number in each section, and each change, folded when there are many. */
 export function adminConfigurationPage(diff: Diff, view: View): Page {
   const { from, to: newer, sections, changes, truncated } = diff;
   return {
@@ -61,7 +61,7 @@ export function adminConfigurationPage(diff: Diff, view: View): Page {
   };
 }
 
-/** Returns the section of the key of a change. */
+/** Returns the section of a change, from its key. */
 function sectionOf(path: string): string {
   return path.split(/[.[]/, 1)[0] ?? '';
 }

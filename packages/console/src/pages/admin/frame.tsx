@@ -10,7 +10,7 @@ import type { View } from '../view.js';
 const pages = ['access', 'overdue', 'logs', 'people', 'configuration', 'agents'] as const;
 type AdminPage = (typeof pages)[number];
 
-/** Renders the tabs above every page of administration. */
+/** Renders the tabs above every administration page. */
 export function AdminTabs({ current }: { current: AdminPage }): VNode {
   return (
     <Tabs
@@ -24,7 +24,7 @@ export function AdminTabs({ current }: { current: AdminPage }): VNode {
   );
 }
 
-/** Returns a field of the address as text; empty when it is not there. */
+/** Returns a field of the address as text; empty when it is missing. */
 export function given(view: View, field: string): string {
   const value = view.input[field];
   return typeof value === 'string' ? value : '';
@@ -48,19 +48,19 @@ export function AdminPaging(props: {
 }
 
 /**
- * Renders a button that opens a question, and in it the form that acts: it needs a reason, which the audit log keeps.
- * Only administrators see it.
+ * Renders a button that opens a dialog with the form of an action. The form requires a reason for the audit log. Only administrators see
+ * the button.
  */
 export function Act(props: {
   id: string;
-  /** The words of the button, and what follows them for those who do not see the row. */
+  /** The text of the button, and the hidden text after it for people who do not see the row. */
   opens: string;
   about: string;
   title: string;
   action: string;
   fields?: Readonly<Record<string, string>>;
   view: View;
-  /** What else the form asks. */
+  /** Further fields of the form. */
   children?: ComponentChildren;
 }): VNode | null {
   const { id, opens, about, title, action, fields = {}, view, children } = props;

@@ -7,7 +7,7 @@ import { When } from '../parts/time.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
 import { Act, AdminPaging, AdminTabs } from './frame.js';
 
-/** Renders the revocations that are late, why, and the forms that make them due. */
+/** Renders the overdue revocations with their errors, and the forms that make them due now. */
 export function adminOverduePage({ revocations, next }: Outputs['admin']['overdue'], view: View): Page {
   return {
     title: texts.admin.overdueTitle,

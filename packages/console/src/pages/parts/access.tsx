@@ -4,7 +4,7 @@ import { texts } from '../../texts.js';
 import type { View } from '../view.js';
 import { durationInWords } from '../words.js';
 
-/** Renders the access of a grant; connectors name its parts, and all of them are shown. */
+/** Renders the access of a grant with all its parts, which the connector names. */
 export function AccessWords({ access }: { access: unknown }): VNode {
   const parts =
     typeof access === 'object' && access !== null && !Array.isArray(access) ? Object.entries(access) : undefined;
@@ -38,7 +38,7 @@ export function ProviderLink({ id, name }: { id: string; view?: View; name?: str
   return <a href={at('systems', id)}>{name ?? id}</a>;
 }
 
-/** Describes what a revocation cannot reach, so that people know it before they decide. */
+/** Describes what a revocation cannot end at once, so that people know it before they decide. */
 export function afterwardsInWords(held: { residual: string; leaves_behind: string | null }): string {
   const ends = /^P(T?0[SMHD])$/.test(held.residual)
     ? texts.accessPart.endsImmediately

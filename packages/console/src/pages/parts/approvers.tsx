@@ -3,7 +3,7 @@ import { texts } from '../../texts.js';
 import type { Outputs } from '../view.js';
 import { Avatar } from './people.js';
 
-/** Renders who else can decide. */
+/** Renders the people who can also decide. */
 export function Approvers(props: {
   approvers: Outputs['approvals']['approvers'];
   viewer: string | undefined;

@@ -9,8 +9,8 @@ import { Ago } from './time.js';
 type List = Outputs['comments']['list'];
 
 /**
- * Renders the comments on a request and the form to write one. `id`: of the execution, or of the approval to come back to in
- * the inbox.
+ * Renders the comments on a request and the form to write one. `id`: the id of the execution, or of the approval to which the inbox
+ * returns.
  */
 export function Comments({ list, id, view }: { list: List; id: string; view: View }): VNode | null {
   const { comments, may } = list;
@@ -40,7 +40,7 @@ export function Comments({ list, id, view }: { list: List; id: string; view: Vie
   );
 }
 
-/** The first button is what Enter sends, and the likelier one. */
+/** Renders the form to write a comment. Enter presses the first button, so the likeliest kind comes first. */
 function CommentForm({ may, id, view }: { may: List['may']; id: string; view: View }): VNode {
   const kinds = [...may].reverse();
   const action = to(view, 'execution', id, 'comments');

@@ -1,10 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { texts } from '../../texts.js';
 
-/** Renders a button and the dialog that it opens, without a script. `children`: a form or text; a button to close is added by `Close`. */
+/** Renders a button and the dialog that it opens, without a script. `children`: a form or text; `Close` adds a button to close it. */
 export function Dialog(props: {
   id: string;
-  /** The words of the button. */
+  /** The text of the button. */
   opens: ComponentChildren;
   class?: string;
   title: string;
@@ -23,7 +23,7 @@ export function Dialog(props: {
   );
 }
 
-/** Renders the button that closes a dialog and does nothing. */
+/** Renders the button that closes a dialog. */
 export function Close({ dialog }: { dialog: string }): VNode {
   return (
     <button type="button" class="second" popovertarget={dialog} popovertargetaction="hide">

@@ -3,7 +3,7 @@ import { readable } from '../readable.js';
 import { Long } from './long.js';
 import { Moment } from './time.js';
 
-/** Renders the first cells of an entry of a log: when it happened, and what. */
+/** Renders the first cells of a log entry: its time, its message and its type. */
 export function EventCells({ entry }: { entry: { timestamp: string; message: string; type: string } }): VNode {
   return (
     <>

@@ -11,15 +11,15 @@ export function filtersOf(view: View, fields: readonly string[]): Record<string,
 }
 
 /**
- * Renders the filters of a list. On a phone they are folded behind a button that says how many are set; on other screens the style
- * sheet unfolds them. When one was rejected, they are unfolded and say why.
+ * Renders the filters of a list. On a phone, a button with their number unfolds them; on other screens the style sheet shows them unfolded.
+ * Rejected filters are unfolded and show their error.
  */
 export function Filters(props: {
   view: View;
   /** The address of the list, which is also the list without filters. */
   action: string;
   label: string;
-  /** The words of the button. */
+  /** The text of the button. */
   submit: string;
   /** How many filters are set. */
   set: number;
@@ -63,7 +63,7 @@ function Fold(props: { id: string; title: string; set: number; open: boolean; ch
   );
 }
 
-/** Renders how many filters are set; nothing when none is. */
+/** Renders the number of filters that are set; nothing for zero. */
 export function SetCount({ set }: { set: number }): VNode | null {
   if (set === 0) return null;
   return (
@@ -100,7 +100,7 @@ export function FilterField({ view, name, label, hint }: FilterProps & { hint?: 
   );
 }
 
-/** Renders a choice of the filters above a list; the first option is to choose none. */
+/** Renders a select of the filters above a list; its first option selects nothing. */
 export function FilterChoice({ view, name, label, options }: FilterProps & { options: readonly string[] }): VNode {
   return (
     <Field
@@ -120,7 +120,7 @@ export function FilterChoice({ view, name, label, options }: FilterProps & { opt
   );
 }
 
-/** Renders the field for a day, in UTC: its label says so. */
+/** Renders the field for a day in UTC, which its label says. */
 export function FilterDay({ view, name, label }: FilterProps): VNode {
   return (
     <Field
@@ -132,8 +132,8 @@ export function FilterDay({ view, name, label }: FilterProps): VNode {
 }
 
 /**
- * Renders the field for the moment that begins or ends what is listed. Without scripts it is in UTC, which its label says; a script
- * makes it the reader's time, as the moments of the list are, and the address has UTC all the same.
+ * Renders the field for the start or end of a list's period. Without scripts it is in UTC, and its label says so. A script shows it in the
+ * reader's time, like the times of the list; the address always contains UTC.
  */
 export function FilterMoment({ view, name, label, bound }: FilterProps & { bound: 'start' | 'end' }): VNode {
   return (
@@ -159,7 +159,7 @@ export function FilterMoment({ view, name, label, bound }: FilterProps & { bound
   );
 }
 
-/** Returns a moment in UTC as a field of a browser takes it; seconds only where they are not those of a whole minute. */
+/** Returns a time in UTC in the format of a browser's field, without seconds at the start or end of a minute. */
 function inUtc(given: string, bound: 'start' | 'end'): string {
   const moment = bound === 'start' ? startOfMoment(given) : endOfMoment(given);
   if (Number.isNaN(moment.getTime())) return '';
@@ -167,7 +167,7 @@ function inUtc(given: string, bound: 'start' | 'end'): string {
   return /:(?:00\.000|59\.999)Z$/.test(text) ? text.slice(0, 16) : text.slice(0, 19);
 }
 
-/** Returns whether the moment that begins a list is after the one that ends it, so that nothing can match. */
+/** Returns whether the start of the period is after its end, so that nothing can match. */
 export function isReversed(view: View, from: string, until: string): boolean {
   const [start, end] = [inUtc(sent(view, from), 'start'), inUtc(sent(view, until), 'end')];
   return start !== '' && end !== '' && start > end;

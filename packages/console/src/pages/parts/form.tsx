@@ -6,9 +6,9 @@ interface PostFormProps {
   action: string;
   view: Frame;
   class?: string;
-  /** An idempotency key: submitting this form twice makes one request. */
+  /** An idempotency key: submitting the form twice creates only one request. */
   once?: string;
-  /** Whether what is written in it is kept when the login has ended: its page must show it again (`renderUnsent`). */
+  /** Whether the text in the form is kept when the login has ended; its page must be able to show it again (`renderUnsent`). */
   keeps?: boolean;
   children: ComponentChildren;
 }
@@ -35,20 +35,20 @@ export function isUnsent(view: Frame & { unsent?: string }, action: string): boo
   return view.unsent === action;
 }
 
-/** Returns the submitted value of a field, to show it again. */
+/** Returns the submitted value of a field, for showing it again. */
 export function sent(view: View, field: string): string {
   const value = view.input[field];
   if (Array.isArray(value)) return value.map((item) => String(item).trim()).join(', ');
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns the issues of a submitted field; items of a list belong to their field. */
+/** Returns the issues of a submitted field; issues of list items belong to the field of the list. */
 function faultOf(view: View, field: string): string | undefined {
   const found = (view.refused?.issues ?? []).filter(({ path }) => path.split(/[.[]/)[0] === field);
   return found.length === 0 ? undefined : found.map(({ path, message }) => said(view, path, message)).join('; ');
 }
 
-/** Returns the message of an issue; for an item of a list, with the typed text. */
+/** Returns the message of an issue; for an item of a list, with the text of the item. */
 function said(view: View, path: string, message: string): string {
   const [field = '', index] = path.split(/[.[\]]+/);
   const list = view.input[field];
@@ -93,7 +93,7 @@ export function Field({ view, name, label, hint, control, ...rest }: FieldProps)
   );
 }
 
-/** Renders why a form was rejected, with links to its fields; null when it is shown for the first time. `lead`: what did not happen. */
+/** Renders why a form was rejected, with links to its fields; null when it was not rejected. `lead`: says what was not done. */
 export function Refused(props: { view: View; labels: Readonly<Record<string, string>>; lead?: string }): VNode | null {
   const { view, labels, lead = texts.formPart.notSent } = props;
   const { refused } = view;

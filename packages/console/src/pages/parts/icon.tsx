@@ -102,7 +102,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-/** Renders an icon in the colour of the text around it. It says nothing to a screen reader: a text beside it does. */
+/** Renders an icon in the colour of the text around it. Screen readers skip it, because a text beside it has its meaning. */
 export function Icon({ name, class: more }: { name: IconName; class?: string }): VNode {
   return (
     <svg class={more === undefined ? 'icon' : `icon ${more}`} viewBox="0 0 24 24" aria-hidden="true">

@@ -3,18 +3,18 @@ import { texts } from '../../texts.js';
 import { Icon, type IconName } from './icon.js';
 
 interface RowProps {
-  /** The address of what the row is about; the whole row leads there. */
+  /** The address to which the whole row leads. */
   href: string;
   title: ComponentChildren;
-  /** One quiet line beside or below the title. */
+  /** One line in a quiet style, beside or below the title. */
   sub?: ComponentChildren;
   /** A Glyph, an Avatar or an Icon. */
   sign?: ComponentChildren;
-  /** The words of the row whole, for the pointer, where they can be cut. */
+  /** The full text of the row as a tooltip, where the visible text can be cut. */
   hint?: string;
   /** Badges, times and buttons at the end. */
   children?: ComponentChildren;
-  /** Whether it is the one that is open beside the list. */
+  /** Whether the row is the open one beside the list. */
   current?: boolean;
   id?: string;
 }
@@ -37,7 +37,7 @@ export function Row({ href, title, sub, hint, sign, children, current = false, i
   );
 }
 
-/** Renders what a list shows when it has nothing: what is empty, and what to do next. */
+/** Renders an empty list: what is empty, and what to do next. */
 export function Empty(props: { icon?: IconName; title: string; children?: ComponentChildren }): VNode {
   return (
     <div class="empty">
@@ -48,7 +48,7 @@ export function Empty(props: { icon?: IconName; title: string; children?: Compon
   );
 }
 
-/** A view of the same list, with its address and, where it is known, how much is in it. */
+/** A view of the same list, with its address and, if known, the number of its items. */
 export interface Tab {
   href: string;
   text: string;
@@ -74,7 +74,7 @@ export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }): 
   );
 }
 
-/** Renders a search field for a form with method GET; `/` moves the cursor there. */
+/** Renders a search field for a form with method GET; the key `/` moves the cursor to it. */
 export function SearchField(props: { name: string; value: string; label: string; placeholder?: string }): VNode {
   return (
     <div class="search">
@@ -98,7 +98,7 @@ export function SearchField(props: { name: string; value: string; label: string;
   );
 }
 
-/** Renders links to the pages before and after; those that do not exist are left out. */
+/** Renders the links to the newer and older page, if those exist. */
 export function Paging(props: {
   newer?: string | undefined;
   older?: string | undefined;
@@ -126,7 +126,7 @@ export function Paging(props: {
   );
 }
 
-/** Returns an address with these fields in its query; empty ones are left out, so that addresses stay short. */
+/** Returns an address with these fields in its query; empty fields are left out to keep it short. */
 export function addressWith(path: string, fields: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) if (value !== undefined && value !== '') query.set(name, value);

@@ -1,14 +1,14 @@
 import type { VNode } from 'preact';
 
-/** From so many characters on a text is folded: on a phone it is ten lines. */
+/** A text with more characters than this is folded; on a phone they are ten lines. */
 const most = 400;
-/** How much of a folded text is shown. */
+/** How many characters of a folded text are shown. */
 const beginning = 200;
 
-/** Renders a text; all of a long one is folded behind its beginning. */
+/** Renders a text; a long one is folded, and shows only its beginning. */
 export function Long({ text }: { text: string }): VNode {
   if (text.length <= most) return <>{text}</>;
-  // By characters and not by halves of them.
+  // Cut between characters, not in the middle of a surrogate pair.
   const start = [...text.slice(0, beginning + 1)].slice(0, -1).join('');
   return (
     <details class="long">

@@ -1,4 +1,4 @@
-/** The modules of single icons come without types. */
+/** The modules of the single icons have no types. */
 declare module 'lucide/dist/esm/icons/*.mjs' {
   const shape: readonly (readonly [tag: string, attributes: Readonly<Record<string, string>>])[];
   export default shape;

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 
 const tints = 5;
 
-/** Returns the same one of a few tints for the same text. */
+/** Returns a tint for a text, always the same for the same text. */
 export function tintOf(text: string): number {
   let sum = 0;
   for (const character of text) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 9973;
@@ -16,7 +16,7 @@ export function initialsOf(name: string): string {
   return letters.map((word) => [...(word ?? '')][0] ?? '').join('');
 }
 
-/** Renders the initials of a person, whose name stands beside them. */
+/** Renders the initials of a person; the name must be beside them. */
 export function Avatar({ name, small = false }: { name: string; small?: boolean }): VNode {
   return (
     <span class={`avatar tint-${tintOf(name)}${small ? ' small' : ''}`} aria-hidden="true">

@@ -42,7 +42,7 @@ export function StateBadge({ state }: { state: string }): VNode {
   return <Badge status={state} words={states} />;
 }
 
-/** Renders the mark of a role for emergencies, and of what was requested or is held by one. */
+/** Renders the mark of a role for emergencies, and of its requests and access. */
 export function EmergencyMark(): VNode {
   return (
     <span class="badge alarm">
@@ -52,7 +52,7 @@ export function EmergencyMark(): VNode {
   );
 }
 
-/** Renders what the use of a role for emergencies means, where it is requested or decided. */
+/** Renders what the use of a role for emergencies means, where people request or decide it. */
 export function EmergencyNotice({ text }: { text: string }): VNode {
   return (
     <p class="notice alarm">
@@ -62,7 +62,7 @@ export function EmergencyNotice({ text }: { text: string }): VNode {
   );
 }
 
-/** Renders a status as a word; the colour adds no information. */
+/** Renders a status as a word. The colour has no additional meaning. */
 export function Badge({ status, words = statuses }: { status: string; words?: Words }): VNode {
   const { text, tone } = words[status] ?? { text: status, tone: 'plain' };
   return <span class={`badge ${tone}`}>{text}</span>;

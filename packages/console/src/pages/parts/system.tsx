@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { Icon, type IconName } from './icon.js';
 
-/** A sign for the kind of a system, by parts of the connector's type; no vendor's artwork. */
+/** The icon of a system, by a part of the connector's type; vendors' logos are not used. */
 const glyphs: readonly [RegExp, IconName, tint: number][] = [
   [/postgres|mysql|mariadb|sql|mongo|redis/, 'database', 0],
   [/kubernetes|k8s/, 'container', 1],
@@ -15,7 +15,7 @@ const glyphs: readonly [RegExp, IconName, tint: number][] = [
   [/http|rest|api/, 'globe', 0],
 ];
 
-/** Renders the sign of a system by its connector's type (`postgres`), or by its id where the type is not known. */
+/** Renders the icon of a system by its connector's type (`postgres`), or by its id if the type is not known. */
 export function Glyph({ type, small = false }: { type: string; small?: boolean }): VNode {
   const [, icon, tint] = glyphs.find(([pattern]) => pattern.test(type.toLowerCase())) ?? [
     undefined,
@@ -29,7 +29,7 @@ export function Glyph({ type, small = false }: { type: string; small?: boolean }
   );
 }
 
-/** Renders a system: its sign and its name. */
+/** Renders a system: its icon and its name. */
 export function System({ name, type = name }: { name: string; type?: string | undefined }): VNode {
   return (
     <span class="system">

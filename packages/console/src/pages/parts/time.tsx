@@ -3,7 +3,7 @@ import { texts } from '../../texts.js';
 import type { View } from '../view.js';
 import { leftInWords, momentInWords, relativeInWords } from '../words.js';
 
-/** Renders an instant in UTC; the script replaces it by local time and keeps UTC for the pointer. */
+/** Renders an instant in UTC. A script shows local time instead, with UTC in a tooltip. */
 export function Moment({ at }: { at: string }): VNode {
   return (
     <time dateTime={at} data-moment>
@@ -24,7 +24,7 @@ export function When({ at, view }: { at: string; view: View }): VNode {
   );
 }
 
-/** Renders only the distance of an instant from now, for dense rows; the instant itself is for the pointer. */
+/** Renders only the distance of an instant from now, for dense rows; the instant is in a tooltip. */
 export function Ago({ at, view }: { at: string; view: View }): VNode {
   return (
     <time dateTime={at} data-relative={at} title={momentInWords(at)}>
@@ -42,10 +42,10 @@ export function TimeLeft({ until, view }: { until: string; view: View }): VNode 
   );
 }
 
-/** Below this share of its time the bar of an access changes its colour. */
+/** Below this share of the time left, the bar changes its colour. */
 const short = 0.15;
 
-/** Renders how much of the time between two instants is left, as a bar. The words stand beside it. */
+/** Renders how much of the time between two instants is left, as a bar. The time left must also be beside it as text. */
 export function TimeBar({ from, until, view }: { from: string; until: string; view: View }): VNode {
   const whole = Math.max(1, Date.parse(until) - Date.parse(from));
   const left = Math.min(whole, Math.max(0, Date.parse(until) - view.now.getTime()));

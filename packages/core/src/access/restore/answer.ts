@@ -53,7 +53,7 @@ export async function answerLeftover(
   });
 }
 
-/** Throws `forbidden` for a person who would give themselves access without an end: overseeing is no right to be granted anything. */
+/** Throws `forbidden` when the caller would keep their own access, without an end: another administrator has to decide. */
 async function refuseOwn(ctx: ActorStore, id: string): Promise<void> {
   const { actor } = ctx;
   if (actor.kind !== 'user') return;
@@ -68,8 +68,8 @@ async function refuseOwn(ctx: ActorStore, id: string): Promise<void> {
 }
 
 /**
- * Makes the revocation of found access due. It counts as granted now, so that the second revoke after the quarantine (R5)
- * also ends a grant call that was still on its way. A row that a grant wants again is left as it is.
+ * Makes the revocation of found access due. The access counts as granted now, so that the second revoke after the
+ * quarantine (R5) also undoes a grant call that was still running. A row that is no longer absent is left unchanged.
  */
 export async function oweRevocation(
   tx: Transaction,
@@ -89,7 +89,7 @@ export async function oweRevocation(
   };
   await tx
     .insert(entitlements)
-    // A connector may find by the mark what it revokes.
+    // A connector may use the mark to find the access that it revokes.
     .values({ id: await freeId(tx, mark, found.id), key, provider, identity, access, target, subject, ...owed })
     .onConflictDoUpdate({ target: entitlements.key, set: owed, setWhere: eq(entitlements.state, 'absent') });
 }
@@ -102,8 +102,8 @@ async function freeId(tx: Transaction, mark: string | null, id: string): Promise
 }
 
 /**
- * Skips the comparison of a provider that does not answer: what it holds is not known, and grants go on without it. Throws
- * `forbidden`, `invalid`, and `not_found` for an unknown provider.
+ * Skips the comparison of a provider that does not respond: what it holds stays unknown, and grants do not wait for it.
+ * Throws `forbidden`, `invalid`, and `not_found` for an unknown provider.
  */
 export async function skipProvider(
   ctx: ActorStore,
@@ -137,7 +137,7 @@ export async function skipProvider(
 
 /**
  * Permits grants again, and makes those that waited due. Throws `forbidden`, and `conflict` while a provider is neither
- * compared nor skipped or found access waits for a decision.
+ * compared nor skipped, or while found access waits for a decision.
  */
 export async function openRestore(ctx: ActorStore): Promise<{ message: string }> {
   requireAdministrator(ctx);
@@ -148,7 +148,7 @@ export async function openRestore(ctx: ActorStore): Promise<{ message: string }>
   return { message: 'Grants are permitted again' };
 }
 
-/** Does the same for a restore that Belay noticed by itself, where nothing is left to decide. */
+/** Permits grants again after a restore that Belay noticed by itself, when nothing is left to decide. */
 export async function openNoticed(ctx: Store): Promise<void> {
   const actor = { kind: 'system', name: 'restore' } as const;
   const message = 'Every provider was compared and nothing is left to decide: grants are permitted again';

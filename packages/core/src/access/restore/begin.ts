@@ -10,9 +10,9 @@ import { closeGate } from './gate.js';
 import { noteCluster, readCluster } from './notice.js';
 
 /**
- * Says that the database was restored to an earlier time: no grant is made until every provider was compared with its
- * rows and `openRestore` was called. Revocations go on. Every login of a person ends, except the one of the caller. Repeating it begins
- * again: every provider is compared anew. Throws `forbidden` and `invalid`.
+ * Stops all grants because the database was restored to an earlier time, until every provider was compared with its rows
+ * and `openRestore` was called. Revocations continue. Every login of a person ends, except the caller's. A repeated call
+ * starts again: every provider is compared anew. Throws `forbidden` and `invalid`.
  */
 export async function beginRestore(ctx: ActorStore, input: { reason: string }): Promise<{ epoch: number }> {
   requireAdministrator(ctx);
@@ -32,7 +32,7 @@ export async function beginRestore(ctx: ActorStore, input: { reason: string }): 
     ]);
     return closed;
   });
-  // After the gate is closed, and no statement of it takes long: a repeat ends those that are left.
+  // After the gate is closed, and in slices, so that no statement takes long. A repeated call ends the logins that are left.
   while ((await endLogins(ctx)) === slice);
   return { epoch };
 }
@@ -41,8 +41,8 @@ export async function beginRestore(ctx: ActorStore, input: { reason: string }): 
 const slice = 1_000;
 
 /**
- * Ends logins, because those that were ended since the backup are back: of people who signed out, were stopped or have left. Tokens stay,
- * because programs cannot get new ones by themselves. Returns how many ended.
+ * Ends one slice of logins, because the restore brought back logins that had ended since the backup: of people who signed
+ * out, were stopped or have left. Tokens stay, because programs cannot get new ones by themselves. Returns how many ended.
  */
 async function endLogins(ctx: ActorStore): Promise<number> {
   const { actor } = ctx;

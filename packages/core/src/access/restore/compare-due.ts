@@ -23,13 +23,13 @@ const actor = { kind: 'system', name: 'restore' } as const;
 
 /**
  * Compares the providers that are due after a restore, one after another, and acts on what was found: access with the
- * mark of its row is revoked, what a grant wants and the provider does not hold ends, and an operator decides about
- * everything else. A provider that does not answer is compared again later. A restore that Belay noticed by itself ends
+ * mark of its row is revoked, grants on access that the provider does not hold end, and an operator decides about
+ * everything else. A provider that does not respond is compared again later. A restore that Belay noticed by itself ends
  * when nothing is left to decide. Returns how many it compared; nothing is due while grants are permitted.
  */
 export async function compareRestored(ctx: Store, signal: AbortSignal): Promise<number> {
   const gate = await readGate(ctx);
-  // What a process of before has begun, also one that was killed, lands within its lease: before the comparison.
+  // Calls that were claimed before the gate closed, also by a process that was killed, end within their lease: wait for it.
   if (!gate?.settled) return 0;
   let compared = 0;
   for (const provider of providersToCompare(ctx)) {
@@ -48,7 +48,7 @@ export async function compareRestored(ctx: Store, signal: AbortSignal): Promise<
   return compared;
 }
 
-/** Returns whether this worker compares the provider now. */
+/** Takes a provider for this worker. Returns false when it is already compared, or not due yet. */
 async function take(ctx: Store, provider: string, { epoch }: Gate): Promise<boolean> {
   const taken = { epoch, leaseUntil: sql`app_now() + ${lease}::interval`, comparedAt: null, skipped: null };
   const rows = await ctx.db
@@ -71,7 +71,7 @@ async function putOff(ctx: Store, provider: string, { epoch }: Gate, lastError: 
     .where(and(eq(comparisons.provider, provider), eq(comparisons.epoch, epoch), isNull(comparisons.comparedAt)));
 }
 
-/** The provider cannot say whether it holds some access. */
+/** Thrown when the provider cannot report whether it holds some access. */
 class Unread extends Error {}
 
 async function compareOne(ctx: Store, provider: string, gate: Gate, signal: AbortSignal): Promise<void> {
@@ -83,7 +83,7 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
   for (const { entitlementId } of of('missing')) await endMissing(ctx, provider, gate, String(entitlementId));
   await ctx.db.transaction(async (tx) => {
     const { epoch } = await lockGate(tx);
-    // Another restore has begun since: it compares anew.
+    // Another restore has begun since, for which every provider is compared again.
     if (epoch !== gate.epoch) return;
     for (const one of of('leftover', 'unknown')) {
       // A row that is not absent is revoked as usual.
@@ -129,12 +129,12 @@ export function describeDifference(ctx: Store, provider: string, { identity, acc
 }
 
 /**
- * Ends the grants on access that the provider no longer holds: after the time of the restore it may have been revoked for
- * a reason that the rows do not know. What was requested since the restore began has not been granted yet, and waits, unless
- * it extends such access.
+ * Ends the grants on access that the provider no longer holds: it may have been revoked for a reason that the restored rows
+ * do not contain. Access that was requested since the restore began has not been granted yet: its grants wait, unless they
+ * extend such access.
  */
 async function endMissing(ctx: Store, provider: string, gate: Gate, entitlementId: string): Promise<void> {
-  // Only access that is active can be extended, and none has become active since.
+  // Only access that is active can be extended, and none has become active since the gate closed.
   const isOfBefore = or(lt(grants.createdAt, gate.closedAt), isNotNull(executions.extendsId));
   const owners = await ctx.db
     .selectDistinct({ executionId: grants.executionId, userId: grants.userId, identity: entitlements.identity })
@@ -147,7 +147,7 @@ async function endMissing(ctx: Store, provider: string, gate: Gate, entitlementI
     const entry = { type: 'restore.missing', level: 'warning', message, actor, userId, provider, executionId } as const;
     const how = { reason: 'revoked', entry, entitlementIds: [entitlementId] } as const;
     await endHeld({ ...ctx, actor }, { id: executionId }, how).catch((error: unknown) => {
-      // It has ended by itself since.
+      // The access has ended by itself since.
       if (!(error instanceof AccessError && error.code === 'conflict')) throw error;
     });
   }

@@ -3,21 +3,21 @@ import { driftAudits, entitlements, restores, type SqlText, sqlText, type Transa
 import { getTableColumns, gt, isNotNull, sql } from 'drizzle-orm';
 import type { Store } from '../../context.js';
 
-/** Matches while no grant may be claimed, because the database was restored and the providers are not compared. */
+/** Matches while no grant may be claimed, because the database was restored and not every provider is compared. */
 export const grantsWait: SqlText = sqlText`exists (select from ${restores} where ${restores.closedAt} is not null)`;
 
 export interface Gate {
-  /** Which restore it is, by number. */
+  /** The number of the restore. */
   epoch: number;
   closedAt: Date;
   reason: string;
   /** Whether Belay closed it by itself (`noticeRestore`). */
   noticed: boolean;
-  /** Whether calls that were claimed before it was closed have ended. */
+  /** Whether calls that were claimed before the gate was closed have ended. */
   settled: boolean;
 }
 
-/** Returns since when grants wait after a restore; null while they are permitted. */
+/** Returns the restore that grants wait for; null while grants are permitted. */
 export async function readGate(ctx: Store): Promise<Gate | null> {
   const settled = sql<boolean>`${restores.closedAt} <= app_now() - ${`${ctx.timing.lease} milliseconds`}::interval`;
   const [row] = await ctx.db.select({ ...getTableColumns(restores), settled }).from(restores);
@@ -32,7 +32,7 @@ export async function closeGate(
   { reason, noticed }: Pick<Gate, 'reason' | 'noticed'>,
 ): Promise<number> {
   const closed = { closedAt: sql`app_now()`, reason };
-  // What an operator has begun, an operator ends.
+  // Only an operator can end a restore that an operator began.
   const still = sql`${noticed} and (${restores.closedAt} is null or ${restores.noticed})`;
   const [begun] = await tx
     .insert(restores)
@@ -58,8 +58,9 @@ export async function lockGate(tx: Transaction): Promise<{ epoch: number; notice
 }
 
 /**
- * Permits grants, and makes those that waited due now. The caller holds the lock of the restore. The next drift audit comes when
- * calls from before can no longer land (R5), because no row says that one was made.
+ * Permits grants, and makes those that waited due now. The caller holds the lock of the restore. Later drift audits are
+ * brought forward to the end of the quarantine, when calls from before the restore can no longer take effect (R5): the
+ * restored rows do not show such calls.
  */
 export async function reopen(ctx: Store, tx: Transaction): Promise<void> {
   await tx.update(restores).set({ closedAt: null });

@@ -5,7 +5,7 @@ import type { Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 import { closeGate } from './gate.js';
 
-/** Where a database is: which cluster, on which timeline of it, under which identifier. */
+/** Identifies a database: its cluster, the timeline of the cluster, and the identifier of the database in it. */
 interface Cluster {
   system: string;
   timeline: number;
@@ -18,9 +18,9 @@ const untold = ['0A000', '42501', '42883', '55000'];
 const actor = { kind: 'system', name: 'restore' } as const;
 
 /**
- * Notices that the database is elsewhere than it was: restored to an earlier time, created again from a dump, or a standby that
- * was promoted (docs/decisions/0028). Then no grant is made until every provider was compared with the rows, as after
- * `beginRestore`; when nothing is left to decide, grants go on by themselves. Returns whether it noticed one.
+ * Notices that the database was restored to an earlier time, created again from a dump, or is a standby that was promoted
+ * (docs/decisions/0028). Then no grant is made until every provider was compared with its rows, as after `beginRestore`;
+ * grants are permitted again as soon as nothing is left to decide. Returns whether this process noticed a restore.
  */
 export async function noticeRestore(ctx: Pick<Store, 'db' | 'log'>): Promise<boolean> {
   const here = await readCluster(ctx);
@@ -28,7 +28,7 @@ export async function noticeRestore(ctx: Pick<Store, 'db' | 'log'>): Promise<boo
   const { known, ...cluster } = here;
   if (known && isSame(known, cluster)) return false;
   const noticed = await ctx.db.transaction(async (tx) => {
-    // Of several processes one writes, and the first look at a database notices nothing.
+    // Only one of several processes writes. At the first start there is nothing to compare with.
     if (!(await noteCluster(tx, cluster)) || !known) return null;
     const reason = describe(known, cluster);
     const epoch = await closeGate(tx, { reason, noticed: true });
@@ -45,7 +45,7 @@ export async function noticeRestore(ctx: Pick<Store, 'db' | 'log'>): Promise<boo
   return true;
 }
 
-/** Returns where the database is and where it was seen last; null where the server does not say. */
+/** Returns what identifies the database now, and what was stored last; null when the server does not report it. */
 export async function readCluster(ctx: Pick<Store, 'db'>): Promise<(Cluster & { known: Cluster | null }) | null> {
   type Row = Cluster & { known: string | null };
   try {
@@ -64,7 +64,7 @@ export async function readCluster(ctx: Pick<Store, 'db'>): Promise<(Cluster & { 
   }
 }
 
-/** Writes down where the database is. Returns whether that is news. */
+/** Stores what identifies the database. Returns whether it differs from what was stored. */
 export async function noteCluster(tx: Transaction, { system, timeline, database }: Cluster): Promise<boolean> {
   const rows = await tx
     .insert(clusters)

@@ -9,7 +9,7 @@ const length = 8;
 export function newUserCode(ctx: Pick<Store, 'randomBytes'>): string {
   let code = '';
   while (code.length < length) {
-    // Bytes above the last whole multiple would make some letters more likely.
+    // Bytes from 240 on, the last multiple of 20, would make some letters more likely.
     for (const byte of ctx.randomBytes(16)) if (byte < 240 && code.length < length) code += letters[byte % 20];
   }
   return written(code);

@@ -8,8 +8,8 @@ import { appendLedger } from '../../ledger/append.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
 /**
- * Approves or denies the sign-in of the machine that showed this code as the caller, once. Throws `forbidden` for a
- * login that does not belong to a browser, and `not_found` for a code that is unknown, decided or expired.
+ * Approves or denies, once, that the machine that showed this code signs in as the caller. Throws `forbidden` for a login that does not
+ * belong to a browser, and `not_found` for a code that is unknown, decided or expired.
  */
 export async function decideDeviceLogin(
   ctx: ActorStore,
@@ -54,7 +54,7 @@ export async function decideDeviceLogin(
   });
 }
 
-/** Throws for a program's login: it must not create further logins, or a short one would become a long one. */
+/** Throws `forbidden` for a program's login: it must not create further logins, which could last longer than it does. */
 async function requireBrowser(tx: Transaction, user: UserActor): Promise<void> {
   const [login] = await tx
     .select({ kind: logins.kind })

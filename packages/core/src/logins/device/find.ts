@@ -6,7 +6,7 @@ import { requireUser } from '../../actor.js';
 import type { ActorStore } from '../../context.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
-/** Returns the machine behind a typed code. Throws the same `not_found` for one that is unknown, decided or expired. */
+/** Returns the machine that showed a code. Throws the same `not_found` for a code that is unknown, decided or expired. */
 export async function findDeviceLogin(
   ctx: ActorStore,
   input: { user_code?: string | undefined },
@@ -31,7 +31,7 @@ export async function findDeviceLogin(
   const { label, createdAt, expiresAt } = found;
   return {
     request: {
-      // Never as it was typed: a link could make it look like another code.
+      // In its displayed form and not as it was typed: a link could make it look like another code.
       user_code: code,
       label,
       asked_at: createdAt.toISOString(),

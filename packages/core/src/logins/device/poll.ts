@@ -14,8 +14,9 @@ import { createLogin } from '../create.js';
 import { deviceInterval } from './start.js';
 
 /**
- * Returns the login when the person has approved it (RFC 8628, section 3.4), once. Throws `forbidden` when it was
- * denied, and `invalid` for a code that is unknown, used or expired, or was approved in a login that has ended.
+ * Returns the login, once, when the person has approved it (RFC 8628, section 3.4). Before that, returns whether the program may keep its
+ * interval. Throws `forbidden` when the sign-in was denied, and `invalid` for a code that is unknown, used or expired, or was approved in a
+ * login that has ended.
  */
 export async function pollDeviceLogin(ctx: Context, input: { device_code: string }): Promise<PolledDeviceLogin> {
   const mine = and(
@@ -72,14 +73,14 @@ async function complete(ctx: Context, found: typeof deviceLogins.$inferSelect): 
   };
 }
 
-/** Returns the person who approved, by the identity that they approved with, while that login lasts. */
+/** Returns the person who approved, by the identity that they approved with, while their login lasts. */
 async function proveAgain(
   ctx: Context,
   tx: Transaction,
   { loginId, provider, subject }: typeof deviceLogins.$inferSelect,
 ): Promise<{ proved?: Person | undefined; sid?: string | null }> {
   if (!loginId || !provider || !subject) return {};
-  // The login before the rows that belong to it, in the same order as signing out.
+  // Locked before the rows that belong to the login, as signing out does.
   const [login] = await tx
     .select({ userId: logins.userId, provider: logins.provider, sid: logins.sid })
     .from(logins)
@@ -91,8 +92,8 @@ async function proveAgain(
 }
 
 /**
- * Returns the provider's tokens of the session in which it was approved, while that lasts: without the refresh token,
- * which has only one holder. Undefined when there is no such session.
+ * Returns the provider's tokens of the session in which the sign-in was approved, while that session lasts. The refresh token is left out,
+ * because it has only one holder. Undefined when there is no such session.
  */
 async function shareTokens(
   ctx: Context,

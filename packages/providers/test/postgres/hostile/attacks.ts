@@ -13,13 +13,13 @@ const end = async (...sessions: postgres.Sql[]) => {
   await Promise.all(sessions.map((sql) => sql.end({ timeout: 0 }).catch(() => {})));
 };
 
-/** A session that runs `statements`; while it lives, `statement` is tried in it. */
+/** Opens a session that runs `statements`. While the session lives, `statement` is tried in it. */
 async function session(sql: postgres.Sql, statements: string[], statement: string): Promise<Foothold> {
   const pid = await beginSession(sql, ...statements);
   return { reaches: worksIn(sql, pid, statement), stop: () => end(sql) };
 }
 
-/** Statements of which each is tried, with what they lead to tried by a new connection. */
+/** Tries each of the statements, and then tries over new connections to use what they created. */
 function statements(list: (seat: PostgresSeat) => string[], use: (seat: PostgresSeat) => string): PostgresAttack {
   return async (seat) => {
     const sql = seat.holder.connect();
@@ -162,7 +162,7 @@ const sessions: Record<string, PostgresAttack> = {
   },
 };
 
-/** What a holder does so that the server has no room for their end. */
+/** What a holder does to use up the server's connections or locks, so that the access cannot be ended. */
 const exhaustion: Record<string, PostgresAttack> = {
   'opens connections until the server is full': async ({ holder, server }) => {
     await server.forgetIdle();
@@ -197,7 +197,7 @@ const exhaustion: Record<string, PostgresAttack> = {
   },
 };
 
-/** What a holder builds. */
+/** The objects that a holder creates. */
 const building: Record<string, PostgresAttack> = {
   'becomes the role and builds a function as its owner': statements(
     ({ role, holder }) => [
@@ -289,7 +289,7 @@ const building: Record<string, PostgresAttack> = {
     );
     await seat.admin.unsafe(`alter function both_${seat.holder.name}.kept() owner to ${seat.role}`);
     return {
-      // What is found is named; only who owns the function can remove it.
+      // The revocation names the function, but only the function's owner can remove it.
       reaches: () => canRead(seat.holder.connect()),
       cleanUp: async () => {
         await seat.admin.unsafe(`drop function both_${seat.holder.name}.kept()`);
@@ -327,7 +327,7 @@ const building: Record<string, PostgresAttack> = {
   },
 };
 
-/** What a holder does to names, and to what is not theirs. */
+/** What a holder does to names, and to other logins and roles. */
 const others: Record<string, PostgresAttack> = {
   'is renamed, and so is the role, with others in their place': async ({ admin, role, holder, entitlement }) => {
     await admin.unsafe(`

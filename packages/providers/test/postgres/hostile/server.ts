@@ -9,7 +9,7 @@ import type { Seat } from '../../../src/testkit/index.js';
 export interface Login {
   name: string;
   password: string;
-  /** A new connection as this login, to the table's database unless another is named. */
+  /** Returns a new connection as this login, by default to the database of the table. */
   connect(database?: string): postgres.Sql;
   /** Closes its connections. */
   close(): Promise<void>;
@@ -28,14 +28,14 @@ export interface PostgresSeat extends Seat {
   server: HostileServer;
 }
 
-/** A PostgreSQL of its own, since its holders fill it up. */
+/** A separate PostgreSQL server, because its holders use up its connections and locks. */
 export interface HostileServer {
   admin: postgres.Sql;
   authorizer: Authorizer;
   url(login?: { name: string; password: string }, database?: string): string;
   login(options?: string): Promise<Login>;
   seat(): Promise<PostgresSeat>;
-  /** Ends the connector's connections that are idle, as a minute without calls does. */
+  /** Ends the idle connections of the connector, as a minute without calls does. */
   forgetIdle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function openHostileServer(): Promise<HostileServer> {
     log: () => {},
     randomBytes,
     delay: (milliseconds) => delay(milliseconds),
-    // A thousand connections of holders are opened: with one round, checking a password is no longer a third of the work.
+    // Holders open a thousand connections. With more than one round, checking their passwords would take a third of the time.
     settings: {
       max_connections: '30',
       max_prepared_transactions: '2',
@@ -146,7 +146,7 @@ export async function openHostileServer(): Promise<HostileServer> {
   return made;
 }
 
-/** Returns whether a statement that needs the role works there; the connection is closed afterwards. */
+/** Returns whether a statement that needs the role succeeds on the connection, and closes the connection. */
 export async function canRead(sql: postgres.Sql): Promise<boolean> {
   try {
     return (await sql`select answer from public.report`).length > 0;
@@ -157,7 +157,7 @@ export async function canRead(sql: postgres.Sql): Promise<boolean> {
   }
 }
 
-/** Returns whether a statement of a session that was set up before still gives rows; one that had to connect again is another. */
+/** Returns whether the statement still returns rows in the session `pid`. After a reconnect, the session is another one. */
 export function worksIn(sql: postgres.Sql, pid: number, statement: string): () => Promise<boolean> {
   return async () => {
     try {
@@ -171,14 +171,14 @@ export function worksIn(sql: postgres.Sql, pid: number, statement: string): () =
   };
 }
 
-/** Opens a session, runs statements in it, and gives its process. */
+/** Opens a session, runs statements in it, and returns its process. */
 export async function beginSession(sql: postgres.Sql, ...statements: string[]): Promise<number> {
   const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
   for (const statement of statements) await sql.unsafe(statement);
   return row.pid;
 }
 
-/** Runs a statement that may be rejected; gives whether it was not. */
+/** Runs a statement that may be rejected, and returns whether it succeeded. */
 export async function tryTo(sql: postgres.Sql, statement: string): Promise<boolean> {
   return sql.unsafe(statement).then(
     () => true,

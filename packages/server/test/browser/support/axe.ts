@@ -2,7 +2,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** Returns what axe finds on a page: every rule, or only what colours can break. Evaluated by the debugger, so the policy stays. */
+/** Returns the violations that axe finds on a page, by all rules or only those of colours. The content security policy stays in force. */
 export async function findFaults(page: Page, only?: 'colours'): Promise<string[]> {
   await page.evaluate(axe.source);
   return page.evaluate(async (rules) => {

@@ -4,8 +4,8 @@ import { type Browser, chromium } from 'playwright-core';
 const executable = process.env.BELAY_TEST_CHROMIUM ?? '/usr/bin/chromium';
 
 /**
- * Returns whether the machine has the browser. Belay itself needs none, so without one the pages are left out, saying so; CI brings
- * it, and there its absence is a failure.
+ * Returns whether the machine has the browser. Belay does not need it, so without it the tests of pages are skipped with a warning. CI
+ * installs it, and its absence there is a failure.
  */
 export function hasChromium(): boolean {
   if (existsSync(executable) || process.env.CI) return true;
@@ -15,7 +15,7 @@ export function hasChromium(): boolean {
   return false;
 }
 
-/** Starts the browser that the machine has; `more` are arguments of its own. */
+/** Starts the browser of the machine; `more` are additional arguments. */
 export function launchChromium(more: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: executable,

@@ -104,7 +104,7 @@ const emergency = {
   },
 };
 
-/** A role that the people here may see and not request. */
+/** A role that the people here may see, but not request. */
 export const shownRole = 'aws-production-billing';
 const shown = {
   [shownRole]: {
@@ -124,7 +124,7 @@ export const manySystems = Object.fromEntries(
 
 const secrets = [`whsec_${Buffer.alloc(32, 1).toString('base64')}`];
 
-/** Returns a receiver of every message: what cannot be delivered is tried again and again, which `drive` waits for. */
+/** Starts a receiver that accepts every message. Without it `drive` would wait for repeated deliveries. */
 async function openChat() {
   const server = createServer((incoming, response) => {
     incoming.resume().on('end', () => response.writeHead(204).end());
@@ -151,7 +151,7 @@ export interface Company extends AsyncDisposable {
   requests: Readonly<Record<'active' | 'waiting' | 'denied' | 'emergency', string>>;
 }
 
-/** Returns a server with five hundred roles, two hundred requests that wait, and ten thousand that ended. */
+/** Starts a server with five hundred roles, two hundred requests that wait, and ten thousand that have ended. */
 export async function openCompany(): Promise<Company> {
   const chat = await openChat();
   const world = await createWorld({
@@ -179,7 +179,7 @@ export async function openCompany(): Promise<Company> {
   };
 }
 
-/** Signs a new person in. */
+/** Creates a person, and returns the token of their login. */
 async function signIn(world: World, name: string, groups: string[]): Promise<string> {
   const subject = name.toLowerCase().replaceAll(/[^a-z]+/g, '.');
   const known = {

@@ -5,7 +5,7 @@ import { launchChromium } from './chromium.js';
 export const people = { rita: 'Rita Requester', adam: 'Adam Approver', bea: 'Bea Bystander' } as const;
 export type PersonName = keyof typeof people;
 
-/** A site that is not ours, played by the test itself. */
+/** The host of a foreign site, whose pages the test itself serves. */
 export const elsewhere = 'elsewhere.test';
 
 export interface Visitor {
@@ -16,15 +16,15 @@ export interface Visitor {
 export interface Stage extends AsyncDisposable {
   url: string;
   browser: Browser;
-  /** Errors in the browser, and its requests to other servers: both have to stay empty. */
+  /** Errors in the browser, and its requests to other servers. Must stay empty. */
   complaints: string[];
-  /** A browser in which no person is signed in. */
+  /** Opens a browser in which no person is signed in. */
   visit(options?: BrowserContextOptions): Promise<Visitor>;
-  /** A browser of a person of the demo, signed in through its identity provider. */
+  /** Opens a browser and signs a person of the demo in through its identity provider. */
   signIn(person: PersonName, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
-/** Returns the demo as `npm start` runs it, as a process of its own, and a browser. */
+/** Starts the demo as `npm start` does, in a process of its own, and a browser. */
 export async function openStage(): Promise<Stage> {
   const folder: Folder = await makeFolder();
   const server: ServerProcess = startProcess(folder.path);
@@ -38,7 +38,7 @@ export async function openStage(): Promise<Stage> {
     context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     page.on('console', (message) => {
-      // That a page was not found is no fault of the page; what it says is held by its own test.
+      // A page with an error status is not an error in the browser; other tests check its text.
       if (message.location().url === page.url() && message.text().startsWith('Failed to load resource')) return;
       if (['error', 'warning'].includes(message.type())) complaints.push(`${page.url()}: ${message.text()}`);
     });
@@ -69,7 +69,7 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
-/** From the front door to the start page, as a person does it. */
+/** Signs in from the address of the server to the home page, as a person does. */
 async function signInAs(page: Page, url: string, person: PersonName): Promise<void> {
   await page.goto(url);
   await page.getByRole('link', { name: 'Continue with Demo identity provider' }).click();

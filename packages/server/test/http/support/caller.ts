@@ -11,7 +11,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** Calls the REST interface of the server at `url` as a program does: a bearer token, JSON. */
+/** Calls the REST interface of the server at `url` as a program does: with a bearer token and JSON. */
 export async function callRest(url: string, method: string, path: string, options: CallOptions = {}): Promise<Called> {
   const body = options.body === undefined ? undefined : JSON.stringify(options.body);
   const answer = await send(`${url}/api/v1${path}`, {

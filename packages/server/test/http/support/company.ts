@@ -13,8 +13,8 @@ import { Provider } from 'oidc-provider/lib/provider.js';
 type Visitor = ReturnType<typeof openVisitor>;
 
 /**
- * Returns a company's identity provider, which is not ours: it ends sign-ins, changes groups and sends logout tokens.
- * Known as `company`.
+ * Starts a company's identity provider, `company`, which is independent of Belay: it ends sign-ins, changes groups and sends
+ * logout tokens.
  */
 export async function openCompany(world: World) {
   const server = createServer();
@@ -22,7 +22,7 @@ export async function openCompany(world: World) {
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = { client_id: 'belay', client_secret: randomBytes(24).toString('hex') };
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  /** Groups by subject, as the company has them now. */
+  /** The current groups by subject. */
   const groups = new Map<string, string[]>();
   let next = '';
   const provider = new Provider(issuer, {
@@ -43,7 +43,7 @@ export async function openCompany(world: World) {
     scopes: ['openid', 'email', 'groups'],
     conformIdTokenClaims: true,
     pkce: { required: () => true },
-    // It does not call this machine by default, and Belay is on it.
+    // By default the provider does not call loopback addresses, but Belay has one here.
     fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as RequestInit),
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
     interactions: { url: (_ctx, interaction) => `/sign-in/${interaction.uid}` },
@@ -84,21 +84,21 @@ export async function openCompany(world: World) {
     issuer,
     groups,
     client,
-    /** Sends a browser through the whole way as `subject`; `provider` keeps who is signed in there. */
+    /** Signs a browser in as `subject`; `at` is the browser at the provider, which stays signed in there. */
     async signIn(visitor: Visitor, subject: string, at = openBrowser(), query = '') {
       next = subject;
       const begun = await visitor.visit(`/auth/request/company${query}`);
       const back = await at.open(begun.location);
       return visitor.visit(back.url.href, { site: 'cross-site' });
     },
-    /** The provider's own logout token, sent by the provider itself. */
+    /** Lets the provider itself send a logout token. */
     async logOut(subject: string, sid: string): Promise<void> {
       const found = (await provider.Client.find(client.client_id)) as
         | { backchannelLogout(subject: string, sid: string): Promise<void> }
         | undefined;
       await found?.backchannelLogout(subject, sid);
     },
-    /** A logout token as the provider makes them, or what an attacker makes of one. */
+    /** Creates a logout token as the provider does, or with an attacker's changes. */
     token(claims: Record<string, unknown>, header: Record<string, unknown> = {}, key: object = privateKey) {
       const now = Math.floor(Date.now() / 1000);
       const usual = {

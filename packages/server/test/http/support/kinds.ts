@@ -34,10 +34,10 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
   const github = await openGitHub({
     users: [
       { login: 'rita-hub', name: 'Rita', email: 'rita@hub.example' },
-      // Another person, with the address of Adam at the first provider.
+      // A different person, with the address that Adam has at the first provider.
       { login: 'thief', name: 'Not Adam', email: 'adam@example.test' },
     ],
-    // An organization of strangers that has the name of a group here.
+    // An organization of strangers with the name of a group in Belay.
     orgs: { approvers: ['rita-hub'] },
     redirectUri: callbackOf(world, 'github'),
   });
@@ -47,7 +47,7 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
     authorization_endpoint: `${rotating.issuer}/auth`,
     token_endpoint: `${rotating.issuer}/token`,
     userinfo_endpoint: `${rotating.issuer}/me`,
-    // This provider has no user information for others; of its ID token nothing is read.
+    // The provider requires these scopes for user information. Its ID token is not read.
     scopes: ['openid', 'email'],
   };
   const corp = {
@@ -87,7 +87,7 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
     const { location } = await browser.visit(`/auth/request/${provider}`);
     return location;
   };
-  /** What the identity provider gives the browser to post, for the request at `address`. */
+  /** Returns what the identity provider lets the browser post, for the request at `address`. */
   const assert = async (address: string, person: SamlPerson = corpPeople.rita, said: Said = {}) => {
     const metadata = await send(`${world.url}/api/v1/auth/metadata/corp`);
     return idp.answer(address, metadata.body, person, said);
@@ -116,13 +116,13 @@ export async function openKinds(options: { entryPoint?: string } = {}) {
     world,
     rotating,
     github,
-    /** Puts other settings of the providers in force. */
+    /** Puts different settings of the providers in force. */
     configure,
     begin,
     assert,
     post,
     land,
-    /** The whole way of a sign-in with SAML; the last answer. */
+    /** Signs a browser in with SAML, and returns the last response. */
     async signInAtCorp(browser: Visitor, person: SamlPerson = corpPeople.rita, said: Said = {}): Promise<Visit> {
       const answered = await post(await assert(await begin(browser, 'corp'), person, said));
       return land(browser, String(answered.headers.location));

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider/lib/provider.js';
 
 /**
- * Returns a provider that is not ours, with refresh tokens that it rotates, PKCE that it insists on, and with Rita
- * signed in for every visitor.
+ * Starts an independent provider that rotates refresh tokens, requires PKCE, and treats every visitor as Rita, signed in.
  */
 export async function openRotating(redirect: string) {
   const server = createServer();

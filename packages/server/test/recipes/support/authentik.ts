@@ -7,7 +7,7 @@ import { client } from './recipes.js';
 export interface AuthentikPerson {
   email: string;
   groups: string[];
-  /** What the scope mapping `email` returns; false unless the mapping was replaced. */
+  /** What the scope mapping `email` returns; false by default, unless the mapping was replaced. */
   email_verified?: boolean;
   active?: boolean;
 }
@@ -16,16 +16,16 @@ export interface AuthentikPerson {
 const path = '/application/o/belay/';
 
 /**
- * Starts a provider that behaves as Authentik documents: an issuer for each application whose address ends with a slash, groups in the
- * scope `profile`, claims in the ID token as well, and refresh tokens for the scope `offline_access`, without a consent. It is
- * not Authentik.
+ * Starts a provider that behaves as Authentik documents, but is not Authentik: each application has an issuer whose address ends with a
+ * slash, groups are in the scope `profile`, claims are also in the ID token, and the scope `offline_access` gives refresh tokens without
+ * a consent.
  */
 export async function startAuthentik(callback: string) {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  /** By username, which a mode of the provider uses as the subject. */
+  /** People by username, which a mode of the provider uses as the subject. */
   const people = new Map<string, AuthentikPerson>();
   /** The scopes that were requested, by code challenge: `oidc-provider` drops `offline_access` without a consent. */
   const requested = new Map<string, string[]>();
@@ -77,7 +77,7 @@ export async function startAuthentik(callback: string) {
     const challenge = url.searchParams.get('code_challenge');
     if (challenge) requested.set(challenge, (url.searchParams.get('scope') ?? '').split(' '));
     if (!url.pathname.startsWith(path)) return void response.writeHead(404).end();
-    // As a server that mounts a handler at a path does.
+    // `oidc-provider` expects these properties when it is mounted at a path.
     Object.assign(request, { originalUrl: request.url, url: `/${(request.url ?? '').slice(path.length)}` });
     if (!request.url?.startsWith('/sign-in/')) return answer(request, response);
     return void provider.interactionFinished(request, response, { login: { accountId: next } });
@@ -85,7 +85,7 @@ export async function startAuthentik(callback: string) {
   return {
     issuer,
     people,
-    /** Who signs in next. */
+    /** Sets the person who signs in next. */
     expect(username: string): void {
       next = username;
     },

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { type Act, type Exchange, type Message, type Reply, startEmulator } from '@belay/targets';
 import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 
-/** An emulator of `emulate`, and what the vendor does that it does not. */
+/** An emulator of `emulate`, and how the vendor differs from it. */
 export interface Vendor {
   service: 'okta' | 'google' | 'microsoft';
   seed: Record<string, unknown>;
   /** Parts of the addresses in its discovery document. */
   paths: { authorize: string; token: string; keys: string; userinfo: string };
-  /** Whether the vendor gives a refresh token for an authorization request; the emulators give one to everyone. */
+  /** Returns whether the vendor issues a refresh token for an authorization request; the emulators always issue one. */
   refreshes(request: URLSearchParams): boolean;
-  /** The claims of an ID token, given those of the emulator. */
+  /** Returns the vendor's claims of an ID token, given those of the emulator. */
   idToken?(claims: JWTPayload): JWTPayload;
-  /** What the userinfo endpoint says, given what the emulator's says. */
+  /** Returns the vendor's claims at the userinfo endpoint, given those of the emulator. */
   userInfo?(claims: JWTPayload): JWTPayload;
-  /** A request for tokens, as the emulator can read it. */
+  /** Returns a request for tokens in a form that the emulator can read. */
   tokenRequest?(request: Message): Message;
 }
 
-/** What a test has an issuer do wrong with the next ID token. */
+/** How a test forges the next ID token. */
 export interface Forgery {
   claims?: JWTPayload;
   key?: CryptoKey;
@@ -26,20 +26,20 @@ export interface Forgery {
 
 const issued = /^(access|refresh)_token$/;
 const signing = { alg: 'RS256', kid: 'front' };
-/** Made once for all files of a process: an RSA key takes a while. */
+/** Created once for all files of a process, because an RSA key takes a while. */
 const ownKeys = generateKeyPair('RS256', { modulusLength: 2048 });
 const foreignKeys = generateKeyPair('RS256', { modulusLength: 2048 });
 
 /**
- * Starts a vendor's emulator with a proxy before it, which signs ID tokens anew: so they can have the claims that the vendor documents
- * and the emulator lacks, and a test can forge one.
+ * Starts a vendor's emulator with a proxy in front of it, which signs ID tokens itself, so that they can have the claims that the vendor
+ * documents and the emulator lacks, and so that a test can forge one.
  */
 export async function startIssuer(vendor: Vendor) {
   const { privateKey, publicKey } = await ownKeys;
   const keys = { keys: [{ ...(await exportJWK(publicKey)), ...signing, use: 'sig' }] };
-  /** Authorization requests by their code challenge. */
+  /** Authorization requests by code challenge. */
   const requests = new Map<string, URLSearchParams>();
-  /** Addresses by the tokens that were issued to their owners. */
+  /** The address of the owner of each issued token. */
   const owners = new Map<string, string>();
   const ended = new Map<string, 'all' | 'refresh'>();
   let forgery: Forgery | undefined;
@@ -116,7 +116,7 @@ export async function startIssuer(vendor: Vendor) {
   };
 }
 
-/** Returns ID tokens that are not for us, not from the issuer, or not of now. */
+/** Returns ID tokens that are not for this client, not from the issuer, or not valid now. */
 export async function forgeries(): Promise<[string, Forgery][]> {
   const { privateKey: key } = await foreignKeys;
   const now = Math.floor(Date.now() / 1000);

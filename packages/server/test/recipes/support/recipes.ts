@@ -19,16 +19,16 @@ interface Login {
 export interface Recipe {
   /** A file of examples/sign-in. */
   file: string;
-  /** The values of the variables that it names. */
+  /** The values of the variables that the file names. */
   variables: Record<string, string>;
-  /** What has to differ from the file, because the provider is an emulator on this machine. */
+  /** Changes what must differ from the file, because the provider is an emulator on this machine. */
   change?(login: Login): Login;
 }
 
 /** The client that is registered with each provider. */
 export const client = { client_id: 'belay', client_secret: 'the-secret-of-belay' };
 
-/** Starts a server; `follow` puts a recipe in force there, as the only provider that people sign in with. */
+/** Starts a server; `follow` puts a recipe in force, as the only sign-in provider. */
 export async function openRecipes() {
   const variables = new Map<string, string>();
   const resolve = (reference: string) => variables.get(reference.replace(/^env:/, ''));
@@ -58,7 +58,7 @@ export async function openRecipes() {
       await catalog.refresh();
     },
 
-    /** From Belay to the provider's page, with a press on the person's button there, and back. */
+    /** Signs a person in with their button on the provider's page. */
     async signIn(
       person: string,
       visitor: Visitor = openVisitor(world.url),
@@ -78,8 +78,8 @@ export async function openRecipes() {
     },
 
     /**
-     * Moves the time of the database on, and does what workers do with logins then; the provider has its own clock. Returns the
-     * person as they are at their next request.
+     * Advances the time of the database, and runs the work on logins that workers do; the provider has its own clock. Returns the
+     * person as seen by their next request.
      */
     async later(minutes: number, visitor: Visitor) {
       await world.database.advance(minutes * 60_000);
