@@ -9,7 +9,7 @@ import { readNavigation } from './navigation.mts';
 const site = fileURLToPath(new URL('..', import.meta.url));
 const docs = fileURLToPath(new URL('../../docs', import.meta.url));
 
-/** The pages are outside this folder, and what they are compiled to imports Vue, which is installed only here. */
+/** The pages are outside this folder, but their compiled code imports Vue, which is installed only here. */
 const vueOfThisFolder: Plugin = {
   name: 'belay-vue',
   enforce: 'pre',
@@ -19,7 +19,7 @@ const vueOfThisFolder: Plugin = {
   },
 };
 
-/** Each page stands alone: everything it needs comes from the same folder, so the site can be read without the network. */
+/** The site works without other servers: everything that a page needs comes from the same folder. */
 export default defineConfig({
   title: 'Belay',
   description: 'Just-in-time elevated access that always ends: documentation',
@@ -31,11 +31,11 @@ export default defineConfig({
   lastUpdated: false,
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: '/icon.svg' }]],
   markdown: {
-    // The texts are written for a Markdown without HTML: `<uid>` is a word.
+    // The documents contain no HTML: `<uid>` is a word.
     html: false,
     config(markdown) {
       linkRepository(markdown, docs, env.BELAY_REPOSITORY);
-      // Expressions of workflows are `{{ }}` too, and none of them is for Vue.
+      // Expressions of workflows are `{{ }}` too; Vue must not evaluate them.
       for (const name of ['text', 'code_inline'] as const) {
         const render = markdown.renderer.rules[name];
         markdown.renderer.rules[name] = (...all) => render?.(...all).replaceAll('{{', '&#123;&#123;') ?? '';

@@ -3,9 +3,8 @@ import { dirname, join, relative } from 'node:path';
 import type { MarkdownRenderer } from 'vitepress';
 
 /**
- * Links that leave docs/ for a file of the repository (sources, READMEs) lead to `repository`, e.g.
- * https://example.com/belay/blob/main; without one they are plain text, since the site has no such page. Throws when the file
- * does not exist.
+ * Makes links from docs/ to other files of the repository lead to `repository`, for example https://example.com/belay/blob/main. Without it
+ * they become plain text, because the site has no such pages. Throws when the file does not exist.
  */
 export function linkRepository(markdown: MarkdownRenderer, docs: string, repository: string | undefined): void {
   const root = dirname(docs);
@@ -23,7 +22,7 @@ export function linkRepository(markdown: MarkdownRenderer, docs: string, reposit
         link.attrSet('href', `${repository}/${file}${hash === undefined ? '' : `#${hash}`}`);
       else {
         link.attrs = [['title', `${file} in the repository`]];
-        // The renderer closes what it opened: the next one of the list is its end.
+        // The renderer closes each tag that it opened, so the next token of the list is the end of this link.
         for (const half of links.slice(index, index + 2)) half.tag = 'span';
       }
     }

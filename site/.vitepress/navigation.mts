@@ -3,8 +3,8 @@ import { dirname, join, relative } from 'node:path';
 import type { DefaultTheme } from 'vitepress';
 
 /**
- * Returns the groups of the navigation: the headings of a list in Markdown, with the links under each. The lists are the ones
- * that are read in the repository too (`README.md` of docs/ and of its decisions), so that there is no second one to keep.
+ * Returns the groups of the navigation: the headings of a list in Markdown, with the links under each. The lists are also read in the
+ * repository (`README.md` of docs/ and of its decisions), so that only one list has to be maintained.
  */
 function readGroups(docs: string, file: string): DefaultTheme.SidebarItem[] {
   const groups: DefaultTheme.SidebarItem[] = [];
@@ -20,7 +20,7 @@ function readGroups(docs: string, file: string): DefaultTheme.SidebarItem[] {
 
 const toAddress = (file: string) => `/${file.replace(/README\.md/, '').replace(/\.md/, '')}`;
 
-/** Returns the navigation of every page, by folder. Throws when a page is in none of the lists. */
+/** Returns the navigation of every page, by folder. Throws when no list contains a page. */
 export function readNavigation(docs: string): DefaultTheme.SidebarMulti {
   const guides = readGroups(docs, 'README.md');
   const decisions = readDecisions(docs);
