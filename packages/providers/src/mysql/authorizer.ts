@@ -25,12 +25,12 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
   async function end(
     entitlement: EntitlementRef,
     subject: Subject,
-    revoked: number,
+    revoked: number | 'failed',
     signal: AbortSignal,
   ): Promise<void> {
     const { generation } = entitlement;
     const key = JSON.stringify([entitlement.id, subject.role, subject.named]);
-    if (revoked > 0) absences.delete(key);
+    if (revoked !== 0) absences.delete(key);
     const known = absences.get(key);
     const newest = known && known.generation === generation ? known.newest : null;
     const holders = await database.use(signal, (sql) => readHolders(sql, subject, newest));
@@ -38,7 +38,8 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
     if (ended.count > 0) {
       tools.log('connections were ended together with a role', { role: subject.role, connections: ended.count });
     }
-    if (generation === undefined || newest !== null) return;
+    // A role that is still granted can be set in later sessions too, which keep it when an administrator revokes it.
+    if (generation === undefined || newest !== null || revoked === 'failed') return;
     const [oldest] = absences.keys();
     if (absences.size >= mostRemembered && oldest !== undefined) absences.delete(oldest);
     absences.set(key, { generation, newest: ended.newest });
@@ -78,7 +79,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
       });
       if (!taken) return;
       const { subject, failure } = taken;
-      await end(entitlement, subject, typeof failure === 'number' ? failure : 1, signal);
+      await end(entitlement, subject, typeof failure === 'number' ? failure : 'failed', signal);
       await database.use(signal, async (sql) => {
         if (typeof failure !== 'number') throw failure.error;
         await reportLeftovers(sql, subject);

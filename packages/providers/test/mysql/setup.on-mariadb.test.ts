@@ -160,6 +160,24 @@ describe('the setup of MariaDB for Belay', () => {
     await authorizer.ensureAbsent({ id, identity, access }, calm());
   });
 
+  it('ends the connections from the time in which it could not revoke the role, also when an administrator has revoked it', async () => {
+    const { identity, access, id } = await fresh();
+    const [user] = identity.split('@');
+    const one = { id, identity, access, generation: 'first' };
+    const authorizer = await server.authorizer();
+    await authorizer.ensurePresent(one, until, calm());
+    await sql(`revoke admin option for ${access.role} from belay@'%'`);
+    expect(await failure(authorizer.ensureAbsent(one, calm()))).toBeInstanceOf(Terminal);
+    const { target, password } = server;
+    const connection = await createConnection({ host: '127.0.0.1', port: target.port, user: user ?? '', password });
+    connection.on('error', () => {});
+    await connection.query(`set role ${access.role}`);
+    await sql(`revoke ${access.role} from ${user}@'%'`);
+    await sql(`grant ${access.role} to belay@'%' with admin option`);
+    await authorizer.ensureAbsent(one, calm());
+    expect(await tryTo(connection, 'select 1')).toBe(false);
+  });
+
   it.each([
     ['a wrong password', '', '', 'rejected the connector'],
     [
