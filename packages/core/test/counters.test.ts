@@ -42,6 +42,8 @@ function countRows<T>({ house }: Cast, read: (ctx: Context) => Promise<T>) {
   const one = openDatabase(house.database.url, { max: 1 });
   const count = () =>
     one.db.transaction(async (db) => {
+      // PostgreSQL chooses the plans here, as in production; `npm test` makes all of them generic.
+      await db.execute(query`set local plan_cache_mode = auto`);
       const sum = async () => {
         const [found] = await db.execute<{ rows: number }>(
           query`select sum(pg_stat_get_xact_tuples_returned(oid))::int as rows from pg_class
