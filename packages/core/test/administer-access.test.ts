@@ -247,4 +247,22 @@ describe('overdue revocations', () => {
       expect.objectContaining({ since: '2026-03-01T10:50:00.000Z' }),
     ]);
   });
+
+  it('are counted although the person requests the access again and again, and the system rejects each grant', async () => {
+    const { house, ada } = cast;
+    const id = await hold(ada);
+    house.provider.inject('ensureAbsent', { kind: 'conflict' }, 1_000);
+    house.provider.inject('ensurePresent', { kind: 'refuse' }, 1_000);
+    const { sql } = house.database;
+    await revokeAccess(olga, { execution_id: id, reason: 'an incident' });
+    const [ended] = await sql`select ended_at from grants`;
+    for (let turn = 0; turn < 5; turn += 1) {
+      await house.pass(20_000);
+      await hold(ada);
+    }
+    expect(await sql`select 1 from grants where ended_reason = 'failed'`).toHaveLength(5);
+    expect((await listOverdue(otto, {})).revocations).toEqual([
+      expect.objectContaining({ since: new Date(ended?.ended_at).toISOString() }),
+    ]);
+  });
 });

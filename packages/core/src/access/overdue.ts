@@ -3,7 +3,7 @@ import { invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { entitlements, grants, users } from '@belay/db';
-import { and, eq, inArray, isNull, ne, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
 import { nameOf } from '../actor.js';
 import type { ActorStore, Store } from '../context.js';
 import { isId } from '../find-execution.js';
@@ -11,20 +11,23 @@ import { appendLedger } from '../ledger/append.js';
 import { requireAdministrator, requireOverseer } from '../people/oversight.js';
 import { jobsOf } from './end.js';
 import { requireReason } from './revoke.js';
-import { isOver, overAt } from './wanted.js';
+import { isLive, isOver, overAt } from './wanted.js';
 
 const endedAt = sql`least(${grants.endedAt}, ${overAt})`;
 
 /**
- * Returns the subquery `over` of entitlements whose last grant ended longer ago than the alarm permits and is not gone, each
- * with that end, and the condition `isOverdue`: the row is not absent and has no later grant. An earlier grant that a later one
- * extended does not count, because nothing was owed when it ended. An entitlement that waits for its quarantine does not count,
+ * Returns the subquery `over` of entitlements with a grant that ended longer ago than the alarm permits and is not gone, each with
+ * the end of the last grant that was active, and the condition `isOverdue`: the row is not absent, has no live grant, and no grant
+ * that was active ended later. An earlier grant that a later one extended does not count, because nothing was owed when it ended;
+ * a later one that never became active does not postpone the alarm. An entitlement that waits for its quarantine does not count,
  * because its grants are gone.
  */
 export function overdueOf(ctx: Store) {
   const permitted = sql`app_now() - ${`${ctx.timing.overdue} milliseconds`}::interval`;
+  const wasActive = isNotNull(grants.activatedAt);
+  const since = sql<string>`coalesce(max(${endedAt}) filter (where ${wasActive}), min(${endedAt}))`;
   const over = ctx.db
-    .select({ id: grants.entitlementId, since: sql<string>`max(${endedAt})`.as('since') })
+    .select({ id: grants.entitlementId, since: since.as('since') })
     .from(grants)
     .where(and(isNull(grants.goneAt), sql`${endedAt} < ${permitted}`))
     .groupBy(grants.entitlementId)
@@ -32,7 +35,13 @@ export function overdueOf(ctx: Store) {
   const later = ctx.db
     .select({ one: sql`1` })
     .from(grants)
-    .where(and(eq(grants.entitlementId, over.id), isNull(grants.goneAt), sql`${endedAt} >= ${permitted}`));
+    .where(
+      and(
+        eq(grants.entitlementId, over.id),
+        isNull(grants.goneAt),
+        or(isLive, and(wasActive, sql`${endedAt} >= ${permitted}`)),
+      ),
+    );
   return { over, isOverdue: and(ne(entitlements.state, 'absent'), notExists(later)) };
 }
 

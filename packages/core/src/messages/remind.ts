@@ -25,7 +25,9 @@ export async function writeReminders(ctx: Store): Promise<void> {
   if (told.kinds.includes('requests.digest')) await writeDigest(ctx, told);
 }
 
-const end = sql`least(g.ended_at, coalesce(g.expires_at, g.activate_by))`;
+/** Returns when the grant in the row of this name ended, or ends. */
+const endOf = (row: string) => sql.raw(`least(${row}.ended_at, coalesce(${row}.expires_at, ${row}.activate_by))`);
+const end = endOf('g');
 const milliseconds = (value: number) => sql`${`${value} milliseconds`}::interval`;
 
 /**
@@ -47,7 +49,7 @@ async function remindOfEnd(ctx: Store, { from, to, urgent }: (typeof reminders)[
 }
 
 /**
- * Writes a notice for each overdue revocation, by the last grant of its entitlement: for those that `countOverdue` counts, and
+ * Writes a notice for each overdue revocation, by the grant whose end is late (`overdueOf`): for those that `countOverdue` counts, and
  * those that it leaves to `countElsewhere`.
  */
 async function tellOverdue(ctx: Store): Promise<void> {
@@ -56,8 +58,10 @@ async function tellOverdue(ctx: Store): Promise<void> {
     select 'revocation.overdue:' || g.id, 'revocation.overdue', g.execution_id, g.entitlement_id, true
     from ${grants} g join ${entitlements} e on e.id = g.entitlement_id
     where g.gone_at is null and ${end} < app_now() - ${milliseconds(ctx.timing.overdue)} and e.state <> 'absent'
-      and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.gone_at is null
-        and (least(o.ended_at, coalesce(o.expires_at, o.activate_by)), o.id) > (${end}, g.id))
+      and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.gone_at is null and (
+        o.ended_at is null and coalesce(o.expires_at, o.activate_by) > app_now()
+        or o.activated_at is not null and (g.activated_at is null or (${endOf('o')}, o.id) > (${end}, g.id))
+        or o.activated_at is null and g.activated_at is null and (${endOf('o')}, o.id) < (${end}, g.id)))
       and not exists (select from ${notices} n where n.key = 'revocation.overdue:' || g.id)
     limit ${most}
     on conflict do nothing`);
