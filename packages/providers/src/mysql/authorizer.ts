@@ -15,11 +15,14 @@ const mostRemembered = 10_000;
 /** A revocation after which the sessions up to the number `newest` have ended. Kept in memory only; losing it is safe. */
 interface Absence {
   generation: string;
+  /** The role and the account that were pinned. */
+  subject: string;
   newest: number;
 }
 
 /** Creates the port's `Authorizer`, which grants and revokes roles of the server. */
 export function createAuthorizer(config: MysqlConfig, database: Database, tools: ConnectorTools): Authorizer {
+  /** By the id of the entitlement. */
   const absences = new Map<string, Absence>();
 
   async function end(
@@ -28,11 +31,11 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
     revoked: number | 'failed',
     signal: AbortSignal,
   ): Promise<void> {
-    const { generation } = entitlement;
-    const key = JSON.stringify([entitlement.id, subject.role, subject.named]);
-    if (revoked !== 0) absences.delete(key);
-    const known = absences.get(key);
-    const newest = known && known.generation === generation ? known.newest : null;
+    const { generation, id } = entitlement;
+    const of = JSON.stringify([subject.role, subject.named]);
+    if (revoked !== 0) absences.delete(id);
+    const known = absences.get(id);
+    const newest = known?.subject === of && known.generation === generation ? known.newest : null;
     const holders = await database.use(signal, (sql) => readHolders(sql, subject, newest));
     const ended = await endSessions(database, holders, signal);
     if (ended.count > 0) {
@@ -42,7 +45,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
     if (generation === undefined || newest !== null || revoked === 'failed') return;
     const [oldest] = absences.keys();
     if (absences.size >= mostRemembered && oldest !== undefined) absences.delete(oldest);
-    absences.set(key, { generation, newest: ended.newest });
+    absences.set(id, { generation, subject: of, newest: ended.newest });
   }
 
   return {
@@ -70,13 +73,19 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
     ensurePresent: (entitlement, _until, signal) => database.use(signal, (sql) => grant(sql, config, entitlement)),
 
     async ensureAbsent(entitlement, signal) {
-      const taken = await database.use(signal, async (sql) => {
-        const subject = await findSubject(sql, entitlement);
-        if (!subject) return null;
-        // Even when the revocation fails, the account's connections are ended.
-        const failure = await revokeRole(sql, subject).catch((error: unknown) => ({ error }));
-        return { subject, failure };
-      });
+      const taken = await database
+        .use(signal, async (sql) => {
+          const subject = await findSubject(sql, entitlement);
+          if (!subject) return null;
+          // Even when the revocation fails, the account's connections are ended.
+          const failure = await revokeRole(sql, subject).catch((error: unknown) => ({ error }));
+          return { subject, failure };
+        })
+        .catch((error: unknown) => {
+          // The role may have been granted, and may have been revoked: only the answer is lost.
+          absences.delete(entitlement.id);
+          throw error;
+        });
       if (!taken) return;
       const { subject, failure } = taken;
       await end(entitlement, subject, typeof failure === 'number' ? failure : 'failed', signal);

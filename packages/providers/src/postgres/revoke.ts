@@ -23,6 +23,8 @@ interface Absence {
    * another process.
    */
   generation: string;
+  /** The role and the user of the membership, by their numbers. */
+  subject: string;
   /** The server's time: sessions that started later cannot have used the membership. */
   since: string;
 }
@@ -31,10 +33,11 @@ interface Absence {
 const firstLockMilliseconds = 1_000;
 /** How often one call tries to revoke the membership; between the attempts it ends sessions. */
 const mostRounds = 4;
-/** The largest number of ended memberships that are remembered. A repeated revocation of another one ends all its sessions again. */
+/** The largest number of ended memberships that are remembered. Repeated revocations of others end all sessions again. */
 const mostRemembered = 10_000;
 
 export function createRevoker(config: PostgresConfig, database: Database, tools: ConnectorTools): Revoker {
+  /** By the id of the entitlement. */
   const absences = new Map<string, Absence>();
 
   const takeAway = (entitlement: EntitlementRef, signal: AbortSignal) =>
@@ -92,19 +95,25 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
 
   return {
     async revoke(entitlement, signal) {
-      const taken = await takeAwayByForce(entitlement, signal);
+      const taken = await takeAwayByForce(entitlement, signal).catch((error: unknown) => {
+        // The membership may have been there, and may have been revoked: only the answer is lost.
+        absences.delete(entitlement.id);
+        throw error;
+      });
       if (!taken) return;
       const { subject, revoked, failure } = taken;
-      const key = `${subject.role.id}/${subject.identity.id}`;
-      if (revoked > 0 || failure) absences.delete(key);
+      const of = `${subject.role.id}/${subject.identity.id}`;
+      if (revoked > 0 || failure) absences.delete(entitlement.id);
       // Sessions end even if nothing was left to revoke: an earlier call, in any process, may have stopped before that step.
-      const known = absences.get(key);
+      const known = absences.get(entitlement.id);
       const { generation } = entitlement;
-      const since = known && generation !== undefined && known.generation === generation ? known.since : null;
+      const since = known?.subject === of && known.generation === generation ? known.since : null;
       const at = await end(subject, since, signal);
       if (failure) throw failure;
       await endLoans(subject, since, at, signal);
-      if (generation !== undefined && since === null) remember(absences, key, { generation, since: at });
+      if (generation !== undefined && since === null) {
+        remember(absences, entitlement.id, { generation, subject: of, since: at });
+      }
       const left = await database.read(signal, (sql) => findLeftovers(sql, subject, config));
       if (left !== null) throw new Retryable(left);
     },
