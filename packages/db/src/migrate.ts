@@ -48,7 +48,7 @@ export async function migrateDatabase(url: string, time: MigrationTime): Promise
     const closed = await closeDatabase(client);
     for (const migration of await findPending(client)) {
       await untilFree(time, async (again) => {
-        if (again) await awaitTables(client, migration);
+        if (again) await awaitTables(client, migration, time.delay);
         await apply(client, migration);
       });
     }
@@ -91,15 +91,19 @@ async function limitNextWaits(tx: TransactionSql): Promise<void> {
  * Waits for each table that a migration names, one after the other and without holding another lock. The migration itself waits
  * this long only for its first lock.
  */
-async function awaitTables(client: Sql, { sql }: MigrationMeta): Promise<void> {
+async function awaitTables(client: Sql, { sql }: MigrationMeta, delay: MigrationTime['delay']): Promise<void> {
   const names = sql.flatMap((statement) => Array.from(statement.matchAll(/"(\w+)"/g), ([, name]) => name ?? ''));
   const tables = await client<{ name: string }[]>`
     select oid::regclass::text as name from pg_class
     where relkind = 'r' and relnamespace = 'public'::regnamespace and relname in ${client(names)} order by oid`;
   for (const { name } of tables) {
-    await client.begin(async (tx) => {
+    const waited = client.begin(async (tx) => {
       await tx`select set_config('lock_timeout', ${String(firstWait)}, true)`;
       await tx.unsafe(`lock table ${name} in access exclusive mode`);
+    });
+    await waited.catch(async (error: unknown) => {
+      throwUnlessHeld(error);
+      await delay(pause);
     });
   }
 }
@@ -111,12 +115,18 @@ async function untilFree({ clock, delay }: MigrationTime, attempt: (again: boole
     try {
       return await attempt(again);
     } catch (error) {
-      const { code } = error as { code?: string };
-      if (code === undefined || !held.includes(code)) throw error;
+      const code = throwUnlessHeld(error);
       // Thrown without the code: the code would make the start treat the database as unreachable, and begin again.
       if (clock().getTime() >= end)
         throw new Error(`Other transactions held the tables of a migration for ten minutes (${code}); end them first`);
     }
     await delay(pause);
   }
+}
+
+/** Returns the code of an error that says that others held a lock. Throws every other error. */
+function throwUnlessHeld(error: unknown): string {
+  const { code } = error as { code?: string };
+  if (code === undefined || !held.includes(code)) throw error;
+  return code;
 }
