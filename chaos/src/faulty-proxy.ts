@@ -25,7 +25,7 @@ export interface FaultyProxy extends AsyncDisposable {
    * Sets a function that is called for every chunk from the server. When it returns true, the connection is reset instead, so that the
    * request was executed but its answer is lost. Undefined removes the function.
    */
-  loseAnswers(isLost: (() => boolean) | undefined): void;
+  loseAnswers(isLost: ((chunk: Buffer) => boolean) | undefined): void;
   /** Returns the number of round trips so far: how often a client has sent something after its server did. */
   rounds(): number;
 }
@@ -45,7 +45,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
   let swallowing = false;
   let held = 0;
   let rounds = 0;
-  let isAnswerLost: (() => boolean) | undefined;
+  let isAnswerLost: ((chunk: Buffer) => boolean) | undefined;
 
   const listener = createServer({ allowHalfOpen: true }, (client) => {
     if (refusing) {
@@ -59,7 +59,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
   });
 
   /** Returns whether a chunk is passed on. Cuts the connection where the chunk is the one to lose it at. */
-  function survives(pair: Pair, from: 'client' | 'server'): boolean {
+  function survives(pair: Pair, from: 'client' | 'server', chunk: Buffer): boolean {
     if (pair.mute) return false;
     if (planned && planned.left-- <= 0) {
       const { loss } = planned;
@@ -67,7 +67,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
       cut(pair, loss);
       return false;
     }
-    if (from === 'client' || !isAnswerLost?.()) return true;
+    if (from === 'client' || !isAnswerLost?.(chunk)) return true;
     cut(pair, 'reset');
     return false;
   }
@@ -79,7 +79,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
     from.on('data', (chunk) => {
       if (end === 'client' && pair.spokeLast !== 'client') rounds += 1;
       pair.spokeLast = end;
-      if (survives(pair, end)) hold(() => void (to.writable && !pair.mute && to.write(chunk)));
+      if (survives(pair, end, chunk)) hold(() => void (to.writable && !pair.mute && to.write(chunk)));
     });
     from.on('end', () => hold(() => void (pair.mute || to.end())));
     from.on('error', () => pair.mute || to.destroy());
