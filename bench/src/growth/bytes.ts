@@ -45,7 +45,7 @@ async function sizes(db: Database): Promise<Map<string, number>> {
   await db.execute(sql.raw('vacuum full'));
   const rows = await db.execute<{ name: string; size: string }>(
     sql`select relname as name, pg_total_relation_size(oid) as size from pg_class
-      where relkind = 'r' and relnamespace in ('public'::regnamespace, to_regnamespace('pgboss'))`,
+      where relkind = 'r' and relnamespace in ('public'::regnamespace, to_regnamespace('bullmq'))`,
   );
   return new Map(rows.map(({ name, size }) => [name, Number(size)]));
 }

@@ -66,8 +66,8 @@ export const execution = z.object({
   run_id: z.string(),
   status: workflowStatus.describe('State of the workflow'),
   state: executionState.describe(
-    'State of the request. `waiting_for_approval`: an approver has to decide; `granting`: access is being granted;  ' +
-      '`active`: all access can be used; `ending`: access is over, its removal not yet verified; `ended`: all access is removed;  ' +
+    'State of the request. `waiting_for_approval`: an approver has to decide; `granting`: access is being granted; ' +
+      '`active`: all access can be used; `ending`: access is over, its removal not yet verified; `ended`: all access is removed; ' +
       '`denied`: denied, or not decided in time; `running`: any other step is in progress',
   ),
   start_time: instant,

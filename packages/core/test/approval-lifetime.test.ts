@@ -43,9 +43,6 @@ describe('an approval ends', () => {
   /** Approves a request before an outage of the provider, which lasts for `down`, and waits until the outage has ended. */
   const approvedAndDown = async ({ house, ada, grace }: Cast, down: number) => {
     const id = await ask(house, ada);
-    house.provider.down = true;
-    // The decision looks up the approver at the provider, so the provider must respond now.
-    house.provider.down = false;
     await approve(grace, id);
     house.provider.down = true;
     await house.work();

@@ -46,14 +46,14 @@ export interface AccountOptions {
  */
 export async function ensureAccount({ account, log, delay }: AccountOptions): Promise<ServerUser> {
   let found = await findAccount(account);
-  let reason = 'neither useradd nor adduser is installed';
+  let reason = '';
   for (let attempt = 0; found === undefined && attempt < ATTEMPTS; attempt += 1) {
     const made = await makeAccount(account);
     // Another process that started at the same moment may have made it.
     found = await findAccount(account);
-    if (found !== undefined || made === undefined) break;
-    reason = made;
-    if (!/lock/i.test(made)) break;
+    if (found !== undefined) break;
+    reason = made ?? 'it was created, but is not in /etc/passwd';
+    if (!/lock/i.test(reason)) break;
     await delay(PAUSE);
   }
   if (found !== undefined) return found;
@@ -78,12 +78,12 @@ async function findAccount(wanted: string): Promise<ServerUser | undefined> {
   return undefined;
 }
 
-/** Creates the account. Returns the error, or undefined when the account was created or no program for it is installed. */
+/** Creates the account. Returns the reason for which it was not created, and undefined when it was. */
 async function makeAccount(account: string): Promise<string | undefined> {
   for (const [program, parameters] of makers(account)) {
     const { code, output, failure } = await runProgram(program, [...parameters]);
     if (failure === 'ENOENT') continue;
     return code === 0 ? undefined : (failure ?? output.trim());
   }
-  return undefined;
+  return 'neither useradd nor adduser is installed';
 }

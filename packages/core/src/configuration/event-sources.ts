@@ -36,7 +36,7 @@ export function compileEventSources(
       token === undefined
         ? { kind: 'standard_webhooks', secret: Buffer.from(secret.replace(/^whsec_/, ''), 'base64') }
         : { kind: 'token', token: secret };
-    const length = source.kind === 'token' ? source.token.length : source.secret.length;
+    const length = Buffer.byteLength(source.kind === 'token' ? source.token : source.secret);
     if (length < shortest) issues.push({ path: at, message: `is too short: must have at least ${shortest} bytes` });
     else sources.set(name, source);
   }

@@ -160,10 +160,19 @@ function addressOf({ path }: Operation, filled: Filled): string {
   return search === '' ? place : `${place}?${search}`;
 }
 
-/** Encodes a text as a browser does, except for two percent-encodings that only a program sends unchanged. */
+/** Encodes a text as a browser does, except for what only a program sends: two malformed percent-encodings, and lone surrogates. */
 function encode(given: string): string {
   if (given === '%zz' || given === '..%2f..%2f') return given;
-  return encodeURIComponent(given.toWellFormed());
+  return Array.from(given, (letter) =>
+    letter.isWellFormed() ? encodeURIComponent(letter) : encodeSurrogate(letter),
+  ).join('');
+}
+
+/** Returns the three bytes that UTF-8 would have for a lone surrogate, and forbids (RFC 3629, section 3). */
+function encodeSurrogate(letter: string): string {
+  const code = letter.charCodeAt(0);
+  const bytes = [0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)];
+  return bytes.map((byte) => `%${byte.toString(16)}`).join('');
 }
 
 const text = (given: unknown): string => (typeof given === 'string' ? given : (JSON.stringify(given) ?? ''));
