@@ -85,7 +85,7 @@ export async function runChaos(
   }
 }
 
-/** Injects the faults one after the other, in an order that the seed determines. Faults that last while others run begin first. */
+/** Injects every fault, in an order that the seed determines. Faults that last while others run begin first. */
 async function injectAll(
   { queue, minutes, only, random, signal, say }: RunOptions,
   actors: Actors,

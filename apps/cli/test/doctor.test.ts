@@ -139,7 +139,7 @@ describe('belay doctor', () => {
     await mkdir(path.dirname(terminal.credentialsFile), { recursive: true });
     await writeFile(terminal.credentialsFile, '{"version":1,"servers":{}}');
     await chmod(terminal.credentialsFile, 0o644);
-    // A login is read from the file, so without a token the checks of the server fail too; with a token they run.
+    // Without a token, a login is read from this file: the server check fails then, and those that need its response are skipped.
     const { stdout } = await terminal.run(['doctor', '--json']);
     expect(of(JSON.parse(stdout) as Report, 'credentials')).toMatchObject([
       { status: 'failed', cure: expect.stringContaining('chmod 600') },

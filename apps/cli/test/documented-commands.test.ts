@@ -66,7 +66,7 @@ async function openFolder(name: string, linked: readonly string[] = []) {
 const printedJson = (stdout: string) =>
   stdout.split(/(?<=\})\s*(?=\{)/).map((each) => JSON.parse(each) as Record<string, unknown>);
 
-/** Returns the first block of a document in a language. */
+/** Returns the first code block in a language from a document. */
 async function readProgram(file: string, language: string) {
   const document = await readFile(path.join(root, file), 'utf8');
   return new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(document)?.[1] ?? '';

@@ -22,7 +22,7 @@ export interface LocalEnvironment {
   logLevel: (typeof logLevels)[number];
 }
 
-/** The host names that mean this machine. */
+/** The hosts that only programs on this machine can reach. */
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 
 const defaultAgentPort = 8791;

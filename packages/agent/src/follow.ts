@@ -31,7 +31,7 @@ export interface Following {
   source: ConfigurationSource;
   /** How far this machine's clock is ahead of the server's, in milliseconds. */
   skew(): number;
-  /** Requests the version from the server now. Never rejects. */
+  /** Requests the version from the server now, and the configuration when it has changed. Never rejects. */
   sync(): Promise<void>;
   /** Requests the version regularly until stopped. */
   start(): void;

@@ -11,7 +11,7 @@ import type { LocalContext, LocalLedger, LocalLogEntry, SessionStore, Upstream }
 export interface StartAgentOptions {
   environment: LocalEnvironment;
   log: Logger;
-  /** The environment of the process, in which the keyring of the desktop is found. */
+  /** The environment variables of the process. On Linux, the desktop's keyring is used only if they name a session bus. */
   variables: Record<string, string | undefined>;
 }
 

@@ -8,7 +8,7 @@ import { seesEveryRequest } from './people/oversight.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Returns whether a text has the form of an id. For any other text, verbs throw `not_found`. */
+/** Returns whether a text has the form of an id. No row has another text as its id, and a query for one could fail. */
 export function isId(text: string): boolean {
   return uuid.test(text);
 }

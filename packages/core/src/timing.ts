@@ -23,7 +23,8 @@ export const timing = {
    */
   response: { limit: 9_000, afterWait: 4_000 },
   /**
-   * How long a new request waits for its providers. After that it is accepted without their responses, and its execution waits for them.
+   * How long a call waits for silent providers. Then a new request is accepted, and its execution waits for them; other calls use
+   * stored data or throw `unavailable`.
    */
   earlyCheck: 2_000,
   /** How long reading the target of a provider with a new address may take before the configuration is rejected. */

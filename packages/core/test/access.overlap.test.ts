@@ -172,7 +172,7 @@ describe('overlapping grants of one entitlement, from several connections at onc
     for (const { operation, fault } of faults) provider.inject(operation, fault);
     await Promise.all(operations.map(act));
     await settle();
-    // Work that met a fault is retried within its back-off.
+    // Removes the faults that no call has met. Work that met a fault is retried after its back-off.
     for (const operation of ['holds', 'ensurePresent', 'ensureAbsent'] as const) {
       while (provider.take({ operation })) continue;
     }

@@ -53,7 +53,7 @@ const past = process.env.CI ? 25_000 : 15_000;
 /** The number of requests for the entitlement that most people hold. */
 const favouring = past * 0.8;
 
-/** Fills the tables as after years, around the rows that the test works on. Most requests are for the same entitlement. */
+/** Returns the SQL that fills the tables as after years, around the rows of the test. Most requests are for the same entitlement. */
 const years = (hot: string, like: string, ada: string) => `
   set session_replication_role = replica;
   create temp table people as select n, gen_random_uuid() as id from generate_series(1, 5000) n;

@@ -11,8 +11,8 @@ const count = isLong ? 1_000 : 12;
 const items = process.env.CI ? 10_000 : 3_000;
 
 /**
- * Measures, until `stop`, how long the event loop of this process was blocked and how long transactions were open, in seconds.
- * Counts only time in which this process computed, so that other processes do not change the result.
+ * Measures, until `stop`, how long the event loop of this process was blocked (`held`, in milliseconds) and how long transactions were
+ * open (`oldest`, in seconds). Counts only time in which this process computed, so that other processes do not change the result.
  */
 function observe(cast: Cast): { stop(): Promise<{ held: number; oldest: number }> } {
   let held = 0;

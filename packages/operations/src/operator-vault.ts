@@ -15,7 +15,7 @@ export interface VaultOptions {
   directory: string;
 }
 
-/** How long each command may take, in milliseconds. */
+/** How long the vault may take for one command, in milliseconds, without the wait for the lock. */
 const patience = 10_000;
 /** The longest value that is accepted, in characters. */
 const longest = 65_536;

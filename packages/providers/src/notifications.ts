@@ -52,7 +52,7 @@ export interface HookDecision {
   /** The receipt of the message with the button, where the provider names it: a token is valid only in its own message. */
   receipt?: Receipt;
   comment?: string;
-  /** Reads who clicked; null for a guest, a program or a person of another organization. May take longer than the reply may. */
+  /** Reads who clicked; null for a guest, a program or a person of another organization. May take longer than the reply must. */
   actor(signal: AbortSignal): Promise<HookActor | null>;
   /** Shows a text to the person who clicked, and to no other person. */
   tell?(text: string, signal: AbortSignal): Promise<void>;

@@ -47,8 +47,8 @@ export interface RestContext {
   request: RequestInfo;
   reply: Reply;
   /**
-   * Counts a response that waits for something among the open responses of the caller, like an event stream, and ends it when their
-   * login ends. `milliseconds`: how long it may take. Returns a signal that aborts when the response must not wait any longer,
+   * Counts a response that waits, like an event stream, as one of the caller's open responses, and ends it when the caller's login
+   * ends. `milliseconds`: how long it may take. Returns a signal that aborts when the response must not wait any longer,
    * also because the client has disconnected. Throws `too_many_requests`. Absent where open responses are not counted.
    */
   stayOpen?(milliseconds: number): AbortSignal;

@@ -12,7 +12,7 @@ type Names = NonNullable<ProvisionedPerson['details']['name']>;
 
 const longest = { userName: 320, externalId: 1_000, name: 256, email: 320, emails: 50 };
 const parts = { formatted: 'formatted', familyname: 'familyName', givenname: 'givenName' } as const;
-/** Attributes of RFC 7643, 4.1, that are accepted but not stored. */
+/** Attributes of RFC 7643, 3 and 4.1, that are accepted but not stored: data that Belay does not hold cannot be wrong. */
 const ignored = new Set(
   `schemas id meta groups nickname profileurl title usertype preferredlanguage locale timezone password phonenumbers ims
   photos addresses entitlements roles x509certificates`.split(/\s+/),

@@ -40,7 +40,7 @@ export interface Work {
   look(bulkhead: Bulkhead): void;
 }
 
-/** Creates the work of a worker: steps are done one by one, due work at one provider is claimed together. */
+/** Creates the work of a worker: each step is performed on its own, and due work at one provider is claimed together. */
 export function createWork(
   context: Context,
   parts: { bulkheads: Bulkheads; agenda: Agenda; verbs: WorkVerbs | undefined; stopping: AbortSignal },

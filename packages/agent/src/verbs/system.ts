@@ -2,7 +2,7 @@ import { limits } from '@belay/contract/limits';
 import { programVersion } from '@belay/contract/system';
 import type { LocalContext, LocalLogEntry } from './ports.js';
 
-/** From which difference, in milliseconds, a clock is reported as wrong. */
+/** The largest difference, in milliseconds, that is not yet reported as a wrong clock. */
 const tolerated = 60_000;
 
 /** Returns what this program is and the addresses of its parts (GET /.well-known/api-configuration). */

@@ -81,7 +81,7 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   });
 }
 
-/** Returns the execution's move and, for a grant, the time in its outcome, when the grant becomes active; null without a move. */
+/** Returns the execution's move, or null without one. `at` is when the grant becomes active, by its outcome; null without a grant. */
 async function prepare(
   ctx: Context,
   claim: Claimed,

@@ -70,8 +70,8 @@ export async function withoutOwnAccess(
     .select({ subject: approvals.subject })
     .from(approvals)
     .where(eq(approvals.executionId, execution.id));
-  // The grants that approvers were shown, and the identities that the request names by their ids: it may have no
-  // approval yet.
+  // The grants that approvers were shown, and the identities that the request names by their ids, because the request
+  // may have no approval yet.
   const { identities = [], providers = [] } = execution.input as Partial<ElevationInput>;
   const elevated = [
     ...asked.flatMap(({ subject }) => (subject as ApprovalSubject).grants),

@@ -79,7 +79,7 @@ async function requireNotLoggedOut(tx: Transaction, provider: string, sid: strin
 
 /** Moves the sessions with other providers, the pending flows and the codes of the old login to the new one, and deletes the old login. */
 async function continueLogin(tx: Transaction, old: string, next: string, provider: string): Promise<void> {
-  // Locked before its sessions, as signing out does: otherwise the two transactions could wait for each other.
+  // Locks the login before its sessions, as a sign-out does: otherwise the two transactions could wait for each other.
   const [held] = await tx.select({ id: logins.id }).from(logins).where(eq(logins.id, old)).for('update');
   if (!held) return;
   await tx

@@ -48,7 +48,7 @@ type AnyClaimed = Claimed | ClaimedTold | ClaimedNotice;
  */
 export async function deliverMessages(ctx: Context, only: { executionId?: string } = {}): Promise<number> {
   if (only.executionId === undefined) {
-    // Notices that cannot be written now are written by a later pass. The delivery does not wait for them.
+    // A failure does not stop the delivery: a later pass writes these notices.
     for (const write of [writeReminders, tellNotices]) {
       await write(ctx).catch((error: unknown) => ctx.log.error({ error }, 'notices could not be written'));
     }

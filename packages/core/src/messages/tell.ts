@@ -48,7 +48,7 @@ export async function tellNotices(ctx: Store): Promise<void> {
   if (!told) return;
   for (let left = most; left > 0; ) {
     const due = await findDue(ctx, left);
-    // No notice is due, or other workers handle all that are.
+    // No notice is due, or other workers handle all due notices.
     if ((await tellAll(ctx, due, told)) === 0) return;
     left -= due.length;
   }

@@ -22,9 +22,9 @@ export function namesOf(selves: readonly Pick<Person, 'provider' | 'subject' | '
 }
 
 /**
- * Returns the names by which an account belongs to a person, besides its name at its system: all its addresses and sign-ins. For their own
- * account, requesters are stored with their own address instead: the account may belong to more people by its other names, and what people
- * request for themselves is theirs.
+ * Returns the names by which an account belongs to a person, besides its name at its system: all its addresses and sign-ins. A grant on
+ * the requester's own account has the requester's address instead: the account may belong to more people by its other names, but access
+ * that people request for themselves belongs to them.
  */
 export function namesOfAccount({ email, addresses = [], logins = [] }: ProviderIdentity): string[] {
   return [...new Set([...[email, ...addresses].filter(Boolean).map(foldName), ...logins.map(nameOfLogin)])];

@@ -42,7 +42,7 @@ export interface Played {
   grants: { providers: string[]; duration: string }[];
   /** When each approval was given, and when the access ends, in milliseconds. */
   decidedAt: number[];
-  /** The approvers that the case names, and whether the stage that each approved wants people who approve no other step. */
+  /** The people who approved so far, where the case names them; `distinct`: their stage wants people who approve no other step. */
   approvers: { address: string; distinct: boolean }[];
   endsAt: number | undefined;
 }

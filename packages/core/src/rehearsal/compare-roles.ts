@@ -167,7 +167,7 @@ async function describeWay(
     timed: false,
     answers: {},
   });
-  // A person who may not request the role at all is rejected with any reason.
+  // The reason makes no difference for a person who may not request the role at all.
   const isBarred = rehearsal.result === 'rejected' && !rehearsal.because.includes('reason');
   if (!isBarred && definition && reads(definition, 'reason')) return 'not known: the workflow reads the reason';
   return describeRehearsal(rehearsal);

@@ -151,7 +151,7 @@ interface Playing {
   workflow: CompiledWorkflow;
 }
 
-/** Runs the workflow to its end, and moves the time to that of each answer. */
+/** Runs the workflow to its end. The clock advances to the time at which each step is answered. */
 async function play(playing: Playing): Promise<Transition> {
   const { catalog, evaluate, asked, played, role, input, workflow } = playing;
   let now = asked.at.getTime();

@@ -88,7 +88,7 @@ function listMonths(ctx: ActorStore): Promise<Month[]> {
   );
 }
 
-/** Deletes changed blocks, so that their entries count as not archived and go into the next file. */
+/** Deletes the records of archived blocks that gained entries later, so that all entries of these blocks go into the next file. */
 async function dropChanged(ctx: ActorStore): Promise<void> {
   await ctx.db.delete(archivedBlocks).where(sql`${archivedBlocks.changedAt} is not null`);
 }

@@ -30,8 +30,8 @@ export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promis
 }
 
 /**
- * Throws `forbidden` when an identity that was given the access is the caller's own at its system, as for an approval: its
- * name may not show that. No system is called for callers who cannot close the review for another reason.
+ * Throws `forbidden` when the access was given to an identity that is the caller's own at its system, even under another
+ * name, as for an approval. No system is called for callers who cannot close the review for another reason.
  */
 async function refuseElevated(ctx: ActorStore, user: UserActor, id: string): Promise<void> {
   const reviewer = await readReviewer(ctx.db, user);

@@ -3,7 +3,7 @@ import type { Catalog } from '../configuration/catalog.js';
 import type { CatalogSource, Logger } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 
-/** How long a result is used for one version of the catalog, in milliseconds. */
+/** How old a result may be, in milliseconds, before `count` starts a new check. A new version of the catalog is checked at once. */
 const age = 10 * 60_000;
 /** How many accesses of one provider are checked, and how many roles a line of the log names. */
 const mostAsked = 500;

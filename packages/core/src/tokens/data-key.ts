@@ -3,7 +3,7 @@ import { identifyKey } from '../keyring.js';
 
 const length = 32;
 
-/** A key management service that is ready to wrap keys. */
+/** A key management service that is ready to wrap keys; `name` is the service and its key, from `services.encryption`. */
 export interface KeyWrapping {
   service: EncryptionService;
   name: string;

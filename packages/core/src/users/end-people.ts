@@ -70,7 +70,7 @@ export async function endPeople(
   return { ended, requests: requests.map(({ id }) => id), access: access.map(({ id }) => id), jobs };
 }
 
-/** Returns the entries that tell requesters why the access that they requested for these people has ended. */
+/** Returns the entries that tell requesters why their requests and access for these people have ended. */
 function explain(known: Known, name: string, actor: Actor, all: readonly Found[]): LedgerEntry[] {
   return all
     .filter(({ ownerId }) => !known.ids.includes(ownerId))

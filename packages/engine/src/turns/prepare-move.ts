@@ -43,7 +43,7 @@ export async function prepareOutcome(
   const outcome = typeof given.outcome === 'function' ? given.outcome(snapshot.now) : given.outcome;
   const decided = await decideTurn(ctx, snapshot, { is: 'outcome', key: given.key, outcome });
   if (!decided) return null;
-  // When the outcome is applied, or something earlier ended the step, nothing is left to store.
+  // Null when the outcome was not applied and nothing earlier ended the step: then the outcome still has to be stored.
   if (!decided.applied && !decided.over.some(({ key }) => key === given.key)) return null;
   return { snapshot, move: prepare(ctx, snapshot, decided, { claim: given.claim }) };
 }

@@ -9,7 +9,7 @@ import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
 import { writeAlone } from './write-alone.js';
 
-/** How often a move that lost against another one is decided again, before a later job takes the turn. */
+/** How often a move is decided while it loses against other moves, before a later job takes the turn. */
 const tries = 5;
 
 /**

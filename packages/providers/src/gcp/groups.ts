@@ -64,7 +64,7 @@ export function createGroupAccess(
     return directory.find({ method: 'GET', path: at, schema: userSchema }, signal);
   }
 
-  /** Throws `Terminal` unless the group does not exist: Google returns 403 for that too, and the directory tells the difference. */
+  /** Returns null when the group does not exist, else throws `Terminal`. Google returns 403 for both; the directory tells which. */
   async function refuseUnlessGone(key: string, signal: AbortSignal): Promise<null> {
     const at = path`/admin/directory/v1/groups/${key}`;
     const found = await directory.find({ method: 'GET', path: at, schema: z.object({ id: z.string() }) }, signal);

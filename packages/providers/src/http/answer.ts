@@ -44,7 +44,7 @@ export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, { service, m
 }
 
 /**
- * Converts a response that the caller does not expect. Only the status decides, because requesters must not read the provider's
+ * Converts an unexpected response into an error. Only its status decides, because requesters must not read the provider's
  * text. `wait` is the pause that the provider demands, in milliseconds.
  */
 export function explainStatus(answer: HttpAnswer, asked: Asked, wait: number | undefined): Retryable | Terminal {

@@ -11,8 +11,8 @@ const isAlready: readonly (number | undefined)[] = [code.valueExists, code.entry
 const isNot: readonly (number | undefined)[] = [code.noSuchAttribute, code.unwilling];
 
 /**
- * How many times a removal is tried that Active Directory is unwilling to do although the value is present: each call that adds
- * the value again in between costs one.
+ * How many times to try a removal that Active Directory refuses although the value is present. Each time that another call adds
+ * the value again meanwhile uses up one of them.
  */
 const removals = 5;
 

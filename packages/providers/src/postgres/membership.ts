@@ -17,7 +17,7 @@ export interface Membership {
   ours: boolean;
   /**
    * Whether it has the options of this connector: the member has the role's privileges, but can neither become the role
-   * nor grant it to others.
+   * nor grant it to others. Version 15 cannot prevent a member from becoming the role.
    */
   asWanted: boolean;
 }

@@ -14,7 +14,7 @@ async function session({ holder, role }: MysqlSeat, statements: string[], statem
   return { reaches: () => tryTo(connection, statement), stop: async () => connection.destroy() };
 }
 
-/** Creates objects with the role set, which the accomplice, or the holder without the role, then tries to use. */
+/** Creates objects with the role set. Then the accomplice and the holder, both without the role, try to use them. */
 function builds(
   statements: (seat: MysqlSeat) => string[],
   use: (seat: MysqlSeat) => string,

@@ -1,7 +1,7 @@
 import type { Transport } from '../transport/create-transport.js';
 import type { CallOptions, NotificationPreferences, ShownPreferences } from '../types.js';
 
-/** The messages that the caller gets outside of Belay. */
+/** The caller's preferences for the notifications outside of Belay. */
 export interface PreferencesResource {
   get(options?: CallOptions): Promise<ShownPreferences>;
   /** Replaces all preferences. */

@@ -83,7 +83,7 @@ describe('an administrator or auditor whom the configuration no longer names', (
 describe('a page of another site', () => {
   it('writes nothing with the cookie of an administrator, by any operation that there is', async () => {
     const document = (await call('GET', '/openapi.json')).json as { paths: Record<string, object> };
-    // These two are for posts from the sites of providers, which contain their own proof.
+    // Posts to these two paths come from providers and contain their own proof.
     const fromProviders = ['/auth/callback/{provider}', '/auth/backchannel-logout/{provider}'];
     const writes = Object.entries(document.paths)
       .filter(([path]) => !fromProviders.includes(path))

@@ -6,7 +6,7 @@ import { createRouteTable, listOperations } from '@belay/rest';
 import { type Served, send, serve } from '@belay/testkit/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** An operation of the OpenAPI document, which is compared with the adapter: every operation, and each status that needs no database. */
+/** An operation of the OpenAPI document. The tests compare all of them, and each status that needs no database, with the adapter. */
 interface Documented {
   method: string;
   path: string;

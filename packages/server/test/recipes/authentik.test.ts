@@ -29,7 +29,7 @@ afterAll(async () => {
   await authentik?.[Symbol.asyncDispose]();
 });
 
-/** Adds a person whose address is verified, by the mapping of the guide. */
+/** Adds a person whose address is verified, as with the scope mapping of the guide; `changes` can override this. */
 function add(username: string, changes: Partial<AuthentikPerson> = {}): AuthentikPerson {
   const person = { email: `${username}@example.com`, groups: ['engineers'], email_verified: true, ...changes };
   authentik.people.set(username, person);

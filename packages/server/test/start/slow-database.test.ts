@@ -25,7 +25,7 @@ it('ends a request that waits for a slow database several times within 10 s as 5
   const { stdout } = await run(process.execPath, create, { cwd: folder.path, env });
   const headers = { authorization: `Bearer ${stdout.trim()}`, accept: 'text/html' };
 
-  // Opens the connections that the page needs, because the server waits less long for a new connection.
+  // Opens the connections that the page needs now, because the time limit for a new connection is shorter (3 seconds).
   expect((await send(`${address}/`, { headers })).status).toBe(200);
   const rounds = proxy.rounds();
   expect((await send(`${address}/`, { headers })).status).toBe(200);

@@ -159,7 +159,7 @@ async function readIdentifiers(
   return new Map((found[list] as Item[]).map((item) => [nameOf(item) ?? '', item.id]));
 }
 
-/** Returns the request that Slack sends when a button in a message is clicked, by its reference of `block_actions`. */
+/** Returns the request that Slack sends when a button in a message is clicked, according to the reference of `block_actions`. */
 function signClick(
   { user, channel, message, action, at, secret, change = (same) => same }: SlackClick,
   { team, signingSecret, now }: { team: string; signingSecret: string; now(): number },

@@ -5,7 +5,7 @@ import { type RedisServer, startRedis } from '../../../../chaos/src/stage/redis.
 export interface RedisCluster {
   /** The addresses of all nodes, as `REDIS_URL` has them. */
   url: string;
-  /** Kills nodes with SIGKILL, by default all. Their data is lost, but not which slots they have. */
+  /** Kills nodes with SIGKILL, by default all. They lose their data and keep their slots. */
   kill(nodes?: readonly RedisServer[]): Promise<void>;
   /** Starts nodes that were killed; resolves when the cluster is whole. */
   start(nodes?: readonly RedisServer[]): Promise<void>;

@@ -23,7 +23,7 @@ const actor = { kind: 'system', name: 'restore' } as const;
 
 /**
  * Compares the providers that are due after a restore, one after another, and acts on what was found: access with the
- * mark of its row is revoked, grants on access that the provider does not hold end, and an operator decides about
+ * mark of its own row is revoked; grants end when the provider does not hold their access; an operator decides about
  * everything else. A provider that does not respond is compared again later. A restore that Belay noticed by itself ends
  * when nothing is left to decide. Returns how many it compared; nothing is due while grants are permitted.
  */

@@ -80,7 +80,7 @@ async function proveAgain(
   { loginId, provider, subject }: typeof deviceLogins.$inferSelect,
 ): Promise<{ proved?: Person | undefined; sid?: string | null }> {
   if (!loginId || !provider || !subject) return {};
-  // Locked before the rows that belong to the login, as signing out does.
+  // Locks the login before the rows that belong to it, in the same order as signing out.
   const [login] = await tx
     .select({ userId: logins.userId, provider: logins.provider, sid: logins.sid })
     .from(logins)
