@@ -53,7 +53,7 @@ const short = process.env.BELAY_TESTS === 'short';
 /** Tests that need more than Node.js and npm. They are left out of `npm test`, so that it runs the same tests on every machine. */
 const more = [
   onTargets,
-  'apps/cli/test/wizard.test.ts',
+  'apps/cli/test/{completion,wizard}.test.ts',
   'packages/{agent,server}/test/browser/**/*.test.ts',
   'packages/providers/test/postgres/fifteen.test.ts',
   'packages/worker/test/redis/*.test.ts',
@@ -75,7 +75,7 @@ function findLeftOut(): string[] {
 
 /** Fuzz tests, injections, models and series of faults, which take minutes. `npm run verify` and CI run them; `npm test` prints them. */
 const long = [
-  'apps/cli/test/{agent-story,installed,run,run-restart}.test.ts',
+  'apps/cli/test/{agent-story,installed,run,run-restart,secrets}.test.ts',
   'packages/agent/test/process.test.ts',
   'packages/core/test/access.{model,overlap}.test.ts',
   'packages/core/test/crash/*.test.ts',
@@ -89,10 +89,10 @@ const long = [
   'packages/server/test/fuzz/fuzz.test.ts',
   'packages/server/test/http/{endless,generated-client,outage,tracing}.test.ts',
   'packages/server/test/services.test.ts',
-  'packages/server/test/start/{bundles,connectors,killed,lost-connections,modules,npm-start,restore.drill,sdk-story,vendors,warnings.series}.test.ts',
+  'packages/server/test/start/{bundles,connectors,killed,lost-connections,modules,npm-start,restore.drill,sdk-story,slow-database,vendors,warnings,warnings.series}.test.ts',
   'packages/sdk/test/packed.test.ts',
   'packages/worker/test/{bulkheads,healing,silence}.test.ts',
-  'packages/workflow/test/{fuzz,property,schema,thread}.test.ts',
+  'packages/workflow/test/{fuzz,pool,property,schema,thread}.test.ts',
   'test/deploy/{image,stages}.test.ts',
   'test/published.test.ts',
 ];
