@@ -11,7 +11,7 @@ const isAlready: readonly (number | undefined)[] = [code.valueExists, code.entry
 const isNot: readonly (number | undefined)[] = [code.noSuchAttribute, code.unwilling];
 
 /**
- * How many times to try a removal that Active Directory refuses although the value is present. Each time that another call adds
+ * How many times to try a removal that Active Directory rejects although the value is present. Each time that another call adds
  * the value again meanwhile uses up one of them.
  */
 const removals = 5;
