@@ -265,4 +265,26 @@ describe('overdue revocations', () => {
       expect.objectContaining({ since: new Date(ended?.ended_at).toISOString() }),
     ]);
   });
+
+  it('are counted when a late grant call brought the access back, and its revocation after the quarantine fails', async () => {
+    const { house, ada } = cast;
+    house.provider.inject('ensurePresent', { kind: 'late', delayMilliseconds: 10 * minute });
+    const id = await request(ada, { workflow: 'automatic' });
+    await house.work();
+    await revokeAccess(olga, { execution_id: id, reason: 'an incident' });
+    await house.work();
+    expect(await house.database.sql`select 1 from grants where gone_at is null`).toHaveLength(0);
+    house.provider.land();
+    await house.pass(11 * minute);
+    house.provider.inject('ensureAbsent', { kind: 'conflict' }, 1_000);
+    await house.pass(4 * minute + 30_000);
+    expect([holds('ada'), (await listOverdue(otto, {})).revocations]).toEqual([true, []]);
+    await house.pass(2 * minute);
+    const { revocations } = await listOverdue(otto, {});
+    expect(revocations).toMatchObject([{ provider: 'memory', identity: 'ada@example.com' }]);
+    while (house.provider.take({ operation: 'ensureAbsent' })) continue;
+    await retryRevocation(olga, { id: revocations[0]?.id ?? '', reason: 'the system is back' });
+    await house.work();
+    expect([holds('ada'), (await listOverdue(otto, {})).revocations]).toEqual([false, []]);
+  });
 });

@@ -1,6 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decideApproval, deliverMessages, extendElevation, readMetrics, returnAccess } from '@belay/core';
+import {
+  cancelExecution,
+  decideApproval,
+  deliverMessages,
+  extendElevation,
+  readMetrics,
+  returnAccess,
+} from '@belay/core';
 import { type Connector, webhookConnector } from '@belay/providers';
 import { approvalCatalog, approvalTasks } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -232,6 +239,21 @@ describe('people are told', () => {
     await house.work();
     house.provider.inject('ensureAbsent', { kind: 'throttle' }, 10_000);
     await house.pass(30 * minute + 10_000);
+    expect([house.provider.holds('ada@example.com', access), toldOf('ops')]).toEqual([true, []]);
+    for (let turn = 0; turn < 4; turn += 1) await house.pass(minute);
+    expect(toldOf('ops')).toEqual(['A revocation at memory is overdue']);
+  });
+
+  it('operators, once, when a late grant call brought access back and its revocation fails', async () => {
+    const operators = [{ provider: 'memory', to: 'ops@example.com' }];
+    const { house, ada } = await open({ operators, kinds: ['revocation.overdue'] });
+    house.provider.inject('ensurePresent', { kind: 'late', delayMilliseconds: minute });
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    await cancelExecution(ada, { id });
+    await house.work();
+    house.provider.land();
+    house.provider.inject('ensureAbsent', { kind: 'throttle' }, 10_000);
+    await house.pass(15 * minute + 30_000);
     expect([house.provider.holds('ada@example.com', access), toldOf('ops')]).toEqual([true, []]);
     for (let turn = 0; turn < 4; turn += 1) await house.pass(minute);
     expect(toldOf('ops')).toEqual(['A revocation at memory is overdue']);

@@ -3,7 +3,8 @@ import { invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { entitlements, grants, users } from '@belay/db';
-import { and, eq, inArray, isNotNull, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, isNotNull, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
+import { unionAll } from 'drizzle-orm/pg-core';
 import { nameOf } from '../actor.js';
 import type { ActorStore, Store } from '../context.js';
 import { isId } from '../find-execution.js';
@@ -16,22 +17,39 @@ import { isLive, isOver, overAt } from './wanted.js';
 const endedAt = sql`least(${grants.endedAt}, ${overAt})`;
 
 /**
- * Returns the subquery `over` of entitlements with a grant that ended longer ago than the alarm permits and is not gone, each with
- * the end of the last grant that was active, and the condition `isOverdue`: the row is not absent, has no live grant, and no grant
- * that was active ended later. An earlier grant that a later one extended does not count, because nothing was owed when it ended;
- * a later one that never became active does not postpone the alarm. An entitlement that waits for its quarantine does not count,
- * because its grants are gone.
+ * Returns the subquery `over` of entitlements that should be gone for longer than the alarm permits, each with since when, and the
+ * condition `isOverdue`: the row is not absent, has no live grant, and no grant that was active ended later. It has those with a
+ * grant that ended and is not gone, by the end of the last grant that was active: an earlier grant that a later one extended does
+ * not count, because nothing was owed when it ended, and a later one that never became active does not postpone the alarm. It also
+ * has those whose grants are gone, but whose revocation after the quarantine fails (R5): a late grant call may have brought them back.
  */
 export function overdueOf(ctx: Store) {
   const permitted = sql`app_now() - ${`${ctx.timing.overdue} milliseconds`}::interval`;
   const wasActive = isNotNull(grants.activatedAt);
   const since = sql<string>`coalesce(max(${endedAt}) filter (where ${wasActive}), min(${endedAt}))`;
-  const over = ctx.db
+  const owed = ctx.db
     .select({ id: grants.entitlementId, since: since.as('since') })
     .from(grants)
     .where(and(isNull(grants.goneAt), sql`${endedAt} < ${permitted}`))
-    .groupBy(grants.entitlementId)
-    .as('over');
+    .groupBy(grants.entitlementId);
+  const quiet = sql<string>`${entitlements.lastGrantCallAt} + ${`${ctx.timing.quarantine} milliseconds`}::interval`;
+  const others = ctx.db
+    .select({ one: sql`1` })
+    .from(grants)
+    .where(and(eq(grants.entitlementId, entitlements.id), isNull(grants.goneAt)));
+  const back = ctx.db
+    .select({ id: entitlements.id, since: quiet.as('since') })
+    .from(entitlements)
+    .where(
+      and(
+        // As the index of failing entitlements has it.
+        sql`${entitlements.state} <> 'absent' and ${entitlements.failures} > 0`,
+        eq(entitlements.state, 'revoking'),
+        sql`${quiet} < ${permitted}`,
+        notExists(others),
+      ),
+    );
+  const over = unionAll(owed, back).as('over');
   const later = ctx.db
     .select({ one: sql`1` })
     .from(grants)
@@ -132,8 +150,15 @@ export async function retryRevocation(
     const [owed] = await tx
       .select({ userId: grants.userId, executionId: grants.executionId })
       .from(grants)
-      .where(and(eq(grants.entitlementId, input.id), isNull(grants.goneAt), isOver))
-      .orderBy(grants.id)
+      .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
+      .where(
+        and(
+          eq(grants.entitlementId, input.id),
+          isOver,
+          or(isNull(grants.goneAt), and(eq(entitlements.state, 'revoking'), gt(entitlements.failures, 0))),
+        ),
+      )
+      .orderBy(sql`${grants.goneAt} desc nulls first`, grants.id)
       .limit(1);
     // A running call continues, and an earlier due time stays.
     const [row] = owed

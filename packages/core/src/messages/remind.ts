@@ -50,19 +50,32 @@ async function remindOfEnd(ctx: Store, { from, to, urgent }: (typeof reminders)[
 
 /**
  * Writes a notice for each overdue revocation, by the grant whose end is late (`overdueOf`): for those that `countOverdue` counts, and
- * those that it leaves to `countElsewhere`.
+ * those that it leaves to `countElsewhere`. The second statement is for those whose grants are gone and which may be back.
  */
 async function tellOverdue(ctx: Store): Promise<void> {
+  const permitted = sql`app_now() - ${milliseconds(ctx.timing.overdue)}`;
   await ctx.db.execute(sql`
     insert into ${notices} (key, kind, execution_id, entitlement_id, urgent)
     select 'revocation.overdue:' || g.id, 'revocation.overdue', g.execution_id, g.entitlement_id, true
     from ${grants} g join ${entitlements} e on e.id = g.entitlement_id
-    where g.gone_at is null and ${end} < app_now() - ${milliseconds(ctx.timing.overdue)} and e.state <> 'absent'
+    where g.gone_at is null and ${end} < ${permitted} and e.state <> 'absent'
       and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.gone_at is null and (
         o.ended_at is null and coalesce(o.expires_at, o.activate_by) > app_now()
         or o.activated_at is not null and (g.activated_at is null or (${endOf('o')}, o.id) > (${end}, g.id))
         or o.activated_at is null and g.activated_at is null and (${endOf('o')}, o.id) < (${end}, g.id)))
       and not exists (select from ${notices} n where n.key = 'revocation.overdue:' || g.id)
+    limit ${most}
+    on conflict do nothing`);
+  const key = sql`'revocation.overdue:' || e.id || ':' || extract(epoch from e.last_grant_call_at)`;
+  await ctx.db.execute(sql`
+    insert into ${notices} (key, kind, execution_id, entitlement_id, urgent)
+    select ${key}, 'revocation.overdue', g.execution_id, e.id, true
+    from ${entitlements} e cross join lateral (
+      select execution_id from ${grants} where entitlement_id = e.id order by gone_at desc limit 1) g
+    where e.state <> 'absent' and e.failures > 0 and e.state = 'revoking'
+      and e.last_grant_call_at + ${milliseconds(ctx.timing.quarantine)} < ${permitted}
+      and not exists (select from ${grants} o where o.entitlement_id = e.id and o.gone_at is null)
+      and not exists (select from ${notices} n where n.key = ${key})
     limit ${most}
     on conflict do nothing`);
 }
