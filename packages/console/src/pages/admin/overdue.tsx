@@ -40,14 +40,14 @@ export function adminOverduePage({ revocations, next }: Outputs['admin']['overdu
                 <Facts
                   facts={[
                     [texts.admin.access, <AccessWords access={late.access} />],
-                    [texts.admin.people, late.users.map(({ email }) => email).join(', ')],
+                    late.users.length > 0 && [texts.admin.people, late.users.map(({ email }) => email).join(', ')],
                     [texts.admin.since, <When at={late.since} view={view} />],
                     [texts.admin.attempts, late.attempts],
                     late.last_error !== null && [texts.admin.lastError, late.last_error],
                     late.pending !== null && [texts.accessPart.waiting, late.pending],
                     late.elsewhere && [texts.admin.target, texts.admin.elsewhere],
                     [texts.admin.nextTry, <When at={late.next_try} view={view} />],
-                    [
+                    late.executions.length > 0 && [
                       texts.admin.requests,
                       late.executions.map((id) => (
                         <a key={id} href={at('requests', id)}>
