@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
 import { type Authorizer, type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
 import { openTestServer, type TestServer } from './server.js';
 
@@ -247,6 +248,25 @@ describe('the postgres authorizer against what a role makes possible', () => {
     const pid = await session(server.connect(user));
     await server.admin.unsafe(`grant ${role} to ${user.name}`);
     await authorizer.ensureAbsent(one, calm());
+    expect(await isAlive(pid)).toBe(false);
+  });
+
+  it('ends all sessions again when the answer to a revocation was lost, also after an earlier one found nothing', async () => {
+    const [role, user] = [await reader(), await server.login()];
+    const one = { ...entitlement(role, user.name), generation: 'first' };
+    const url = new URL(server.url());
+    await using proxy = await startFaultyProxy({ host: url.hostname, port: Number(url.port) });
+    url.port = String(proxy.port);
+    const beyond = authorizerOf({ url: url.href });
+    await beyond.ensureAbsent(one, calm());
+    // The grant call of that generation arrives after the revocation.
+    await beyond.ensurePresent(one, until, calm());
+    const pid = await session(server.connect(user));
+    proxy.loseAnswers((chunk) => chunk.includes('COMMIT\0'));
+    expect(await failure(beyond.ensureAbsent(one, calm()))).toBeInstanceOf(Retryable);
+    proxy.loseAnswers(undefined);
+    expect(await beyond.holds(one, calm())).toBe(false);
+    await beyond.ensureAbsent(one, calm());
     expect(await isAlive(pid)).toBe(false);
   });
 
