@@ -1,6 +1,6 @@
 import { openDatabase } from '@belay/db';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
-import { getTableColumns, is, sql, type Table } from 'drizzle-orm';
+import { getTableColumns, is, sql } from 'drizzle-orm';
 import { getTableConfig, type PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -66,7 +66,8 @@ describe.each(columns)('$name', ({ table, key, column }) => {
   afterAll(() => client.close());
 
   const put = async (...given: unknown[]) => {
-    await client.db.delete(table as Table as PgTable);
+    // Not deleted: the next rows could take the places of deleted ones, in another order.
+    await client.db.execute(sql.raw(`truncate "${name}"`));
     return client.db
       .insert(table)
       .values(given.map((one) => ({ [key]: one })) as never)
@@ -85,7 +86,7 @@ describe.each(columns)('$name', ({ table, key, column }) => {
         await client.db.update(table).set({ [key]: { again: given } } as never);
         expect(await read()).toEqual(rows.map(() => ({ read: { again: given } })));
       }),
-      { numRuns: process.env.CI ? 20 : 2, examples: [[misleading]] },
+      { numRuns: process.env.CI ? 20 : 2, examples: [[misleading]], endOnFailure: true },
     );
   });
 
