@@ -3,7 +3,20 @@ import { invalid, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { entitlements, grants, users } from '@belay/db';
-import { and, eq, gt, inArray, isNotNull, isNull, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  ne,
+  notExists,
+  or,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from 'drizzle-orm';
 import { unionAll } from 'drizzle-orm/pg-core';
 import { nameOf } from '../actor.js';
 import type { ActorStore, Store } from '../context.js';
@@ -17,11 +30,12 @@ import { isLive, isOver, overAt } from './wanted.js';
 const endedAt = sql`least(${grants.endedAt}, ${overAt})`;
 
 /**
- * Returns the subquery `over` of entitlements that should be gone for longer than the alarm permits, each with since when, and the
- * condition `isOverdue`: the row is not absent, has no live grant, and no grant that was active ended later. It has those with a
- * grant that ended and is not gone, by the end of the last grant that was active: an earlier grant that a later one extended does
- * not count, because nothing was owed when it ended, and a later one that never became active does not postpone the alarm. It also
- * has those whose grants are gone, but whose revocation after the quarantine fails (R5): a late grant call may have brought them back.
+ * Returns two queries of entitlements that should be gone for longer than the alarm permits, each with since when, and
+ * `isOverdue`, the condition for both: the row is not absent, has no live grant, and no grant that was active ended later. `owed` has
+ * those with a grant that ended and is not gone, by the end of the last grant that was active: an earlier grant that a later one
+ * extended does not count, because nothing was owed when it ended, and a later one that never became active does not postpone the
+ * alarm. `back` has those whose grants are gone, but whose revocation after the quarantine fails (R5): a late grant call may have
+ * brought them back.
  */
 export function overdueOf(ctx: Store) {
   const permitted = sql`app_now() - ${`${ctx.timing.overdue} milliseconds`}::interval`;
@@ -49,18 +63,20 @@ export function overdueOf(ctx: Store) {
         notExists(others),
       ),
     );
-  const over = unionAll(owed, back).as('over');
-  const later = ctx.db
-    .select({ one: sql`1` })
-    .from(grants)
-    .where(
-      and(
-        eq(grants.entitlementId, over.id),
-        isNull(grants.goneAt),
-        or(isLive, and(wasActive, sql`${endedAt} >= ${permitted}`)),
-      ),
-    );
-  return { over, isOverdue: and(ne(entitlements.state, 'absent'), notExists(later)) };
+  const isOverdue = (id: SQLWrapper) => {
+    const later = ctx.db
+      .select({ one: sql`1` })
+      .from(grants)
+      .where(
+        and(
+          eq(grants.entitlementId, id),
+          isNull(grants.goneAt),
+          or(isLive, and(wasActive, sql`${endedAt} >= ${permitted}`)),
+        ),
+      );
+    return and(ne(entitlements.state, 'absent'), notExists(later));
+  };
+  return { owed, back, isOverdue };
 }
 
 /**
@@ -70,13 +86,14 @@ export function overdueOf(ctx: Store) {
 export async function listOverdue(ctx: ActorStore, input: PageOf): Promise<OverdueList> {
   requireOverseer(ctx);
   const limit = Math.min(input.limit ?? limits.page, limits.page);
-  const { over, isOverdue } = overdueOf(ctx);
+  const { owed, back, isOverdue } = overdueOf(ctx);
+  const over = unionAll(owed, back).as('over');
   const micros = sql<string>`(extract(epoch from ${over.since}) * 1000000)::bigint`;
   const rows = await ctx.db
     .select({ entitlement: entitlements, since: over.since, micros })
     .from(over)
     .innerJoin(entitlements, eq(entitlements.id, over.id))
-    .where(and(isOverdue, after(input.cursor, micros)))
+    .where(and(isOverdue(over.id), after(input.cursor, micros)))
     .orderBy(micros, entitlements.id)
     .limit(limit + 1);
   const shown = rows.slice(0, limit);
