@@ -219,7 +219,7 @@ export interface Diagnosis {
   environmentFaults(): Promise<readonly string[]>;
   /** Returns undefined when no server is set up here, or when its variables are invalid. */
   localServer(): Promise<LocalServer | undefined>;
-  /** Returns the configuration and its faults; undefined when there is none, with which a server does not start. */
+  /** Returns the configuration and its faults; undefined without one, where a server does not start. */
   configuration(): Promise<{ source: string; inspection: ConfigurationInspection } | undefined>;
   database(): Promise<DatabaseInspection>;
 }

@@ -50,7 +50,7 @@ export async function beginSignIn(
     codeChallenge: input.code_challenge,
     label: input.label,
     browserSecret: secret,
-    // Only from a page of ours: otherwise another site could link the identity of another person to the one who is signed in.
+    // Only for requests from Belay's own pages: another site could otherwise link the identity of another person to the caller.
     signedIn: ctx.request.secFetchSite === 'same-origin' ? signedInHere(ctx) : undefined,
   });
   ctx.reply.cookies.push({ kind: 'flow', value: secret });

@@ -18,7 +18,7 @@ export async function chooseServerUser(
   if (cluster === undefined || owner === undefined || owner.uid === 0) {
     return ensureAccount(options);
   }
-  // Older versions ran as `nobody`, in a folder of root's: such a cluster changes its owner at the first start that
+  // Older versions ran as the user `nobody`, in a folder that root owns. Such a cluster changes its owner at the first start that
   // finds it stopped.
   const byRoot = (await stat(dirname(cluster))).uid === 0;
   if (byRoot && owner.uid === (await findNobody()).uid && !(await isRunning(cluster))) {

@@ -1,5 +1,6 @@
 import { entitlements, grants, notices, reviews } from '@belay/db';
 import { sql } from 'drizzle-orm';
+import { isLiveIn, overAtIn } from '../access/wanted.js';
 import type { Store } from '../context.js';
 
 /** For how many overdue revocations, and how many overdue reviews, one pass writes notices. */
@@ -26,7 +27,7 @@ export async function writeReminders(ctx: Store): Promise<void> {
 }
 
 /** Returns when the grant in the row of this name ended, or ends. */
-const endOf = (row: string) => sql.raw(`least(${row}.ended_at, coalesce(${row}.expires_at, ${row}.activate_by))`);
+const endOf = (row: string) => sql`least(${sql.raw(row)}.ended_at, ${overAtIn(row)})`;
 const end = endOf('g');
 const milliseconds = (value: number) => sql`${`${value} milliseconds`}::interval`;
 
@@ -60,7 +61,7 @@ async function tellOverdue(ctx: Store): Promise<void> {
     from ${grants} g join ${entitlements} e on e.id = g.entitlement_id
     where g.gone_at is null and ${end} < ${permitted} and e.state <> 'absent'
       and not exists (select from ${grants} o where o.entitlement_id = g.entitlement_id and o.gone_at is null and (
-        o.ended_at is null and coalesce(o.expires_at, o.activate_by) > app_now()
+        ${isLiveIn('o')}
         or o.activated_at is not null and (g.activated_at is null or (${endOf('o')}, o.id) > (${end}, g.id))
         or o.activated_at is null and g.activated_at is null and (${endOf('o')}, o.id) < (${end}, g.id)))
       and not exists (select from ${notices} n where n.key = 'revocation.overdue:' || g.id)
