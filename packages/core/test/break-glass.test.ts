@@ -115,6 +115,15 @@ describe('a role for emergencies', () => {
     expect(entry?.message).toContain('reader, a role for emergencies,');
   });
 
+  it("is listed among a person's requests for those who are told or review it, and for no one else", async () => {
+    const { house, ada, wilma, walt, grace } = await open(catalogOf(reviewed({})));
+    const sue = await house.person('sue', ['security']);
+    const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT1H' });
+    const listed = async (person: Person) => (await listExecutions(person, { person: 'ada@example.com' })).executions;
+    for (const person of [wilma, walt, sue]) expect(await listed(person)).toMatchObject([{ workflow_id: id }]);
+    expect(await listed(grace)).toEqual([]);
+  });
+
   it.each<[string, object, string, RegExp]>([
     ['without a person to tell', { role: { break_glass: { tell: {} } } }, 'roles.reader.break_glass.tell', /must name/],
     ['without a reason', { role: { reason: { required: false } } }, 'roles.reader.reason.required', /must be true/],

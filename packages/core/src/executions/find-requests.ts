@@ -152,13 +152,19 @@ function isOneOf(owners: readonly string[]): SQL {
   )})`;
 }
 
-/** Matches a person's own requests, and those of which they are an approver by the rules of `findExecution`. */
+/** Matches the requests that `findExecution` returns to a person who may not see all of them. */
 function isSeenBy(user: UserActor): SQL {
+  return sql`(e.owner_id = ${user.id}::uuid
+    or ${isNamedIn(user, sql`e.input -> 'break_glass'`)} or ${isNamedIn(user, sql`e.input -> 'break_glass' -> 'review'`)}
+    or exists (select from ${approvals} a where a.execution_id = e.id and (${isNamedIn(user, sql`a.rule`)}
+      or exists (select from ${decisions} d where d.approval_id = a.id and d.approver_id = ${user.id}::uuid))))`;
+}
+
+/** Matches a stored audience that names a person, by the rule of `isNamed`: its addresses are stored folded. */
+function isNamedIn(user: UserActor, audience: SQL): SQL {
   const groups = sql`${JSON.stringify(user.groups)}::text::jsonb`;
-  return sql`(e.owner_id = ${user.id}::uuid or exists (select from ${approvals} a where a.execution_id = e.id and (
-    jsonb_exists(a.rule -> 'users', ${foldAddress(user.email) ?? ''}::text)
-    or exists (select from jsonb_array_elements_text(${groups}) own where jsonb_exists(a.rule -> 'groups', own))
-    or exists (select from ${decisions} d where d.approval_id = a.id and d.approver_id = ${user.id}::uuid))))`;
+  return sql`(coalesce(jsonb_exists(${audience} -> 'users', ${foldAddress(user.email) ?? ''}::text), false)
+    or exists (select from jsonb_array_elements_text(${groups}) own where jsonb_exists(${audience} -> 'groups', own)))`;
 }
 
 function conditionsOf({ status, role, provider, q, decided_by, from, to }: ExecutionFilter): SQL[] {
