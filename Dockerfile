@@ -24,7 +24,7 @@ ENV PATH=/app/bin:$PATH \
     BELAY_CONFIG=/etc/belay \
     BELAY_DATA=/data
 WORKDIR /app
-# An account of its own number, so that Kubernetes can see that it is not root (runAsNonRoot).
+# The account is a number, so that Kubernetes can check that it is not root (runAsNonRoot).
 USER 10001:10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -62,7 +62,10 @@ const more = [
 /** The rules of this repository, which `npm run lint` checks: `npm run verify` and CI run it before the tests. */
 const ruled = ['test/architecture.test.ts'];
 
-/** Returns the patterns of tests on real systems that are not installed; they are left out, and the systems are printed. */
+/**
+ * Returns the patterns of tests to leave out: those on real systems that are not installed, which it prints. With
+ * BELAY_TARGETS=`later` all tests on real systems are left out; with `required` it throws instead.
+ */
 function findLeftOut(): string[] {
   if (short) return [];
   const later = process.env.BELAY_TARGETS === 'later';
@@ -123,7 +126,8 @@ export default defineConfig({
       { ...sources, test: { ...options, name: 'alone', include: alone, exclude: leftElsewhere } },
       {
         ...sources,
-        // The files of a worker share imported modules and their compiled code, which was half of their processor time (0148).
+        // The files of a worker share imported modules and their compiled code. With a process for each file, they
+        // need up to twice the processor time (decision 0148).
         test: {
           ...options,
           name: 'together',

@@ -87,7 +87,7 @@ async function isCommonJs(path) {
   return true;
 }
 
-/** What is imported of the packages that are bundled apart is found there. */
+/** Imports of the packages that are bundled apart lead to their own bundles. */
 const importedFromApart = {
   name: 'imported-from-apart',
   setup({ onResolve }) {
@@ -120,8 +120,8 @@ async function bundle(entryPoints, outdir, plugins) {
     // Names are not shortened: a stack trace can be read without the maps.
     minifyWhitespace: true,
     minifySyntax: true,
-    // Two classes of one name in one file: the second is renamed, and libraries of servers read the names of classes. A
-    // command does without, because it costs a tenth of its start.
+    // When two classes of one file have the same name, esbuild renames the second, but libraries of servers read the
+    // names of classes. A command does not keep the names, because that costs a tenth of its start.
     keepNames: plugins.length === 0,
     sourcemap: true,
     sourcesContent: false,
@@ -139,7 +139,9 @@ function shortName(name) {
   return name.slice(name.indexOf('/') + 1);
 }
 
-/** The licences of the packages that these files are of, by name. Throws for a package without one. */
+/**
+ * Returns the licences of the packages that these files belong to, sorted by name. Throws for a package without one.
+ */
 async function licencesOf(files) {
   const roots = new Set(
     files.flatMap((file) => /^(?:.*[\\/])?node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(resolve(file))?.[0] ?? []),

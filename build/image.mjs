@@ -26,7 +26,10 @@ const folder = resolve(target);
 await mkdir(folder, { recursive: true });
 if ((await readdir(folder)).length > 0) throw new Error(`${folder} is not empty`);
 
-/** Read or run by their address (`import.meta.url`); a test starts the result, so one that is missing shows. */
+/**
+ * Files that modules read or run by their address (`import.meta.url`). A test starts the result, and fails when one is
+ * missing.
+ */
 const files = [
   'LICENSE',
   'apps/cli/bundle',
@@ -122,7 +125,7 @@ async function copyPackage(path) {
     recursive: true,
     filter: (source) => {
       const inside = source.slice(path.length).split(sep);
-      // Packages inside it are copied by their own turn, without what is not needed.
+      // Packages inside this one are copied separately, and only when they are needed.
       if (inside.includes('node_modules')) return false;
       if (inside.at(-1) === 'browser' && inside.at(-2) === 'dist') return false;
       return !inside.some((part) => unreadFolders.includes(part)) && !unread.includes(extname(source));

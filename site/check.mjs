@@ -48,7 +48,7 @@ try {
     await page.goto(`${origin}/${at}`);
     const heading = await page.locator('h1').first().textContent();
     if (!heading?.trim()) wrong.push(`${at} has no heading`);
-    // An expression outside of code was not replaced by Vue; in code it belongs to a workflow.
+    // Expressions of workflows are only in code. In these parts, a `{{` is an expression that Vue did not replace.
     const texts = await page.locator('header, aside, nav, h1, .VPHero').allInnerTexts();
     if (texts.some((text) => text.includes('{{'))) wrong.push(`${at} shows an expression of its template`);
   }

@@ -21,7 +21,10 @@ export interface AgentFigures {
 
 const main = fileURLToPath(new URL('../../apps/server/bundle/main.js', import.meta.url));
 
-/** Measures how soon an agent responds, and its memory. It is a process with a configuration, and its server is not reachable. */
+/**
+ * Measures how soon an agent responds, and its memory. The agent is a process with a configuration, and its server is
+ * not reachable.
+ */
 export async function measureAgent(options: { starts: number; requests: number }): Promise<AgentFigures> {
   const folder = await mkdtemp(join(tmpdir(), 'belay-bench-agent-'));
   try {

@@ -26,7 +26,7 @@ export interface FaultyProxy extends AsyncDisposable {
    * request was executed but its answer is lost. Undefined removes the function.
    */
   loseAnswers(isLost: ((chunk: Buffer) => boolean) | undefined): void;
-  /** Returns the number of round trips so far: how often a client has sent something after its server did. */
+  /** Returns the number of round trips so far: how often a client has sent something first, or after its server did. */
   rounds(): number;
 }
 
@@ -58,7 +58,7 @@ export async function startFaultyProxy(target: { host: string; port: number }): 
     pass(pair, 'server');
   });
 
-  /** Returns whether a chunk is passed on. Cuts the connection where the chunk is the one to lose it at. */
+  /** Returns whether a chunk is passed on. Cuts the connection when it is to be lost at this chunk. */
   function survives(pair: Pair, from: 'client' | 'server', chunk: Buffer): boolean {
     if (pair.mute) return false;
     if (planned && planned.left-- <= 0) {

@@ -5,7 +5,7 @@ import { type Rule, rules, type Verdict } from './judge/judge.js';
 import { awaitsDatabase } from './judge/judge-answers.js';
 import type { Revocation } from './judge/judge-target.js';
 
-/** How many violations of a rule are shown; the history that is kept of a failed run has all of them. */
+/** How many violations of a rule are shown. The history of a failed run is kept, so that the others can be found. */
 const shown = 5;
 
 /** Returns the run as text: a row for each fault, figures of the whole, and last the violations, because often only the end is read. */

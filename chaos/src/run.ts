@@ -13,7 +13,7 @@ import { debtors } from './stage/names.js';
 import { openStage, type Stage } from './stage/open-stage.js';
 
 const patience = 60_000;
-/** How long the target is watched before the first fault, and after the last request has ended. */
+/** How long the target is watched before the first fault, and after the last request has ended, in milliseconds. */
 const quiet = { before: 5_000, after: 1_000 };
 
 export interface RunOptions {

@@ -20,7 +20,7 @@ check() { # what, a command
     failed=$((failed + 1))
   fi
 }
-# A process that ends and is started again and again would be waited for without an end.
+# Without a time limit, Compose would wait forever for a process that ends and is started again and again.
 up() { (cd "$folder" && timeout 240 $compose --project-name belay-try $files "$@"); }
 clean() {
   touch "$folder/over"

@@ -1,4 +1,4 @@
--- What Belay needs on a MySQL 8 server, run as an administrator. Experimental: written by the documentation of MySQL, and not tested.
+-- What Belay needs on a MySQL 8 server, run as an administrator. Experimental: written from MySQL's documentation, and not tested.
 
 create database belay;
 create table belay.target (id char(36) not null primary key);

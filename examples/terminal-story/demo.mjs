@@ -1,5 +1,5 @@
-// Plays the terminal's story against its own demo server and writes the output into docs/cli.md. All of it is real output; only the
-// address of the server and its folder are replaced by a reader's. Run it with:
+// Plays the terminal's story against its own demo server and writes the output into docs/cli.md. All of it is real
+// output; only addresses, paths and secrets are replaced or shortened. Run it with:
 // `npm run build && node examples/terminal-story/demo.mjs`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -20,7 +20,7 @@ function readGroups(docs: string, file: string): DefaultTheme.SidebarItem[] {
 
 const toAddress = (file: string) => `/${file.replace(/README\.md/, '').replace(/\.md/, '')}`;
 
-/** Returns the navigation of every page, by folder. Throws when no list contains a page. */
+/** Returns the navigation of every page, by folder. Throws when a page of `docs` is in no list. */
 export function readNavigation(docs: string): DefaultTheme.SidebarMulti {
   const guides = readGroups(docs, 'README.md');
   const decisions = readDecisions(docs);

@@ -1,6 +1,9 @@
 import { codeOf, isSource, type Tree } from './tree.js';
 
-/** Returns files outside core/access that call an authorizer (rules R1–R8: one revoker). Connectors may, because they implement one. */
+/**
+ * Returns files outside core/access that call an authorizer (rules R1–R8: one revoker). Connectors may call it, because
+ * they implement authorizers.
+ */
 export function checkAuthorizerCalls(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => isSource(path) && !/^packages\/(core\/src\/access|providers\/src)\//.test(path))

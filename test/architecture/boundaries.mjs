@@ -45,7 +45,7 @@ const contract = [
 
 /**
  * Who may import whom: the one table (docs/architecture.md). The lint rules in biome.json are generated from it
- * (`node test/architecture/write-lint-rules.mjs`), and test/architecture.test.ts holds imports, package.json files and
+ * (`node test/architecture/write-lint-rules.mjs`), and test/architecture.test.ts checks imports, package.json files and
  * biome.json against it. An import that is not listed here is rejected.
  *
  * - `workspace`: our own packages, by their last name, and their other entry points by name and path;

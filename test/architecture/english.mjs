@@ -87,7 +87,8 @@ function codePassages(path, source, comments = parse(path, source).comments) {
     if (node.type === 'ImportDeclaration') return false;
     const isText = (node.type === 'Literal' && typeof node.value === 'string') || node.type === 'JSXText';
     if (isText) passages.push(passage(source, node.start, node.end));
-    // Without the backquotes, which would make it a code span. The parser counts them to the element in TypeScript only.
+    // Without the backquotes, which would make it a code span. Only in TypeScript does the parser include them in the
+    // element.
     const quotes = /\.tsx?$/.test(path) ? 1 : 0;
     if (node.type === 'TemplateElement') passages.push(passage(source, node.start + quotes, node.end - quotes));
     return true;

@@ -87,7 +87,10 @@ export function checkDeclarations(tree: Tree): string[] {
 /** Workspaces that are run and never imported. */
 const programs = ['apps/server', 'apps/demo', 'bench', 'chaos', 'pack'];
 
-/** Returns packages without an `exports` map, and imports that bypass it. */
+/**
+ * Returns packages without an `exports` map, maps with other conditions or with wildcards, and imports that bypass the
+ * maps.
+ */
 export function checkExports(tree: Tree): string[] {
   const faults: string[] = [];
   const doors = new Set<string>();

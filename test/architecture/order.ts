@@ -4,7 +4,10 @@ import { codeOf, importsOf, manifestOf, type Tree, workspacesOf } from './tree.j
 
 const script = /\.(ts|tsx|js|mjs)$/;
 
-/** Returns which files of the repository each file imports. An import of a package is one of the file that the package exports there. */
+/**
+ * Returns which files of the repository each file imports. An import of a package counts as an import of the file that
+ * the package exports at this entry point.
+ */
 function readImports(tree: Tree): Map<string, Set<string>> {
   const doors = readDoors(tree);
   const imports = new Map<string, Set<string>>();

@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/**
- * Files by their path from the root, with `/` between folders. The checks below see nothing else, so fixtures are easy.
- */
+/** Files by their path from the root, with `/` between folders. The checks see nothing else, so fixtures are easy. */
 export type Tree = ReadonlyMap<string, string>;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

@@ -16,7 +16,8 @@ const settings = {
   wal_level: 'minimal',
   max_wal_senders: '0',
   scram_iterations: '1',
-  // A connection of `npm test` runs a statement a few times, and PostgreSQL would plan each of the first five anew. CI lets it.
+  // A connection of `npm test` runs a statement a few times, and PostgreSQL would plan each of the first five runs. CI
+  // keeps this default.
   ...(process.env.BELAY_TESTS === 'short' ? { plan_cache_mode: 'force_generic_plan' } : {}),
 };
 

@@ -34,7 +34,10 @@ async function askForProvider(roles: Role[], { prompts }: Shell): Promise<string
   );
 }
 
-/** Prompts for a request step by step: provider, role, duration and reason; then shows it and asks for confirmation. */
+/**
+ * Prompts for a request step by step: provider, role, duration and reason; then shows it and prompts for a
+ * confirmation. Throws `aborted` without the confirmation, and `not_found` when there is no role to request.
+ */
 export async function askForRequest(client: BelayClient, shell: Shell): Promise<ElevationRequest> {
   const { prompts, signal } = shell;
   const { roles } = await client.roles.list({}, { signal });

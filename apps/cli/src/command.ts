@@ -48,7 +48,10 @@ export interface CommandDefinition<Options> {
   here?: boolean;
   /** Whether it is the default command of its group. */
   isDefault?: boolean;
-  /** Runs the command. Resolves to its exit code; undefined means `ok`. For `belay run`, it is the exit code of the command that it ran. */
+  /**
+   * Runs the command. Resolves to its exit code; undefined means `ok`. For `belay run`, this is the exit code of the
+   * started program.
+   */
   run(invocation: Invocation<Options & CommonOptions>): Promise<number | undefined>;
 }
 

@@ -66,8 +66,9 @@ async function findServer(
 }
 
 /**
- * Returns the server or agent to use, and a client for it with `BELAY_TOKEN` or the stored login of exactly that address. An agent that was
- * found, not named, gets no credential: it needs none, and the program behind the port could be another user's.
+ * Returns the server or agent to use, and a client for it with `BELAY_TOKEN` or the stored login of exactly that
+ * address. `BELAY_TOKEN` is not sent to an address that came from an agent: another user's program could be listening
+ * on the agent's port.
  */
 export async function connect(shell: Shell, option: string | undefined, reach: Reach): Promise<Connection> {
   const credentials = credentialsOf(shell);

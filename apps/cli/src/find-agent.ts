@@ -62,8 +62,9 @@ export async function readAgentSessions(url: string, signal: AbortSignal): Promi
 }
 
 /**
- * Returns whether this user or root listens on this machine at the port of `url`. When the agent does not run, another user's program on
- * its port could trick people into signing in for that user. True for other machines, and where the system does not report the owner.
+ * Returns whether only this user or root listens on this machine at the port of `url`. When the agent does not run,
+ * another user's program on its port could trick people into signing in for that user. True for other machines, and
+ * where the system does not report the owner.
  */
 export async function isOwnListener(url: string): Promise<boolean> {
   const ours = process.getuid?.();

@@ -25,7 +25,7 @@ function describeEvent({ timestamp, event_type, message, task }: ExecutionEvent,
     .join(colours.isColorSupported ? '  ' : '\t');
 }
 
-/** Returns whether all access of a request is active. */
+/** Returns whether access of a request is active and none of its access is still being granted. */
 export function isActive({ grants }: ExecutionDetails): boolean {
   return grants.some(({ state }) => state === 'active') && grants.every(({ state }) => state !== 'granting');
 }
@@ -33,7 +33,7 @@ export function isActive({ grants }: ExecutionDetails): boolean {
 /** The events after which the request is read again, because their messages do not have all details. */
 const telling = /^(approval|entitlement|grant)\./;
 
-/** Describes the approvers that a request waits for. */
+/** Describes the approvers that a request waits for; undefined when no approval is open. */
 export function describeWait({ approvals }: ExecutionDetails): string | undefined {
   const open = approvals.find((approval) => approval.status === 'open');
   if (open === undefined) return undefined;
@@ -70,8 +70,8 @@ function reportActive(details: ExecutionDetails, active: boolean, output: Output
 }
 
 /**
- * Follows an execution and shows its events, until its access is active, or until it has ended and no access is left. Resolves to
- * `endedWithoutAccess` when no grant ever became active. Ctrl-C stops only the watching, not the request.
+ * Follows an execution and shows its events, until its access is active, or until it has ended and no access is left.
+ * Resolves to `endedWithoutAccess` when no grant ever became active. Throws `aborted` at Ctrl-C; the request continues.
  */
 export async function followExecution(
   client: BelayClient,

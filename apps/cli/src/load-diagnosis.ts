@@ -6,7 +6,7 @@ import type { Diagnosis } from './shell.js';
 /** How long a provider may take to respond, in milliseconds. */
 const patience = 5_000;
 
-/** Variables that are set only where a server runs. */
+/** Variables that show, unless `BELAY_MODE` names another mode, that a server is set up on this machine. */
 const telling = ['BELAY_CONFIG', 'BELAY_SECRET', 'BELAY_DATA', 'BELAY_BASE_URL', 'DATABASE_URL', 'REDIS_URL'];
 
 /** Returns whether a server is set up on this machine. */

@@ -30,7 +30,7 @@ const mostReplayed = 5_000;
  * faster without it, and run where it is not installed.
  */
 export function loadOperator(host: ServerProcess, account: () => string): Operator {
-  // Log lines go to standard error, because standard output holds only the credential.
+  // Log lines go to standard error, because standard output holds only the result, for example a credential.
   const write = (line: string) => void host.stderr.write(line);
 
   async function load<T>(

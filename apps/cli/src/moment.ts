@@ -6,8 +6,8 @@ import { readDuration } from './duration.js';
 export const momentForms = 'a day, a time in ISO 8601, or a duration before now, for example 2h';
 
 /**
- * Returns the start or end of a list's period, from what a person wrote: a day, a time (in UTC when it has no offset), or a duration before
- * now. Throws a usage error that names the option.
+ * Returns the start or end of a list's period in ISO 8601, from what a person wrote: a day, a time (in UTC when it has
+ * no offset), or a duration before now. Throws `usage` with the name of the option.
  */
 export function readMoment<Text extends string | undefined>(
   text: Text,

@@ -114,7 +114,10 @@ export interface Operator {
   blueprints(): Promise<Record<'identityProviders' | 'systems' | 'messengers', { name: string; label: string }[]>>;
   /** Writes a new configuration, and returns the names of its files. */
   init(folder: string, beginning: Beginning): Promise<string[]>;
-  /** Runs the policy cases of a configuration. They are beside it unless their path is given. */
+  /**
+   * Runs the policy cases of a configuration: those at the path `cases`, or else those beside the configuration or in
+   * its folder.
+   */
   testPolicies(path: string | undefined, cases: string | undefined): Promise<PolicyTest>;
   /** Compares two configurations; with `since`, also by the requests in the database since then. */
   plan(path: string, against: string, since: Date | undefined): Promise<ConfigurationPlan>;
@@ -219,14 +222,17 @@ export interface Diagnosis {
   environmentFaults(): Promise<readonly string[]>;
   /** Returns undefined when no server is set up here, or when its variables are invalid. */
   localServer(): Promise<LocalServer | undefined>;
-  /** Returns the configuration and its faults; undefined without one, where a server does not start. */
+  /** Returns the configuration and its faults; undefined when there is no configuration. */
   configuration(): Promise<{ source: string; inspection: ConfigurationInspection } | undefined>;
   database(): Promise<DatabaseInspection>;
 }
 
 /** A program that was started. */
 export interface Program {
-  /** Resolves to its exit code; to 128 plus the signal's number when a signal ended it, or to 127 when the program does not exist. */
+  /**
+   * Resolves to its exit code; to 128 plus the signal's number when a signal ended it; to 127 when the program does not
+   * exist, and to 126 when it cannot be started for another reason.
+   */
   ended: Promise<number>;
   /** Passes a signal of this process on, unless the program got it as well. */
   signal(signal: NodeJS.Signals): void;
@@ -240,7 +246,7 @@ export interface Programs {
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
 }
 
-/** Everything that the commands use outside themselves. main.ts creates the real one; no other file accesses the process. */
+/** Everything outside the command line that the commands use. main.ts creates the real one. */
 export interface Shell {
   /** The version of this program. */
   version: string;

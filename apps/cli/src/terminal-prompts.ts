@@ -36,7 +36,10 @@ function matches(search: string, { value, label, hint = '' }: Option, all: reado
   return [value, label, hint].some((text) => text.toLowerCase().includes(wanted));
 }
 
-/** Returns what is missing until exactly one option is chosen: the only match, or the one that the person moved to. Else undefined. */
+/**
+ * Returns what the person still has to do; undefined when one option is chosen: the only match, or the option that the
+ * person moved to.
+ */
 function checkChoice({ isNavigating, userInput, filteredOptions }: Asked, value: unknown): string | undefined {
   if (filteredOptions.length === 0) return 'No matches. Delete some characters.';
   if (filteredOptions.length === 1 && value !== none.value) return undefined;

@@ -115,7 +115,10 @@ describe('belay agent install', () => {
   });
 });
 
-/** Starts a program that identifies itself as an agent and responds only to the requests of the status command. */
+/**
+ * Starts a program that identifies itself as an agent and responds only to the requests of `agent status` and
+ * `sessions`.
+ */
 async function startAgent(
   asked: string[],
   authorization: unknown[],

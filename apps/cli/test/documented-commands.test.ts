@@ -27,7 +27,7 @@ interface Session {
   env?: Record<string, string>;
   /** The placeholders that a reader replaces, such as an address or the name of a system. */
   replace?: Record<string, string>;
-  /** Printed by the shell after the block. */
+  /** Commands that the shell runs after the block. */
   then?: string;
 }
 

@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs the installed program with a home folder of its own and nothing of this environment. */
+/** Runs the installed program with a home folder of its own and, of this environment, only `PATH`. */
 async function belay(args: string[], env: Record<string, string> = {}) {
   const { stdout, stderr } = await exec(program, args, {
     cwd: folder,

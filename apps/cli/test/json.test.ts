@@ -70,7 +70,7 @@ describe('--json of request', () => {
     expect(last).toMatchObject({ active: true, grants, error: null });
     expect(lines.length).toBeGreaterThan(2);
     const row = '`request`, a line each';
-    // The result is the same as that of --no-wait, which has its own row.
+    // The first line is the result of `--no-wait`, which has its own row.
     expectDocumented(row, [...lines.slice(1), ...(grants as object[])]);
     const once = await documentsOf('request', '--role', 'reader', ...terms, '--no-wait');
     expectDocumented('`request --no-wait`', [...once, once[0]?.output as object]);

@@ -195,7 +195,7 @@ function environment(): Record<string, string> {
   };
 }
 
-/** Starts `belay run` with a command that runs the script and prints its process id, and waits for that. */
+/** Starts `belay run` with a command that runs the script and prints its process id, and waits for the process id. */
 async function start(script: string, role?: string): Promise<Started & { command: number }> {
   return hearCommand(launch(script, role));
 }
@@ -414,7 +414,7 @@ async function goneWithin(bound: number, killed: string, kill: () => unknown): P
   expect(took, killed).toBeLessThan(bound);
 }
 
-/** The time that a busy machine may add: a turn of the worker, and the response time of the target. */
+/** The time that a busy machine may add, in milliseconds: a turn of the worker, and the response time of the target. */
 const slack = 15_000;
 const byLease = run.lease + run.outage + slack;
 

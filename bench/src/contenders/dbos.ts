@@ -5,9 +5,9 @@ import { serveContender } from '../compare/serve.js';
 import { createTarget } from '../compare/target.js';
 
 /**
- * The same elevation as a TypeScript engineer would write it on DBOS: one workflow, a transaction for each record, a step for each
- * change at the target, and a message for the return. It writes the same rows as by-hand.ts, in one statement for each transaction;
- * DBOS itself stores executions and steps.
+ * The same elevation as a TypeScript engineer would write it on DBOS: one workflow, a transaction for each record, a
+ * step for each change at the target, and a message for the return. It writes the rows of by-hand.ts except those about
+ * executions and steps, which DBOS stores itself, in one statement for each transaction.
  */
 const tables = `
   create table if not exists requests (

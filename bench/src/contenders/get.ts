@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http';
 
-/** Makes a GET request and reads the answer. Rejects any status but 200. */
+/** Makes a GET request and reads the response. Rejects for every status but 200. */
 export function get(url: string, headers: Record<string, string>, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     request(url, { headers, agent }, (response) => {

@@ -44,8 +44,8 @@ const left: readonly { table: string; own?: string; changes: Changes }[] = [
 ];
 
 /**
- * Adds so many copies of executions that have ended, with all of their rows; twenty copies belong to each filler person. Triggers and
- * foreign keys are not run, and the tables are vacuumed and analysed afterwards.
+ * Adds so many copies of executions that have ended, with all of their rows; twenty copies belong to each filler
+ * person. Triggers do not run and foreign keys are not checked; the tables are vacuumed and analysed afterwards.
  */
 export async function fill(url: string, like: readonly string[], executions: number): Promise<void> {
   const models = like.map((id, index) => `(${index}, '${id}'::uuid)`).join(', ');

@@ -62,7 +62,10 @@ async function cancelAfter(
   for (const request of requests) await burden.cancel(request);
 }
 
-/** Waits until no execution runs. Reads the list of executions, because the history of a long loop is long. */
+/**
+ * Waits until no execution runs, for 20 s at most. Reads the list of executions, because the history of a long loop is
+ * long.
+ */
 async function untilIdle(burden: Actors['burden'], wait: Actors['wait']): Promise<void> {
   const deadline = Date.now() + longest;
   while (Date.now() < deadline && (await burden.countRunning()) > 0) await wait(500);

@@ -110,7 +110,10 @@ function judgeEnd(history: History, each: Holding, wrong: string[]): Revocation 
   return { target, due, done, undisturbed };
 }
 
-/** Returns whether the end that Belay answered is later than the duration after the access was said to be active. */
+/**
+ * Returns whether the end that Belay reported is later than the requested duration after the access was first reported
+ * as active.
+ */
 function isLongerThanRequested({ expiresAt, activeAt, sentAt, duration }: AccessRequest, { clock }: History): boolean {
   if (expiresAt === null || activeAt === null) return false;
   // Every offset of the database's clock since the request, because the clock may have been stepped between grant and answer.

@@ -49,7 +49,8 @@ function roleOf(grant: string): string {
 }
 
 function watchHoldings(server: PostgresServer, people: readonly string[], history: History) {
-  // The judge relies on these samples only: the memberships of roles, read from the server itself without a proxy.
+  // For what is held, the judge relies on these samples only: the memberships of roles, read from the server itself
+  // without a proxy.
   const sql = postgres(server.url('postgres'), { max: 1, onnotice: () => {}, connect_timeout: 2 });
   const holdingOf = new Map(
     Object.values(roles).flatMap(({ grants }) => grants.map((grant) => [roleOf(grant), grant])),

@@ -93,7 +93,7 @@ export function createLocalApp(options: LocalAppOptions): RequestListener {
           host,
         };
       },
-      // Every person who views a page can sign in for it.
+      // A page that needs a person redirects to the sign-in instead of showing an error.
       guard: ({ operation, context: { person }, page }) =>
         operation.rest.public !== true && person === null && page ? '/auth' : undefined,
       render,
@@ -146,7 +146,10 @@ const render: RestHooks<LocalRequestContext>['render'] = {
   error: ({ body }) => renderMessage(texts.failed, body.message),
 };
 
-/** Describes this program at its root and where to go on, for people and for programs that discover it. */
+/**
+ * Describes this program and its addresses, at the root and at the prefix, for people and for programs that discover
+ * it.
+ */
 function introduce(
   context: LocalContext,
   routes: Rest['routes'],

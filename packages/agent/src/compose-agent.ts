@@ -14,8 +14,9 @@ import { openUpstream } from './upstream.js';
 import type { PinnedKey } from './verbs/statement.js';
 
 /**
- * Composes agent mode (docs/architecture.md, section 3): the server's configuration by version, the sessions of this machine in a sealed
- * file, and a log in memory. It starts with the stored configuration and contacts the server afterwards. Throws `StartError`.
+ * Composes agent mode (docs/architecture.md, section 3): the server's configuration by version, the sessions of this
+ * machine in a sealed file, and a log in memory. Only an enrolment needs the server; other starts use the stored
+ * configuration and contact the server afterwards. Throws `StartError`.
  */
 export async function composeAgent(options: StartAgentOptions, closing: Closing): Promise<RunningAgent> {
   const { environment, log } = options;

@@ -27,7 +27,7 @@ export interface EnrolledAgent {
   name: string;
   /** The version of the configuration that came with the enrolment. */
   catalogVersion: string;
-  /** The server's key that is trusted from now on. */
+  /** The id of the server's key that is trusted from now on. */
   key: string;
 }
 
@@ -65,7 +65,8 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
     );
   }
   const enrolledWith = hashCredential(credential);
-  // The own credential is on the disk before the server receives it: after an interruption, one of the two credentials is valid.
+  // The agent's own credential is on the disk before the server receives it: after an interruption, one of the two
+  // credentials is valid.
   const begun = [before, await readJoining(folder, files)];
   const resumed = begun.find((each) => each?.enrolledWith === enrolledWith && each.server === server);
   const identity: Identity = {
@@ -85,7 +86,8 @@ export async function enrolFolder(options: EnrolOptions, files: Files, now: () =
     await upstream.preflight(credential, report).then(
       () => upstream.adopt(credential, identity.credential),
       (error: unknown) => {
-        // The credential was used up: by this machine in an interrupted attempt, or by another one. The registration shows which.
+        // The credential is used, expired or unknown. If this machine used it in an interrupted attempt, the
+        // registration succeeds.
         if (!(error instanceof AccessError) || error.code !== 'unauthenticated') throw error;
       },
     );

@@ -80,7 +80,10 @@ export function parseLocalEnvironment(env: Record<string, string | undefined>): 
   };
 }
 
-/** Returns the default data folder: below `XDG_STATE_HOME`, or else below the user's home folder. */
+/**
+ * Returns the default data folder: below `XDG_STATE_HOME`, or else below the user's home folder, or else below the
+ * current folder.
+ */
 function defaultDataDirectory(env: Record<string, string | undefined>, mode: string): string {
   if (env.XDG_STATE_HOME) return `${env.XDG_STATE_HOME}/belay/${mode}`;
   const home = env.HOME ?? env.USERPROFILE;

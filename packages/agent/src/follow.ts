@@ -41,7 +41,7 @@ export interface Following {
 /** How long a stop waits for a request in progress, in milliseconds. */
 const patience = 1_000;
 
-/** The longest pause while the server is away, in milliseconds. */
+/** The longest pause while the server is away, in milliseconds, unless the interval is longer. */
 const longestPause = 5 * 60_000;
 
 /**
@@ -87,8 +87,8 @@ export function followServer(options: FollowOptions): Following {
       version: kept?.configuration.catalog_version,
     });
     const receivedAt = clock();
-    // Write the configuration before the key: after an interruption, the configuration is requested again and the announcement of the key
-    // is still valid.
+    // Write the configuration before the key: after an interruption, the stored configuration is still accepted,
+    // because it contains the announcement that the previous key signed.
     await writeConfiguration(folder, files, answer, receivedAt);
     await pin(accepted.key);
     kept = { configuration: accepted.configuration, digest: accepted.digest, receivedAt };
@@ -216,7 +216,7 @@ async function refreshSessions(tools: Pick<FollowOptions, 'upstream' | 'sessions
       await sessions.replace(kept, { ...kept, ...issued, person: told });
     } catch (error) {
       if (!(error instanceof AccessError) || !['unauthenticated', 'not_found'].includes(error.code)) throw error;
-      // The login of the session was signed out at the server, so the session has ended too.
+      // The login of the session has ended at the server, so the session has ended too.
       if (!(await sessions.replace(kept, undefined))) continue;
       ledger.append({
         type: 'session.ended',

@@ -8,8 +8,8 @@ export interface GuardOptions {
   /** The user whose connections are accepted, in addition to root's; undefined where the system has no user ids. */
   uid: number | undefined;
   /**
-   * Returns the user id at the other end of a connection; undefined when the system does not report it, `nobody` when the system does not
-   * know the connection.
+   * Returns the user id at the other end of a connection; undefined when the system does not report it, `nobody` when
+   * the connection is not found in the system's tables.
    */
   peer(socket: Socket): Promise<number | 'nobody' | undefined>;
 }

@@ -26,7 +26,10 @@ export type Identity = z.infer<typeof schema>;
 const pathOf = (folder: string) => join(folder, 'identity.json');
 const joiningPathOf = (folder: string) => join(folder, 'joining.json');
 
-/** Returns the identity of the agent; undefined when this folder was never enrolled. Throws `StartError` for a file that cannot be read. */
+/**
+ * Returns the identity of the agent; undefined when this folder was never enrolled. Throws `StartError` for a damaged
+ * file.
+ */
 export async function readIdentity(folder: string, files: Files): Promise<Identity | undefined> {
   return read(pathOf(folder), files);
 }

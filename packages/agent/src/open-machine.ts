@@ -66,7 +66,7 @@ export async function describeMachine(
   return { ...rest, sessions, ledger, clock, program: { ...(await readProgram()), baseUrl, server } };
 }
 
-/** The most entries that GET /logs returns. */
+/** The most entries that are kept. */
 const most = 500;
 
 /** Returns the log of this machine, in memory: the newest 500 entries (docs/architecture.md, section 3). */

@@ -25,8 +25,9 @@ export interface StoreKeyOptions {
 const inKeyring = 'in the keyring of the operating system';
 
 /**
- * Returns the key that seals the store. It is created at the first start and kept in the operating system's keyring if possible, or else in
- * a file with mode 0600. Later starts read only the place that has it. Throws `StartError` when that keyring cannot be read.
+ * Returns the key that seals the store. It is created at the first start and kept in the operating system's keyring if
+ * possible, or else in a file with mode 0600. Later starts read only the place that has it. Throws `StartError` when
+ * that keyring cannot be read, or when the stored text is not a key.
  */
 export async function openStoreKey({ folder, files, keyring, randomBytes }: StoreKeyOptions): Promise<StoreKey> {
   const path = join(folder, 'key');

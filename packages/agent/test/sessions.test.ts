@@ -20,13 +20,13 @@ const issue = async () => {
   const client = createClient({ url: world.url, token: await loginToken() });
   return (await client.sessions.issue('demo')).session;
 };
-/** Returns the token of a login with a session, as the command line creates it. */
+/** Signs in, and returns the token of the login from the store. */
 const loginToken = async () => {
   await local.signIn('requester');
   const { sessions } = JSON.parse(await opened()) as { sessions: { token: string }[] };
   return sessions[0]?.token ?? '';
 };
-/** Returns the content of the store, decrypted with its key; only the test may read it. */
+/** Returns the content of the store, decrypted with its key. */
 const opened = async () => {
   const { createDecipheriv } = await import('node:crypto');
   const key = Buffer.from((await readFile(join(local.folder, 'key'), 'utf8')).trim(), 'base64url');

@@ -12,7 +12,10 @@ export const publicProcedure = procedure.use(async ({ next, ctx, path, getRawInp
   return settle(await next(), ctx, path);
 });
 
-/** Requires a person: operators and the system do not call over HTTP. Throws `unauthenticated` (401). */
+/**
+ * Requires a person: operators and the system do not call over HTTP. Throws `unauthenticated` (401) without a login,
+ * and `forbidden` (403) for an agent.
+ */
 export const authenticated = procedure.use(async ({ next, ctx, path, getRawInput }) => {
   refuseDeep(await getRawInput());
   const { actor } = ctx;
@@ -89,7 +92,7 @@ function unauthenticated(hadToken: boolean): TRPCError {
 /** More levels than people write, and far fewer than a stack can hold. */
 const deepest = 100;
 
-/** Rejects JSON that is nested so deeply that a recursive function would overflow the stack. Throws `invalid`. */
+/** Throws `invalid` for JSON with more than `deepest` levels, so that recursive functions do not overflow the stack. */
 function refuseDeep(input: unknown): void {
   let level: unknown[] = [input];
   for (let depth = 0; level.length > 0; depth += 1) {

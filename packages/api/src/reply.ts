@@ -28,7 +28,7 @@ export function redirectUnlessJson<Output extends { location: string }>(ctx: Req
   return ctx.request.jsonRequested ? output : redirect(ctx, output, 307, `${ctx.host.basePath}${output.location}`);
 }
 
-/** Sets the header `Link` to the next page too (RFC 8288), for clients that know only the documented fields. */
+/** Sets the header `Link` to the next page (RFC 8288) over REST, for clients that follow it instead of `next`. */
 export function linkNext<Output extends { next: string | null }>(ctx: RequestContext, output: Output): Output {
   if (ctx.request.transport !== 'rest' || output.next === null) return output;
   const url = new URL(ctx.request.url);

@@ -6,10 +6,10 @@ import type { RestContext } from '@belay/rest';
 export interface Host {
   /** Prefix of every path of the interface, `/api/v1` in server mode. */
   basePath: string;
-  /** Requests that were completed since the start. */
+  /** Requests that were received since the start. */
   requests(): number;
   uptimeMilliseconds(): number;
-  /** State of the queue backend, in a word (`healthy`, `unhealthy`, `off`). */
+  /** Returns `healthy`, or a text that says why the queue backend is not. */
   scheduler(): Promise<string>;
   /** Jobs of the queue that this process dropped: since its start, and recently. */
   droppedJobs(): { total: number; recent: number };

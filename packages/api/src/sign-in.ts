@@ -59,7 +59,7 @@ export async function beginSignIn(
 
 /**
  * Completes the sign-in at the provider: creates a login with its cookie, or opens the requested session. Redirects to
- * the callback or to a success page.
+ * the callback; without a callback, returns the person who has signed in.
  */
 export async function completeSignIn(
   ctx: RequestContext,
@@ -100,7 +100,7 @@ export async function receiveSignIn(
   return redirect(ctx, received, 303, received.url);
 }
 
-/** Ends the caller's login with one provider or with all. A second sign-out is not an error. */
+/** Ends the caller's login, or only its session with one provider. A second sign-out is not an error. */
 export async function signOut(ctx: RequestContext, input: { provider?: string }): Promise<{ message: string }> {
   const { actor } = ctx;
   if (actor === null || actor.kind !== 'user') {

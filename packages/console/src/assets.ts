@@ -29,7 +29,9 @@ const sheets = [
   'pages/workflows',
 ];
 
-/** Modules that browsers load unchanged; a page names the ones that it needs in addition to `shell.js`. */
+/**
+ * Modules that browsers load unchanged; a page names the ones that it needs in addition to `shell.js` and `drafts.js`.
+ */
 const scripts = ['shell.js', 'palette.js', 'live.js', 'inbox.js', 'words.js', 'drafts.js', 'stars.js'];
 
 function readStatic(name: string): Buffer {

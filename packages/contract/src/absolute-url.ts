@@ -5,7 +5,7 @@ import { invalid } from './errors.js';
  * without anything that readers of URLs take in different ways. Throws `invalid`, naming `path`, for anything else.
  */
 export function requireAbsoluteUrl(text: string, path: string): URL {
-  // URL would read `http:host`, `\\host` and addresses with line breaks as absolute ones; others read them differently.
+  // URL also accepts `http:host`, `http:\\host` and line breaks; other parsers read such addresses differently.
   const plain = /^https?:\/\/[^/?#]/i.test(text) && !/[\s\p{Cc}\\]/u.test(text) && URL.canParse(text);
   if (!plain) throw invalid(path, 'must be an absolute URL that begins with http:// or https://');
   const url = new URL(text);

@@ -57,7 +57,7 @@ function isAscii(text: string): boolean {
   return /^[\x21-\x7e]*$/.test(text);
 }
 
-/** The ASCII form of an internationalised domain (UTS #46), which is the same name to every resolver. */
+/** Returns the ASCII form of an internationalised domain (UTS #46); an empty text for a domain that is not valid. */
 function toAscii(domain: string): string {
   const url = `https://${domain}/`;
   return URL.canParse(url) ? new URL(url).hostname : '';

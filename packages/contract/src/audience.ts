@@ -7,8 +7,8 @@ interface Somebody {
 }
 
 /**
- * Returns whether a person is in an audience. An audience without names is everyone who is signed in
- * (docs/architecture.md, section 11).
+ * Returns whether a person is in an audience. An absent audience, or one without `users` and `groups`, is everyone who
+ * is signed in (docs/architecture.md, section 11); an empty list names no one.
  */
 export function isInAudience(somebody: Somebody, audience: Audience | undefined): boolean {
   if (!audience || (audience.users === undefined && audience.groups === undefined)) return true;

@@ -104,7 +104,7 @@ export const authOperations = {
   whoami: query({ output: whoami }),
 };
 
-/** Those of these operations that an agent on a person's machine offers. */
+/** The sign-in operations of agent mode. */
 export const localAuthOperations = {
   page: query({
     input: page.omit({ code_challenge: true, code_challenge_method: true }),

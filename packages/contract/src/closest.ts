@@ -2,8 +2,9 @@
 const longest = 64;
 
 /**
- * Returns the known name that a mistyped one was probably meant to be: with at most a third of its letters changed, added, left out or
- * swapped. Upper case, dashes and underscores make no difference. Undefined when none is close, or when several are equally close.
+ * Returns the known name that a mistyped one was probably meant to be: with at most a third of its letters, or one
+ * letter, changed, added, left out or swapped. Upper case counts as lower case, and a dash as an underscore. Undefined
+ * when `given` is known, when no name is close, or when several are equally close.
  */
 export function findClosest(given: string, known: Iterable<string>): string | undefined {
   if (given.length > longest) return undefined;

@@ -48,7 +48,10 @@ function within(milliseconds: number): number {
   return whole;
 }
 
-/** Returns milliseconds as an ISO 8601 duration in days, hours, minutes and seconds; zero is `PT0S`. Throws a `RangeError`. */
+/**
+ * Returns milliseconds as an ISO 8601 duration in days, hours, minutes and seconds; zero is `PT0S`. Throws a
+ * `RangeError` for a negative number or a fraction.
+ */
 export function formatDuration(milliseconds: number): string {
   if (!Number.isInteger(milliseconds) || milliseconds < 0)
     throw new RangeError('not a whole, positive number of milliseconds');

@@ -38,7 +38,7 @@ export const dynamicBounds = z.object({
 /** The bounds within which a person can request access at a provider without a role. */
 export type DynamicBounds = z.infer<typeof dynamicBounds>;
 
-/** The fields that name the access in a dynamic request, which has no role. */
+/** The fields that are only allowed in a dynamic request, which has no role. */
 const dynamicFields = ['permissions', 'resources', 'groups', 'users'] as const;
 
 /** The session with a provider that a program presents in a request. */

@@ -65,7 +65,7 @@ export const publishedCodes = {
   503: 'SERVICE_UNAVAILABLE',
 } as const;
 
-/** Returns the error code of an HTTP status, or undefined when no error has this status. */
+/** Returns the error code of an HTTP status; undefined for a status without one, such as 302 or 421. */
 export function codeOfStatus(status: number): ErrorCode | undefined {
   const row = Object.values(transportTable).find((each) => each.status === status);
   return row?.reason ?? otherStatuses[status] ?? (status >= 500 ? 'internal' : undefined);

@@ -345,7 +345,7 @@ interface Place {
   field: string;
 }
 
-/** Returns an example of what goes into or comes out of an operation. Throws for a field that `words` does not know. */
+/** Returns an example of an operation's input or output. Throws for a text that has no example in `words`. */
 export function exampleOf(schema: z.ZodType, direction: Place['direction']): unknown {
   return example(schema, { direction, shape: '', field: '' });
 }

@@ -22,7 +22,7 @@ export const limits = {
   roles: 20,
   /** People whom `approvers` names. */
   approvers: 50,
-  /** Why an operator ends access or stops a person. */
+  /** The reason for an action of an administrator or operator, such as revoking access. */
   operatorReason: 500,
   /** A sealed token, an authorization code or an address. */
   opaque: 16_384,

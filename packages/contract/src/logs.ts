@@ -37,7 +37,7 @@ export const logPage = z.object({
   logs: z.array(logEntry.extend({ cursor: z.string() })),
   next: z.string().nullable(),
 });
-/** One page of the export, newest first; `next` is null after the last. */
+/** One page of the export, newest first; `next` is null on the last page. */
 export type LogPage = z.infer<typeof logPage>;
 
 export const agentLogEntry = z.strictObject({

@@ -21,9 +21,9 @@ export interface PageOf {
 export const next = z.string().nullable().describe('Cursor of the next page; null when there is none');
 
 /**
- * Returns one page of a list in memory, or of those of its items that `fits` accepts; items after the page are only
- * tested until the next one that fits. A cursor is a position in the list that `query` found, and is rejected for any
- * other query. Throws `invalid`.
+ * Returns one page of the items of a list in memory that `fits` accepts. After the page, it tests items only until the
+ * next one that fits. A cursor is a position in the list that `query` found. Throws `invalid` for a cursor of another
+ * query.
  */
 export function pageOf<T>(
   items: readonly T[],

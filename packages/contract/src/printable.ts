@@ -17,7 +17,7 @@ export function printableLines(text: string): string {
     .join('');
 }
 
-/** Returns a JSON text of the same value in which those characters are escaped. */
+/** Returns a JSON text of the same value in which the characters that `printable` escapes are escaped. */
 export function printableJson(json: string): string {
   return json.replace(unprintable, (character) =>
     // Line breaks and tabs in JSON are always between its strings; inside a string JSON has escaped them already.

@@ -60,7 +60,7 @@ export const roleList = z.object({
 export type RoleList = z.infer<typeof roleList>;
 
 export const starredRoles = z.object({ roles: z.array(z.string()).describe('Names, the last starred first') });
-/** The roles that a person starred and still can see. */
+/** The roles that a person starred and can still see. */
 export type StarredRoles = z.infer<typeof starredRoles>;
 
 export const roleStar = z.object({ role: z.string(), starred: z.boolean() });

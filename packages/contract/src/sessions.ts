@@ -46,7 +46,7 @@ export const sessionOperations = {
   verify: mutation({ input: z.strictObject({ session: opaque }), output: verifiedSession }),
 };
 
-/** Operations that only agent mode and client mode have. */
+/** The session operations of agent mode and client mode. Of these a server has only `list`, which returns no tokens. */
 export const localSessionOperations = {
   list: query({ output: sessionList.extend({ sessions: z.record(z.string(), session) }) }),
   begin: mutation({ input: z.strictObject({ provider: name.optional() }), output: localLogin }),

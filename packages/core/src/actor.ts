@@ -16,8 +16,8 @@ export function requireUser(ctx: ActorStore): UserActor {
 }
 
 /**
- * Throws `unavailable` when the caller's groups are too old because their provider cannot return them: nothing is requested or approved by
- * stale groups.
+ * Throws `unavailable` when the caller's groups are too old because their provider cannot return them: stale groups
+ * give no right to request, decide or comment.
  */
 export function requireFreshGroups({ stale, provider }: UserActor): void {
   if (stale !== true) return;

@@ -43,10 +43,13 @@ export interface Changes {
   subscribe(executionId: string, wake: () => void): () => void;
 }
 
-/** The catalog in force in this process, and the clients of its enabled providers. */
+/** The catalog in force in this process, and the clients of its providers. */
 export interface CatalogSource {
   current(): Catalog;
-  /** Returns the client of an enabled provider, or undefined when none is ready. */
+  /**
+   * Returns the client of a provider, also of a disabled one, whose access is still revoked; undefined when none is
+   * ready.
+   */
   client(provider: string): ProviderClient | undefined;
 }
 
@@ -54,7 +57,7 @@ export interface CatalogSource {
 export interface Meter {
   /** From the request for approval to the decision that settled it. */
   decided(seconds: number, verdict: 'approved' | 'denied'): void;
-  /** From the moment when a grant was due to its verification at the provider. */
+  /** From the commit of a grant, before its call, to the verification that the provider holds it. */
   granted(seconds: number): void;
   /** From the end of a grant to the verification that the provider no longer holds it. */
   revoked(seconds: number): void;
@@ -71,13 +74,13 @@ export interface Store {
   newId(): string;
   randomBytes(size: number): Uint8Array;
   /**
-   * The process's own clock. The verbs read the database's; this is for libraries that read the process's clock
-   * themselves.
+   * The process's own clock, to measure time within the process, and for libraries that read that clock. Stored times
+   * are compared with the clock of the database (`readNow`).
    */
   clock(): Date;
-  /** Resolves after a time, or rejects when the signal aborts; used by the few loops. */
+  /** Resolves after a time, or rejects when the signal aborts. */
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Named points after each commit, at which the crash tests kill the process. Does nothing in production. */
+  /** Marks a point after a commit or a call, at which the crash tests kill the process. Does nothing in production. */
   crashpoint(name: string): void;
   program: { version: string; revision: string; baseUrl: string };
   /** What the engine needs from core: `engineHost`. */
@@ -104,7 +107,7 @@ export interface Context extends Store {
   vault?: { configured(): boolean; health(): Promise<string> } | undefined;
 }
 
-/** A context with the caller in it: the first argument of every verb. */
+/** A context with the caller in it: the first argument of a verb that needs more than rows. */
 export interface ActorContext extends Context {
   actor: Actor;
 }

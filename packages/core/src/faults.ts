@@ -4,7 +4,7 @@ import type { Fault } from '@belay/workflow';
 
 const standard = 'https://serverlessworkflow.io/spec/1.0.0/errors';
 
-/** The fault type for access that an identity already holds, which is not ours to manage (R2). */
+/** The fault type for access that an identity already holds, and that Belay therefore does not manage (R2). */
 const HELD_OUTSIDE = 'https://belay.dev/errors/held-outside';
 /** The fault type for an approval that is missing, was denied or was given for other access. */
 export const NOT_APPROVED = 'https://belay.dev/errors/not-approved';

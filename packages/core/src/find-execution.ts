@@ -16,9 +16,10 @@ export function isId(text: string): boolean {
 export type Sight = 'owner' | 'approver' | 'overseer' | 'operator';
 
 /**
- * Returns an execution that the caller may see, and their relation to it: its owner; an approver, by name or because they decided; an
- * overseer, who may see it and not change it (an administrator, an auditor, or a person who is told of an emergency or reviews it); or an
- * operator. Throws `not_found` for all others, so that guessing an id reveals nothing.
+ * Returns an execution that the caller may see, and their relation to it: its owner; an approver, who decided or whom
+ * an approval names; an overseer, who may see it and not change it (an administrator, an auditor, or a person who is
+ * told of an emergency or reviews it); or an operator. Throws `not_found` for all others, so that guessing an id
+ * reveals nothing.
  */
 export async function findExecution(ctx: Store, actor: Actor, id: string) {
   const [row] = isId(id)

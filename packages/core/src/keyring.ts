@@ -11,7 +11,10 @@ export interface Keyring {
 /** The shortest text that is accepted as key material, in characters. */
 const shortest = 32;
 
-/** Creates a keyring from texts of at least 32 characters each; the first one seals. */
+/**
+ * Creates a keyring from texts of at least 32 characters each; the first one seals. Throws without a text, and for a
+ * shorter one.
+ */
 export function createKeyring(secrets: readonly string[]): Keyring {
   const entries = readSecrets(secrets);
   const [first] = entries;

@@ -9,7 +9,7 @@ export function isOwnFailure(error: unknown): boolean {
   return isOutage(error) || causesOf(error).some(isOfStatement);
 }
 
-/** How long no error may occur before an outage counts as over, in milliseconds: the next error is logged again. */
+/** After so many milliseconds without an error an outage counts as over: the next error is logged again. */
 const quietFor = 30_000;
 const noted = new WeakMap<object, number>();
 

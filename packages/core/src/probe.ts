@@ -15,8 +15,8 @@ export interface ProbeOptions {
 }
 
 /**
- * Returns a probe that checks a service at most twice per minute, and reports only whether it responds, because the
- * result is public.
+ * Returns a probe that checks a service at most twice per minute, and reports only whether the service responds and
+ * accepts the request, because the result is public.
  */
 export function createProbe(options: ProbeOptions): () => Promise<string> {
   let checked: { at: number; health: Promise<string> } | undefined;

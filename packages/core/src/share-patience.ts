@@ -9,9 +9,9 @@ interface Patient {
 const most = 3;
 
 /**
- * Returns a function that runs the works of one call, one after the other. Each may wait for its providers for `earlyCheck`, until silent
- * providers have used up the time for all works, so that a call does not take minutes. After that no provider is called, and a work decides
- * as it does while a provider is down.
+ * Returns a function that runs the parts of one call, one after the other. Each part may wait for its providers for
+ * `earlyCheck`, until silent providers have used up the time for all parts, so that a call does not take minutes. After
+ * that no provider is called, and a part decides as it does while a provider is down.
  */
 export function sharePatience<Ctx extends Patient>(ctx: Ctx): <R>(work: (ctx: Ctx) => Promise<R>) => Promise<R> {
   const { earlyCheck } = ctx.timing;

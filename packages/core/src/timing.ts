@@ -35,7 +35,7 @@ export const timing = {
     /** How long such a response is used while the provider does not respond. */
     known: 24 * 60 * 60_000,
   },
-  /** How long a sealed signal or state may be used. */
+  /** How long a sealed signal, state or task token may be used. */
   signal: 60 * 60_000,
   /** How often every worker looks for due rows that no job reached. */
   sweep: 5_000,
@@ -43,12 +43,12 @@ export const timing = {
   lookAhead: 10_000,
   /**
    * How long a call of an execution waits for a place at a busy system before it is postponed; together with the call
-   * shorter than a lease.
+   * no longer than a lease.
    */
   callPatience: 10_000,
   /** R5: a revoke settles only when it started this long after the last grant call was claimed. */
   quarantine: 15 * 60_000,
-  /** The pause before the next check of a provider with a running operation, unless it requests one. */
+  /** The pause before the next check of a provider with a running operation, unless it requests a longer one. */
   pending: 5_000,
   /** How long a provider must hold nothing before the connection for its revocations is closed. */
   standDown: 60_000,
@@ -56,7 +56,10 @@ export const timing = {
   revokeBackoff: { first: 5_000, overdue: 15_000, last: 5 * 60_000 },
   /** How often each provider is compared with its rows. */
   drift: 60 * 60_000,
-  /** How long a grant may wait for its provider before it is given up; its duration starts when it is active. */
+  /**
+   * How much longer than its duration a grant may wait for its provider before it is given up; the duration starts when
+   * it is active.
+   */
   activation: 60 * 60_000,
   /**
    * The pauses before a message that could not be delivered is attempted again; it is given up when its approval closes, or after
@@ -73,7 +76,7 @@ export const timing = {
   /** How often a notification is attempted before the task faults. */
   notificationAttempts: 5,
   approval: 24 * 60 * 60_000,
-  /** How long an approval may wait to be granted before it must be requested again. */
+  /** How long after its decision an approval may be used to grant access; then it must be requested again. */
   approvalLifetime: 60 * 60_000,
   maximumDuration: 24 * 60 * 60_000,
   defaultDuration: 60 * 60_000,
@@ -119,11 +122,14 @@ export const timing = {
     /** How long after access was given back it is checked that the execution has ended and holds nothing. */
     settle: 30_000,
   },
-  /** A revocation this late is an alarm: a metric, an error in the ledger, and a degraded /health. */
+  /** A revocation this late is an alarm: a metric, a notice to the operators, and a degraded /health. */
   overdue: 60_000,
   /** How old the catalog of a process may be when another process applied a newer one. */
   catalogRefresh: 2_000,
-  /** How often a watched execution is read without a notification, so that lost notifications are noticed. */
+  /**
+   * The longest pause before a watched execution is read without a notification, so that lost notifications are
+   * noticed.
+   */
   watchPoll: 5_000,
   /**
    * How long an execution counts as watched after a process marked it; the process renews the mark after half of that.

@@ -37,7 +37,10 @@ interface World {
   bad: string | null;
 }
 
-/** How a protocol may differ from ours. Each difference is known to leak, which shows that the model finds leaks. */
+/**
+ * How a protocol may differ from ours. Each difference except `operations` is known to be wrong, which shows that the
+ * model finds faults.
+ */
 interface Protocol {
   quarantine: number;
   callFirst?: boolean;
@@ -46,7 +49,10 @@ interface Protocol {
   ignoreStanding?: boolean;
   /** The connector never knows what is held, so that `unknown` is accepted as a result. */
   blind?: boolean;
-  /** The provider may work on a call as an operation. Such a world has one grant call less, because it would be too large otherwise. */
+  /**
+   * The provider may work on a call as an operation. Such a world has one grant call fewer, because it would be too
+   * large otherwise.
+   */
   operations?: boolean;
   /** `changing` is read as the access that was there before. */
   believeChanging?: boolean;

@@ -17,7 +17,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { access, type Cast, catalogWith, minute, openCast, runOut, second } from './support/stories.js';
 
-// BELAY_TEST_ROUNDS sets the number of rounds (5000 in the long form), BELAY_TEST_SEED the seed. CI plays three hundred.
+// BELAY_TEST_ROUNDS sets the number of rounds, BELAY_TEST_SEED the seed. CI plays 300 rounds, other runs 100.
 const rounds = Number(process.env.BELAY_TEST_ROUNDS ?? (process.env.CI ? 300 : 100));
 const seed = Number(process.env.BELAY_TEST_SEED ?? 20260301);
 const perRun = 10;

@@ -88,7 +88,7 @@ describe('a decision while the target is silent', () => {
     await other.close();
   });
 
-  /** Requests access for a person whose address the target learns only afterwards: Grace's. */
+  /** Requests access for Grace's account, whose address the target learns only afterwards. */
   const opaque = async () => {
     const { house, ada } = cast;
     const permissions = { groups: ['engineers'], delegates: { users: ['ada@example.com'] } };

@@ -25,7 +25,9 @@ const bounds = {
   default_duration: 'PT20M',
 };
 
-/** The usual catalog with bounds at its provider, and two more providers: one with other bounds, one with none. */
+/**
+ * Returns the usual catalog with bounds at its provider, and two more providers: one with other bounds, one without.
+ */
 function catalogOf(dynamic: object = bounds): object {
   const catalog = approvalCatalog() as { providers: { memory: object } };
   return {

@@ -61,7 +61,7 @@ const allowed = [
   ['http://127.0.0.1:8080/../../x', 'http://127.0.0.1:8080/x'],
 ] as const;
 
-/** An identity provider that knows one person and checks what comes back, as the real ones do. */
+/** Returns an identity provider that knows one person and checks what comes back, as real ones do. */
 function identityProvider(person: { emailVerified: boolean }) {
   const asked: AuthorizationRequest[] = [];
   const connector: Connector = {

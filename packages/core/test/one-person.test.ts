@@ -73,7 +73,7 @@ describe('a request is not decided by another identity of the person who made it
     const { house, signIn, corp, github, partner } = doors;
     const me = await signIn(corp, rita);
     const id = await ask(house, me);
-    // At the partner's registration, Rita's subject has the address of the private account.
+    // At the partner, Rita's subject has the address of the private account.
     await signIn(partner, { ...other, subject: 'rita' });
     await expect(approve(await signIn(github, other), id)).rejects.toMatchObject({ code: 'forbidden' });
   });

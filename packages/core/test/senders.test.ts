@@ -157,7 +157,7 @@ describe('whose word counts for a listen', () => {
         code: workflow === 'by-approvers' ? 'forbidden' : 'not_found',
       });
       expect(await granted(id)).toBe(false);
-      // With the account as the approvers saw it; after a change they must approve again.
+      // The account is again as the approvers saw it; otherwise they would have to approve again.
       own.email = '';
       await send(workflow === 'by-approvers' ? grace : await house.person('rosa', ['release']), id);
       expect(await granted(id)).toBe(true);

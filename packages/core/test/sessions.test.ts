@@ -68,7 +68,10 @@ interface Browser {
 }
 const openBrowser = (): Browser => ({ me: undefined, token: '' });
 
-/** Signs in from one of our pages as the person whom the provider names; the browser is then signed in as that person. */
+/**
+ * Signs in as the person whom the provider names, from one of our pages or, with `elsewhere`, from another site; the
+ * browser is then signed in as that person.
+ */
 async function signIn(browser: Browser, provider: PeopleProvider, person: Told, from: 'here' | 'elsewhere' = 'here') {
   const { ctx } = cast.house;
   provider.state.person = person;

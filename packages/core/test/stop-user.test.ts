@@ -118,7 +118,8 @@ describe('belay user stop', () => {
   it('ends a request that is being submitted in that very moment', async () => {
     const { house, ada } = cast;
     const submitting = heldBeforeCommit(ada);
-    // With a key, it reads the results of its statements before it commits; otherwise COMMIT is sent together with them.
+    // With a key, the request reads the results of its statements before it commits; otherwise COMMIT is sent together
+    // with them.
     const submitted = request(submitting.ctx, { workflow: 'automatic', idempotencyKey: 'one' });
     await submitting.reached;
     const stopping = stop();

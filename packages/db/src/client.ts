@@ -43,9 +43,9 @@ const shortestWait = 3_000;
 const pulse = 1_000;
 
 /**
- * Opens a pool on a database of Belay. Connects lazily, so a wrong URL shows at the first query. A statement that
- * exceeds its time limit, the network time and the wait for a place rejects with an error that counts as an outage,
- * and its connection is replaced.
+ * Opens a pool on a database of Belay. Connects lazily, so a wrong URL shows at the first query. A statement that gets
+ * no place in time, or no response within its time limit and the network time, rejects with an error that counts as an
+ * outage. A connection without a response is replaced.
  */
 export function openDatabase(url: string, options: DatabaseOptions = {}): DatabaseClient {
   const statement = options.statementMilliseconds ?? defaultStatement;
@@ -119,10 +119,10 @@ function watchWaits(now: () => number) {
 }
 
 /**
- * Returns the client with another `unsafe`, which is the only method that drizzle calls. It prepares each statement once per
- * connection, so that the server parses and plans a text once and not every time. The texts come from our own queries, so their
- * number is limited. Calls `note` with the response of each statement, and of each transaction as a whole, because the driver
- * itself sends the statement that ends it.
+ * Returns the client with another `unsafe`, the method with which drizzle sends every statement. It prepares each
+ * statement once per connection, so that the server parses and plans a text once and not every time. The texts come
+ * from our own queries, so their number is limited. Calls `note` with the response of each statement, and of each
+ * transaction as a whole, because the driver itself sends the statement that ends it.
  */
 function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>) => void): T {
   return new Proxy(client, {
@@ -151,7 +151,7 @@ function preparing<T extends Sql>(client: T, note: (answer: PromiseLike<unknown>
             }
           });
           note(done);
-          // An error that the work threw stays unchanged; every other error is one of the connection.
+          // An error that the work threw stays unchanged; every other error is one of the database or the connection.
           done.then(undefined, (error: unknown) => error === thrown || attachStatement(error, property));
           return done;
         };

@@ -22,7 +22,10 @@ export async function isClosed(sql: Sql): Promise<boolean> {
   return row?.closed ?? false;
 }
 
-/** PostgreSQL reports a warning without the right to revoke, and an error when the user has no rights at all. */
+/**
+ * Revokes what the user may revoke: PostgreSQL reports the rest as a warning, or as error 42501 to a user without any
+ * rights.
+ */
 async function revoke(statement: PromiseLike<unknown>): Promise<void> {
   try {
     await statement;

@@ -18,9 +18,10 @@ interface Committing {
  *       await commitWith(tx, [tx.insert(…), tx.insert(…)]);
  *     });
  *
- * takes two round trips. It must be the last use of `tx`: a later statement is rejected, and an error that `work` throws
- * afterwards rolls nothing back. When a statement or the commit fails, all is rolled back and the first error is thrown.
- * When the connection is lost, that error counts as an outage, and it is unknown whether the transaction was committed.
+ * takes two round trips. It must be the last use of `tx`: a later statement is rejected, and an error that the callback
+ * throws afterwards rolls nothing back. When a statement or the commit fails, all is rolled back and the first error is
+ * thrown. When the connection is lost, that error counts as an outage, and it is unknown whether the transaction was
+ * committed.
  */
 export async function commitWith<const S extends readonly (Statement | undefined)[]>(
   tx: Transaction,

@@ -31,7 +31,7 @@ export function createClient(url: string, { silence, wait, pulse, ...settings }:
   }
   const own = {
     connect_timeout: connectSeconds,
-    // Seconds until the first keep-alive probe of an idle connection. Ten more follow, one second apart.
+    // Seconds until the first keep-alive probe of an idle connection. Ten probes are sent at most, one second apart.
     keep_alive: 5,
     // We use no array types; reading them costs every new connection a query.
     fetch_types: false,

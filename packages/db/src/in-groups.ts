@@ -25,13 +25,14 @@ type Group<T> = readonly [T, ...T[]];
 type Work<T, R> = (group: Group<T>, hurried: boolean) => Promise<readonly R[]>;
 
 /**
- * Returns a function that passes items to `work` in groups, so that many items share one statement and one commit: the items that
- * arrive in one turn of the event loop, and those that arrive while two groups are in progress. While a group takes longer than
- * half a second, because of a lock or a lost connection, no item waits for a group. Only items with the same first argument, such
- * as a pool of connections, share a group. `work` returns a result for each item, in the order of the items. Items with a key in
- * common are never in one group. When the database rejects the statement of a group, it has written nothing, and each item is tried
- * alone. The first of these tries is hurried too, so that an item whose row is locked does not delay the others. A lost connection
- * is the error of all items, because it is unknown what was committed.
+ * Returns a function that passes items to `work` in groups, so that many items share one statement and one commit: the
+ * items that arrive in one turn of the event loop, and those that arrive while two groups are in progress. While a
+ * group takes longer than half a second, because of a lock or a lost connection, no item waits for a group. Only items
+ * with the same first argument, such as a pool of connections, share a group. `work` returns a result for each item, in
+ * the order of the items. Items with a key in common are never in one group. When the database rejects the statement of
+ * a group, it has written nothing, and each item is tried alone. The first try of an item alone is hurried too, so that
+ * an item whose row is locked does not delay the others. A lost connection is the error of all items, because it is
+ * unknown what was committed.
  */
 export function inGroups<T, R>(
   work: Work<T, R>,

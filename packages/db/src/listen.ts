@@ -9,7 +9,7 @@ export interface ListenOptions {
   connected(): void;
   /** Called when the connection could not be made, or ended. */
   lost(error: unknown): void;
-  /** Waits before the next attempt; rejects when the signal aborts. */
+  /** Waits before the next attempt, and before the next check of the connection; rejects when the signal aborts. */
   pause(signal: AbortSignal): Promise<void>;
 }
 

@@ -79,7 +79,9 @@ function tableOf(name: TurnName): string {
   return `public.turn_${name}`;
 }
 
-/** The weakest modes that exclude each other: they do not block readers or vacuum of the table. */
+/**
+ * Returns the mode of the lock: `exclusive` excludes both modes, `row share` only `exclusive`. Neither blocks readers.
+ */
 function modeOf({ shared }: TurnOptions): string {
   return shared ? 'row share' : 'exclusive';
 }

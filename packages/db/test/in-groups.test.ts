@@ -212,7 +212,7 @@ describe('statements of several callers', () => {
 
   it('all fail when the response to their commit is lost, although they are committed', async () => {
     await Promise.all(ten());
-    // By its content, because a response may come in several chunks.
+    // Recognised by its content, because a response may come in several chunks.
     proxy.loseAnswers((chunk) => chunk.includes('COMMIT\0'));
     const settled = await Promise.allSettled(ten());
     proxy.loseAnswers(undefined);

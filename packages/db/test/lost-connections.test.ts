@@ -36,7 +36,8 @@ it('settles every statement of a transaction whose connection is lost at any poi
 
   for (let run = 0; run < 1_000; run += 1) {
     const loss = losses[run % losses.length] ?? 'reset';
-    // Half of the runs lose the connection at a chunk on the wire, the others between two statements.
+    // Half of the runs lose the connection at a chunk on the wire, a quarter before the last statement, and a quarter
+    // nowhere.
     const onTheWire = run % 4 < 2;
     if (onTheWire) proxy.loseAfter(run % 23, loss);
     const breakAt = onTheWire ? -1 : run % (statements + 1);
@@ -51,7 +52,7 @@ it('settles every statement of a transaction whose connection is lost at any poi
   }
 
   expect(lost).toBeGreaterThan(300);
-  // Every connection of the pool can still be used, and the pool can be closed.
+  // The pool still settles every statement, and can be closed.
   await settled(Array.from({ length: 8 }, () => client.db.execute(sql`select 1`)));
   await settled([client.close()]);
   const rows = await database.sql<{ run: number; steps: number }[]>`

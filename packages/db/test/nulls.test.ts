@@ -12,7 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** The columns that may not be null in the tables of the schema; the table of migrations belongs to its library. */
+/**
+ * The columns that may not be null in the tables of the schema, which has no tables of migrations and of the test
+ * clock.
+ */
 const required = `
   select relname::text as table, attname::text as column from pg_attribute join pg_class on pg_class.oid = attrelid
   where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname not in ('migrations', 'test_clock')

@@ -21,7 +21,9 @@ const grant = id(65);
 const approval = id(75);
 const valid = (table: string) => rows.find((row) => row.table === table)?.values ?? {};
 
-/** A use of a role for emergencies whose grant is not active yet, with all kinds of notices enabled. */
+/**
+ * A use of a role for emergencies whose grant is not active yet, with the kinds of notices enabled that triggers write.
+ */
 const emergency = [
   `insert into told_kinds (kind) values ('request.waiting'), ('request.decided'), ('access.active'), ('access.ended'), ('review.opened')`,
   insert('executions', {

@@ -8,7 +8,10 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 loopback.addSubnet('::ffff:127.0.0.0', 104, 'ipv6');
 
-/** The headers that proxies add: a request with one of them came from another machine, even over a local connection. */
+/**
+ * The headers that proxies add: a request with one of them counts as from another machine, even over a local
+ * connection.
+ */
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
 /**

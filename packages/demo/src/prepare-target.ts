@@ -106,7 +106,8 @@ async function makeRoles(sql: postgres.Sql, facts: ServerFacts, options: TargetO
       await tx.unsafe(`comment on role ${name} is '${mark}'`);
     });
   }
-  // PostgreSQL takes no parameters in a statement that sets a password. The passwords are base64url, which needs no quoting.
+  // PostgreSQL takes no parameters in a statement that sets a password. The passwords are base64url, which needs no
+  // escaping.
   for (const [name, password] of logins) {
     if (!/^[\w-]+$/.test(password)) throw new Error('A password of the demo is not base64url');
     // Belay's own database is on the same server, so people must not use all its connections.

@@ -24,8 +24,9 @@ const takeOverPause = 2_000;
 const portsBeside = 10;
 
 /**
- * Prepares the demo (docs/architecture.md, section 11): its target, and in a process that serves HTTP also its identity provider and its
- * control. All processes with the same data folder share one demo. Throws `StartError`.
+ * Prepares the demo (docs/architecture.md, section 11): its target, and in a process that serves HTTP also its identity
+ * provider and its control. All processes with the same data folder share one demo. Throws `StartError` when the
+ * settings are damaged, when the target cannot be prepared, or when other programs use the ports.
  */
 async function startDemo(options: DemoOptions): Promise<Demo> {
   const { dataDirectory, databaseUrl, baseUrl, randomBytes } = options;

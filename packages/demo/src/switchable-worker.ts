@@ -45,7 +45,10 @@ export interface SwitchOptions {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Runs a worker, except while all workers are stopped. Resolves when the worker runs, or when it waits for that to end. */
+/**
+ * Runs a worker, except while all workers are stopped. Resolves when the worker runs, and after a second at the latest.
+ * Rejects when the first start fails within that second; the worker is started again in any case.
+ */
 export async function startSwitchableWorker(
   options: SwitchOptions & { start(): Promise<StoppableWorker> },
 ): Promise<SwitchableWorker> {
@@ -81,7 +84,7 @@ export async function startSwitchableWorker(
       }
     }
   })();
-  // All workers may be stopped at this moment; a start does not wait for that.
+  // All workers may be stopped at this moment; a start does not wait until they continue.
   await Promise.race([first.promise, options.delay(retry)]);
   return {
     async stop() {

@@ -67,7 +67,7 @@ describe('the control of the demo', () => {
     const { state, stop } = await worker();
     expect(await setWorkers(false)).toBe(200);
     expect(state.running).toBe(0);
-    // Ends the connection, as killing its process would.
+    // Ends the connection of the control, as killing its process would.
     await database.sql`
       select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database
       where d.datname = current_database() and l.locktype = 'relation' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_backend_pid()`;

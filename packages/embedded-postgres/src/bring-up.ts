@@ -140,7 +140,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
       if (result.state === 'failed') {
         throw startFailed(cluster, result.reason);
       }
-      // Taken after our check: the next round checks again, and chooses another port or throws.
+      // The port or the cluster was taken after the check: the next round checks again.
       reason = result.state === 'busy' ? result.reason : `port ${port} is taken`;
     }
     busy += 1;

@@ -12,10 +12,10 @@ interface ChoosePortOptions {
 }
 
 /**
- * Returns the port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else a
- * free one.
+ * Returns the port of 127.0.0.1 to listen on: the operator's; else the remembered one if it is free; else a free one.
  *
- * @throws EmbeddedPostgresError `port_taken` when the operator's is not free.
+ * @throws EmbeddedPostgresError `port_taken` when the operator's port is not free, `start_failed` when the system has
+ * no free port.
  */
 export async function choosePort({ wanted, remembered, log }: ChoosePortOptions): Promise<number> {
   if (wanted !== undefined) {

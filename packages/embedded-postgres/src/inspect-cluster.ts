@@ -9,7 +9,7 @@ const MAJOR_VERSION = '18';
  * Returns the real path of the cluster that `folder` is or points to; undefined when there is none yet.
  *
  * @throws EmbeddedPostgresError `other_version` for another major version, `not_writable` for another account's folder,
- * `start_failed` for a folder that is no cluster. The folder is left as it is.
+ * `start_failed` for a folder that is no cluster and for a link to a missing folder. The folder is left as it is.
  */
 export async function inspectCluster(folder: string): Promise<string | undefined> {
   if (!(await lstat(folder).catch(() => undefined))) {

@@ -2,10 +2,12 @@ import { lstat, readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 
 /**
- * Makes the links between shared libraries that a package archive cannot carry, as `native/pg-symlinks.json` lists them. The
- * package's own install script does the same, but install scripts may be disabled. Links that exist are left alone.
+ * Makes the links between shared libraries that a package archive cannot carry, as `native/pg-symlinks.json` lists
+ * them. The package's own install script does the same, but install scripts may be disabled. Links that exist are left
+ * alone.
  *
- * Throws the system's error (EROFS, EACCES …) when a link is missing and cannot be made.
+ * Throws the system's error (EROFS, EACCES …) when a link is missing and cannot be made, and an `Error` for a list that
+ * is malformed or leads out of its folder.
  */
 export async function linkLibraries(packageFolder: string): Promise<void> {
   const list = await readFile(join(packageFolder, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');

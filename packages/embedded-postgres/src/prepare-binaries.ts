@@ -26,7 +26,8 @@ interface PrepareBinariesOptions {
  * Returns programs that the server's account can run: those in node_modules, with their library links made; or, when
  * that account cannot read them or the links cannot be made there, a copy in `copyTo`, made once per version.
  *
- * @throws EmbeddedPostgresError `no_binaries` on musl, `start_failed` when even the copy does not run.
+ * @throws EmbeddedPostgresError `no_binaries` on musl, `not_writable` when the copy cannot be written, `start_failed`
+ * when even the copy does not run.
  */
 export async function prepareBinaries(options: PrepareBinariesOptions): Promise<Binaries> {
   const installed = await tryFolder(options.package.folder, options.user);

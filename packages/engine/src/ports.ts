@@ -28,8 +28,7 @@ export type Bulkhead =
   /** Grants may not use all places of a provider, so that its revocations never wait for them. */
   | { queue: 'entitlements'; provider: string; task?: 'grant' | 'revoke' }
   /**
-   * Queries that executions send to systems, such as a plan of its providers: each system has separate places for
-   * these.
+   * Calls of executions that use systems, such as a grant or an HTTP call: each system has separate places for these.
    */
   | { queue: 'calls'; systems: readonly string[] };
 
@@ -104,7 +103,9 @@ export interface EngineStore {
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** The process's own clock, for measuring. The engine otherwise reads the clock of the database. */
   clock(): Date;
-  /** Named points after each commit, at which the crash tests kill the process. Does nothing in production. */
+  /**
+   * Called at named points, such as after a commit, where the crash tests kill the process. Does nothing in production.
+   */
   crashpoint(name: string): void;
   program: { version: string };
   host: Host;

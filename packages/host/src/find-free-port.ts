@@ -9,8 +9,9 @@ const many = 12_000;
 const tries = 100;
 
 /**
- * Returns a port on which no program listens at this moment. `pick` returns any number, by default the system's own choice of a port,
- * so that processes that choose at the same time get different ports.
+ * Returns a port on which no program listens at this moment. `pick` returns any number, by default the system's own
+ * choice of a port, so that processes that choose at the same time get different ports. Throws when each of 100 picked
+ * ports is taken.
  */
 export async function findFreePort(
   host: string,

@@ -26,12 +26,13 @@ export type Lock = { held: true; release(): Promise<void> } | { held: false; pid
 const largest = 4_096;
 
 /**
- * Takes a lock for this process alone, or returns the process id of the holder. A lock file names its holder by process id and start
- * time, so a lock ends with its holder, even when another process gets the process id. The file is linked into place whole. The lock
- * of a dead holder is replaced by the one process that holds the lock for its succession.
+ * Takes a lock for this process alone, or returns the process id of the holder. A lock file names its holder by process
+ * id and start time, so a lock ends with its holder, even when another process gets the process id. The file appears
+ * with its whole content: it is linked or renamed to its name. The lock of a dead holder is replaced by the one process
+ * that holds the lock for its succession.
  *
- * Throws an error with the code `ENOTALOCK` for a file that no process of this user can have left there (a link, another user's
- * file), and the error of the system when the folder cannot be used.
+ * Throws an error with the code `ENOTALOCK` for a file that no process of this user can have left there (a link,
+ * another user's file), and the error of the system when the folder cannot be used.
  */
 export async function tryLock({ path, token }: LockOptions): Promise<Lock> {
   const { birth } = await inspectProcess(process.pid);
@@ -61,8 +62,8 @@ export interface HoldLockOptions extends LockOptions {
 const pause = 25;
 
 /**
- * Waits for a lock. Resolves with the function that releases it, or with undefined when another process holds it for longer than
- * `patience`.
+ * Waits for a lock. Resolves with the function that releases it, or with undefined when another hold lasts for longer
+ * than `patience`.
  */
 export async function holdLock(options: HoldLockOptions): Promise<(() => Promise<void>) | undefined> {
   for (let waited = 0; ; waited += pause) {
@@ -78,7 +79,7 @@ export async function findLockHolder(path: string): Promise<number | undefined> 
   return (await findHolder(await readLock(path)))?.pid;
 }
 
-/** Takes a lock. Returns the living process that holds it instead; undefined when this process holds it now. */
+/** Takes a lock. Returns undefined, or the living process that holds the lock or is replacing a dead one. */
 async function take(path: string, ours: string, draft: string): Promise<Holder | undefined> {
   for (;;) {
     if (await linkDraft(draft, ours, path)) return undefined;

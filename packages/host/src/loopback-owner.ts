@@ -39,8 +39,8 @@ export async function findPeer(
 }
 
 /**
- * Returns the accounts that listen on this machine at the port of a URL, on its address or on all addresses; undefined for the URL
- * of another machine, and where the system does not show them.
+ * Returns the accounts that listen at the port of a URL with a loopback address, on that address or on all addresses;
+ * undefined for a URL with another host, and where the system does not show them (not Linux).
  */
 export async function findListeners(url: string, readTable?: ReadTable): Promise<number[] | undefined> {
   const { hostname, port, protocol } = new URL(url);
@@ -102,7 +102,10 @@ async function* readPieces(path: string): AsyncGenerator<string> {
   }
 }
 
-/** Returns a loopback address as the tables write it: little-endian words in hexadecimal, IPv4 also within IPv6. */
+/**
+ * Returns a loopback address and port as the tables write them: little-endian words in hexadecimal, IPv4 also within
+ * IPv6. Empty for other addresses.
+ */
 function entriesOf(address = '', port = 0): string[] {
   const end = `:${hexOf(port, 4)}`;
   if (address === '::1') return [`00000000000000000000000001000000${end}`];

@@ -26,7 +26,10 @@ export interface OpenKeyringOptions {
   found(): Promise<string[]>;
 }
 
-/** Returns the client of `services.encryption`; undefined for the local keyring. Throws `StartError`. */
+/**
+ * Returns the client of `services.encryption`; undefined for the local keyring. Throws `StartError` when it cannot be
+ * created.
+ */
 export async function openWrapping(
   document: Catalog['document'],
   resolve: ResolveReference,

@@ -82,7 +82,7 @@ export function explainEmbedded(error: unknown): string {
   return `${line} Set DATABASE_URL to use a PostgreSQL of your own, 15 or newer.`;
 }
 
-/** Checks that the database can be reached and used. Throws `StartError`. */
+/** Checks that the database can be reached and used. Throws `StartError` when it cannot. */
 export async function checkDatabase(url: string): Promise<void> {
   const sql = createClient(url, { max: 1, silence: 5_000 });
   let version: number;

@@ -59,7 +59,9 @@ function parseName(reference: string): SecretName {
   return { path, key };
 }
 
-/** Opens the local vault that the configuration names, or the file in `BELAY_DATA` when there is no configuration. */
+/**
+ * Opens the local vault of the configuration, which is the file in `BELAY_DATA` unless the configuration names another.
+ */
 async function open(
   { environment, directory }: VaultOptions,
   make: boolean,

@@ -31,8 +31,8 @@ export function accessErrorOf(error: unknown): AccessError | undefined {
 
 /**
  * Opens what an operator's command needs: the database of this installation, whether or not a server uses it. Such a
- * command only writes rows, so there is no queue, network or secret, and of the configuration only the definitions of
- * providers. Throws `StartError`.
+ * command only reads and writes rows, so there is no queue, network or secret, and of the configuration only the
+ * definitions of providers. Throws `StartError` when the database cannot be used.
  */
 export async function openOperatorContext({
   environment,

@@ -12,9 +12,9 @@ export interface SecretOptions {
 }
 
 /**
- * Returns the secrets of this installation (docs/architecture.md, section 11), the secret that seals first. It is the given
- * one, or, with the embedded database, the one created at the first start in `BELAY_DATA/secret` (mode 0600). Throws
- * `StartError`.
+ * Returns the secrets of this installation (docs/architecture.md, section 11), first the one that seals: the given
+ * secret, or, with the embedded database, the one created at the first start in `BELAY_DATA/secret` (mode 0600). Throws
+ * `StartError` when no secret is given for an external database, and for a damaged file.
  */
 export async function readSecrets(
   options: SecretOptions & {

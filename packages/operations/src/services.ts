@@ -19,7 +19,10 @@ type Settings = Pick<Environment, 'secret' | 'previousSecrets' | 'dataDirectory'
 /** The functions of this machine that clients of services may use. */
 export const serviceTools: ServiceTools = { delay, randomBytes, now: () => clock().getTime() };
 
-/** Returns the secrets of this installation that exist: `BELAY_SECRET`, or the file of the embedded database. */
+/**
+ * Returns the secrets of this installation that exist: `BELAY_SECRET`, or the file of the embedded database, and the
+ * previous secrets.
+ */
 export function findInstallationSecrets({ secret, previousSecrets, dataDirectory }: Settings): Promise<string[]> {
   return findSecrets({ given: secret, previous: previousSecrets, dataDirectory });
 }

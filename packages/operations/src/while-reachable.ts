@@ -9,8 +9,8 @@ const attempts = 4;
 const pauses = { first: 500, last: 2_000 };
 
 /**
- * Runs a step of the start, and repeats it for a few seconds when the database is unreachable. Throws `StartError` that
- * names the lost connection, and any other error of the step.
+ * Runs a step of the start, and repeats it for a few seconds when the database is unreachable. Throws `StartError` with
+ * the reason when it stays unreachable, and any other error of the step at once.
  */
 export async function whileReachable<T>(
   place: { url: string; delay(milliseconds: number): Promise<void> },

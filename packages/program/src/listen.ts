@@ -11,8 +11,9 @@ const grace = 4_000;
 const lingering = 250;
 
 /**
- * How long a request may take to arrive, head and body, from its connection or its first byte on. A later request is rejected with
- * 408 and its connection ends. Without these limits, each half-sent request holds a connection for five minutes.
+ * How long a request may take to arrive, head and body, from its connection or its first byte on. A slower request is
+ * rejected with 408 and its connection ends. Without these limits, a half-sent request holds a connection for up to
+ * five minutes.
  */
 export const arriving: ServerOptions = {
   headersTimeout: 10_000,
@@ -23,8 +24,8 @@ export const arriving: ServerOptions = {
 
 /**
  * How long connections without a request are kept behind a proxy: longer than proxies keep them by default, because a
- * proxy that sends a request just when the connection ends here gets no response. Cloud balancers keep them for ten
- * minutes at most.
+ * proxy that sends a request just when the connection ends here gets no response. Cloud load balancers keep them for at
+ * most ten minutes by default.
  */
 export const behindProxy: ServerOptions = { keepAliveTimeout: 650_000 };
 
@@ -78,7 +79,10 @@ function explainListen(code: string | undefined, port: number, host: string): st
 
 /** For how many turns of the event loop a stopping server accepts connections at most: twice the length of its queue. */
 const mostTurns = 1_024;
-/** For how many milliseconds it accepts connections at most, because turns of a busy server are long. The grace comes after that. */
+/**
+ * For how many milliseconds a stopping server accepts connections at most, because turns of a busy server are long. The
+ * grace comes after that.
+ */
 const longestTaking = 1_000;
 /** The longest turn, in milliseconds, that counts as empty: many times the duration of a turn in which nothing else runs. */
 const shortTurn = 0.05;
@@ -102,8 +106,9 @@ async function takeWaiting(server: Server): Promise<void> {
 }
 
 /**
- * Stops accepting connections when none is waiting, and gives requests that are in progress some time to finish. Connections
- * without a request are kept for a moment, because a request may be on its way; they end with its response.
+ * Stops accepting connections when none is waiting, and gives requests that are in progress some time to finish.
+ * Connections without a request are kept for a moment, because a request may be on its way; such a connection ends with
+ * its response.
  */
 export async function stopListening(
   server: Server,

@@ -1,7 +1,7 @@
 import { printable, printableJson } from '@belay/sdk';
 import { pino } from 'pino';
 
-/** Fields that never reach a log, at the top of an entry or up to two levels deep. */
+/** Fields whose values are replaced with `[secret]`, at the top of an entry or up to two levels deep. */
 const secretFields = [
   'authorization',
   'cookie',

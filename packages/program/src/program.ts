@@ -8,7 +8,10 @@ export function rootPath(name: string): string {
   return fileURLToPath(new URL(name, root));
 }
 
-/** Returns the version of this program, and the revision of its source: of the clone, or the one in a file of the image. */
+/**
+ * Returns the version of this program, and the revision of its source: of the clone, or from a file of the image;
+ * `unknown` without either.
+ */
 export async function readProgram(): Promise<{ version: string; revision: string }> {
   const text = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   const { version } = JSON.parse(text) as { version: string };
@@ -41,7 +44,7 @@ async function readReference(reference: string): Promise<string | undefined> {
   }
 }
 
-/** The parts of its process that a program uses; other code gets them from it as a parameter. */
+/** The parts of the process that a program uses; the program passes them to other code as a parameter. */
 export interface ProcessLike {
   env: Record<string, string | undefined>;
   stdout: { write(text: string): unknown; isTTY?: boolean };

@@ -27,8 +27,9 @@ export function stopped(signal: AbortSignal): Retryable {
 }
 
 /**
- * Returns a function that runs work until its signal aborts. It converts every error of the work with `explain`, or with the
- * `toError` of the caller.
+ * Returns a function that runs work until its signal aborts. It converts every error of the work, and the abort, with
+ * `explain`, or with the `toError` of the caller. It throws `Retryable` without starting the work when the signal is
+ * already aborted.
  */
 export function guardBy(explain: (error: unknown) => Error | Promise<Error>) {
   return async <T>(signal: AbortSignal, work: () => Promise<T>, toError = explain): Promise<T> => {

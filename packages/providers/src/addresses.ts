@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Addresses outside the public internet: this machine, private networks, and the metadata services of clouds. */
+/** Addresses outside the public internet, such as this machine, private networks and metadata services of clouds. */
 const inner = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -24,7 +24,8 @@ for (const [network, prefix] of [
 for (const [network, prefix] of [
   ['::', 128],
   ['::1', 128],
-  // Ranges with an embedded IPv4 address, down to 2001::/32, are listed whole: the embedded address would need its own check.
+  // The next ranges, up to and including 2001::/32, contain addresses with an embedded IPv4 address. They are listed
+  // whole, because the embedded address would need its own check.
   ['::ffff:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
@@ -56,7 +57,7 @@ for (const [network, prefix] of [
 }
 own.ipv6.addAddress('::1', 'ipv6');
 own.ipv6.addSubnet('fc00::', 7, 'ipv6');
-// The metadata services of clouds, which return credentials, have addresses in these networks.
+// The metadata services of clouds, which return credentials, have addresses in the networks of `own`.
 const metadata = new BlockList();
 metadata.addAddress('100.100.100.200', 'ipv4');
 metadata.addSubnet('fd00:ec2::', 32, 'ipv6');

@@ -16,7 +16,7 @@ function isEndpoint(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url));
 }
 
-/** A domain whose addresses a provider vouches for. */
+/** A domain of e-mail addresses, converted to lower case. */
 export const emailDomain = z
   .string()
   .regex(

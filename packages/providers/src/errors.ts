@@ -32,7 +32,7 @@ export class Disabled extends Terminal {
   override readonly name = 'Disabled';
 }
 
-/** The target is not the one that the entitlement was pinned to; nothing was read or changed there. */
+/** The target is not the one that the entitlement was pinned to; no access was read or changed there. */
 export class OtherTarget extends Terminal {
   override readonly name = 'OtherTarget';
   constructor() {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { ProviderIdentity } from './port.js';
 
 /**
- * How a person maps to an account of a directory: by e-mail address, by a sign-in that they have linked at one of these providers,
- * whose subject is the directory's identifier of the account, or by a table of e-mail addresses and names of accounts.
+ * How a person maps to an account of a directory: by e-mail address, by a linked sign-in at one of the listed providers
+ * whose subject is the directory's identifier of the account, or by a table from e-mail addresses to names of accounts.
  */
 export const identitySetting = z
   .union(

@@ -7,7 +7,7 @@ export interface Link {
   api?: string;
 }
 
-/** Returns the links of a message. Throws `Terminal` for one that is not a web address. */
+/** Returns the links of a message. Throws `Terminal` when a link is not a web address (http or https). */
 export function linksOf({ actions }: Message): Link[] {
   return actions.flatMap((action) => (action.kind === 'link' ? [readLink(action)] : []));
 }

@@ -9,7 +9,7 @@ export interface Fact {
 
 /** What a reader can do. */
 export type Action =
-  /** `url` is a page for people, `api` where a program reads the same. */
+  /** `url` is a page for people, `api` the address where a program reads the same. */
   | { kind: 'link'; label: string; url: string; api?: string }
   /** A button that decides. The channel sends `token` back in its signed request; the token by itself permits nothing. */
   | { kind: 'decision'; label: string; verdict: Verdict; token: string };
@@ -23,7 +23,7 @@ export interface Message {
   title: string;
   text: string;
   facts: readonly Fact[];
-  /** Empty when nothing is left to do. Contains only decisions that the connector's `verdicts` returns. */
+  /** Empty when nothing is left to do. Its decisions have only verdicts that the connector's `verdicts` returns. */
   actions: readonly Action[];
   /** The same key means the same message: a repeat is not delivered twice where the provider can recognize it. */
   idempotencyKey: string;
@@ -52,7 +52,10 @@ export interface HookDecision {
   /** The receipt of the message with the button, where the provider names it: a token is valid only in its own message. */
   receipt?: Receipt;
   comment?: string;
-  /** Reads who clicked; null for a guest, a program or a person of another organization. May take longer than the reply must. */
+  /**
+   * Returns who clicked; null for a guest, a program or a person of another organization. May take longer than the
+   * reply may take.
+   */
   actor(signal: AbortSignal): Promise<HookActor | null>;
   /** Shows a text to the person who clicked, and to no other person. */
   tell?(text: string, signal: AbortSignal): Promise<void>;

@@ -53,16 +53,19 @@ export type Plan = { ok: true; accesses: Access[] } | { ok: false; issues: PlanI
  */
 export type Held = boolean | 'changing' | 'unknown';
 
-/** The provider itself ends an access at the time that it was given. Durations are ISO 8601. */
+/** Native expiry: the provider itself ends an access at the `until` of its grant. Durations are ISO 8601. */
 export interface Expiry {
   native: true;
-  /** The shortest time that the provider accepts. A role that can only be held for less is rejected when the catalog is applied. */
+  /**
+   * The shortest time that the provider accepts. A role whose maximum or default duration is shorter is rejected when
+   * the catalog is applied.
+   */
   minimum?: string;
-  /** The provider's unit of time: it ends the access at most this much later than the time that it was given. */
+  /** The provider's unit of time: the provider ends the access at most this much later than `until`. */
   step?: string;
 }
 
-/** Grants and revokes. Only `core/access` calls it (docs/architecture.md, sections 2 and 6). */
+/** Grants and revokes. Only `core/access` changes access with it (docs/architecture.md, sections 2 and 6). */
 export interface Authorizer {
   /** Returns the target's fingerprint. Throws `Retryable` when the target cannot be reached. */
   target(signal: AbortSignal): Promise<string>;
@@ -229,7 +232,7 @@ export interface RefreshRequest {
 }
 
 export interface Authenticator {
-  /** The issuer of subjects, where two providers can have the same one: the same subject of one issuer is one person. */
+  /** The issuer of subjects, where two providers can have the same issuer: one subject of one issuer is one person. */
   issuer?: string;
   /**
    * How the provider returns its response: in the query of the callback (the default), or in a form that the browser posts there.

@@ -1,4 +1,4 @@
-/** Keeps the two signals of a joined one alive: Node.js 20 holds them weakly, and a collected timeout never fires. */
+/** Keeps both parts of a joined signal alive: Node.js 20 holds them weakly, and a collected timeout never fires. */
 const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
 
 /** Returns a signal that aborts together with another one, or after a time in milliseconds. */

@@ -27,7 +27,7 @@ export interface ModelServer extends AsyncDisposable {
   say(answer: (asked: Asked) => Said): void;
 }
 
-/** Starts a server with the wire formats of both kinds of vendors, for one question: chat completions, and messages. */
+/** Starts a server that responds in the wire formats of both kinds of vendors: chat completions, and messages. */
 export async function startModelServer(): Promise<ModelServer> {
   let answer: (asked: Asked) => Said = () => ({ text: '{"candidates":[]}' });
   const asked: Asked[] = [];

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from './refusal.js';
 
-/** Returns the media type of a request's body, without its parameters; undefined when there is no body. Throws 415. */
+/**
+ * Returns the media type of a request's body, without its parameters; undefined when there is no body. Throws 415 for a
+ * content encoding and for a charset other than UTF-8.
+ */
 export function bodyType(request: IncomingMessage): string | undefined {
   const { headers } = request;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? '0') === 0) return undefined;
@@ -46,7 +49,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   }
 }
 
-/** Returns the JSON object of a body; no value in it is converted. Throws 400. */
+/** Returns the JSON object of a body; no value in it is converted. Throws 400 for any other text. */
 export function parseJsonObject(text: string): Record<string, unknown> {
   let parsed: unknown;
   try {

@@ -108,14 +108,13 @@ export function mustConfirm<Context extends RestContext>(
   return confirm.when === 'always' || request.headers['sec-fetch-site'] !== 'same-origin';
 }
 
-/** Sends the confirmation page. Throws 400 when the input is not valid, so that the operation would fail after it was confirmed. */
+/** Sends the confirmation page. Throws 400 when the input is not valid, because the confirmed operation would fail. */
 export async function askFirst<Context extends RestContext>(
   exchange: Exchange<Context>,
   operation: Operation,
   input: RequestInput,
 ): Promise<void> {
   const { options, response, context, address } = exchange;
-  // Checked before the person confirms, not afterwards.
   const checked = operation.input?.safeParse(input.fields);
   if (checked?.success === false) {
     throw new TRPCError({ code: 'BAD_REQUEST', cause: checked.error });

@@ -47,7 +47,10 @@ export function describeRequest(
   return info;
 }
 
-/** Returns the headers of Standard Webhooks; undefined unless each of them is there exactly once. */
+/**
+ * Returns the headers of Standard Webhooks; undefined unless all three are present. Node.js joins repeated headers with
+ * a comma.
+ */
 function readWebhook({ headers }: IncomingMessage): RequestInfo['webhook'] {
   const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((part) => headers[`webhook-${part}`]);
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string') return undefined;

@@ -13,7 +13,7 @@ import { ZodError } from 'zod';
 
 type Issue = ZodError['issues'][number];
 
-/** The table by any code that tRPC may give an error; not all codes are in it. */
+/** The same table, typed for every code of tRPC; some codes have no entry. */
 const transport: Readonly<Partial<Record<TRPCError['code'], { reason: ErrorCode; status: number }>>> = transportTable;
 
 export interface PublishedError {

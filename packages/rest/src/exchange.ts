@@ -16,7 +16,7 @@ export interface RequestInfo {
   viaCookie: boolean;
   /** Value of the header Idempotency-Key. */
   idempotencyKey?: string;
-  /** Every header that was sent once, by its name in lower case. */
+  /** The headers by name in lower case, without `Set-Cookie`. Node.js joins most repeated headers with a comma. */
   headers: Readonly<Record<string, string>>;
   /** The headers that a sender of Standard Webhooks adds to the body. */
   webhook?: { id: string; timestamp: string; signature: string };

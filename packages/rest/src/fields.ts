@@ -26,7 +26,7 @@ function kindOf(definition: Definition): FieldKind {
   return inner.type === 'number' ? 'number' : 'text';
 }
 
-/** Returns the kind of each field of an input schema. Called once for each route. */
+/** Returns the kind of each field of an input schema. Called once for each operation. */
 export function fieldKinds(input: ZodObject | undefined): FieldKinds {
   if (input === undefined) return { get: () => undefined, loose: false };
   const shape = input.shape as Record<string, { _zod: { def: Definition } }>;

@@ -13,8 +13,8 @@ export interface RestHooks<Context extends RestContext> {
   /** Recognises the caller and makes the context of the request's procedures. `operation` is undefined for tRPC. */
   identify(request: IncomingMessage, transport: RequestInfo['transport'], operation?: Operation): Promise<Context>;
   /**
-   * Called with each request before its body is read. Throws when the caller may not make the request. Returns the address of the
-   * sign-in when a browser has to go there first.
+   * Called with each request for a documented path before its body is read, but not for tRPC. Throws when the caller
+   * may not make the request. Returns the address of the sign-in when a browser has to go there first.
    */
   guard(asked: Asked<Context>): string | undefined;
   render: Renderer<Context>;

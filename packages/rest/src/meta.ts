@@ -40,7 +40,10 @@ export interface RestMeta {
   emptyForm?: string;
   /** POST is served like GET, for a client that a 307 redirects here after a POST. */
   alsoPost?: boolean;
-  /** Other sites post a form here. It ignores the login, so it can do nothing in the name of the signed-in person. */
+  /**
+   * Other sites post a form here. The operation ignores the login, so it can do nothing in the name of the signed-in
+   * person.
+   */
   fromElsewhere?: boolean;
   /**
    * A GET that changes something and that other sites link or redirect to: the start and the callback of a sign-in. Its procedure

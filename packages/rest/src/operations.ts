@@ -6,7 +6,7 @@ import type { Meta, RestMeta } from './meta.js';
 export interface DeclaredOperation {
   /** Path in the router, such as `executions.cancel`. */
   procedure: string;
-  /** A mutation changes something, under any HTTP method. */
+  /** A mutation counts as a change, under any HTTP method. */
   type: 'query' | 'mutation';
   method: string;
   path: string;

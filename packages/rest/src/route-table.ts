@@ -86,7 +86,10 @@ export function createRouteTable(router: AnyTRPCRouter): RouteTable {
   };
 }
 
-/** Returns the parameters of a path; the name of the first that cannot be decoded; undefined when the path does not match. */
+/**
+ * Returns the parameters of a path, or the name of the first one that cannot be decoded; undefined when the path does
+ * not match.
+ */
 function match(segments: readonly string[], given: readonly string[]): Record<string, string> | string | undefined {
   if (segments.length !== given.length) return undefined;
   const parameters: Record<string, string> = {};

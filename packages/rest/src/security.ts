@@ -14,7 +14,7 @@ export interface CookieNames {
 }
 
 /**
- * Returns the name of the login cookie. With https its prefix makes the browser reject a cookie that another host or a
+ * Returns the names of the cookies. With https their prefix makes the browser reject a cookie that another host or a
  * page without TLS set (RFC 6265bis).
  */
 export function cookieNames(baseUrl: URL): CookieNames {
@@ -25,7 +25,7 @@ export function cookieNames(baseUrl: URL): CookieNames {
 }
 
 /**
- * Returns one cookie of a request; undefined when it is absent, or sent twice (one of the two would not be ours).
+ * Returns one cookie of a request; undefined when it is absent, malformed, or sent twice (one of the two is not ours).
  */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const header = request.headers.cookie;

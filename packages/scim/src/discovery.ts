@@ -89,7 +89,7 @@ const groupAttributes = [
   }),
 ];
 
-/** Returns the description of what this server supports (RFC 7643, 5 and 6), by the path at which it is found. */
+/** Returns the description of what this server supports (RFC 7643, 5 to 7), by the path at which it is found. */
 export function describeService(base: string, page: number): ReadonlyMap<string, object[] | object> {
   const schema = (id: string, name: string, description: string, attributes: object[]) => ({
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:Schema'],

@@ -19,7 +19,10 @@ export function fieldOf(body: Body, name: string): unknown {
   return keys[0] === undefined ? undefined : body[keys[0]];
 }
 
-/** Returns a value that is a text; null when it is absent. Throws 400 for other values, and for a text that cannot be stored. */
+/**
+ * Returns a value that is a text; null when it is absent. Throws 400 for other values, and for a text that has more
+ * than `longest` characters or cannot be stored.
+ */
 export function textOf(value: unknown, name: string, longest: number): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw invalidValue(name, 'must be a string');
@@ -35,8 +38,9 @@ export function listOf(value: unknown): unknown[] {
 }
 
 /**
- * Returns whether a person is active: a JSON boolean, the text of one in any case (Microsoft Entra ID sends "False"),
- * or one of them in a list of one. Throws 400 for any other value, which might have been meant as a deactivation.
+ * Returns whether a person is active: a JSON boolean, or its text in any case (Microsoft Entra ID sends "False"). Each
+ * of these is also accepted as the only entry of a list, alone or as the `value` of an object. Throws 400 for any other
+ * value, which might have been meant as a deactivation.
  */
 export function activeOf(value: unknown): boolean {
   if (typeof value === 'boolean') return value;

@@ -8,7 +8,7 @@ export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 
 const longest = { displayName: 1_000, externalId: 1_000, id: 100 };
 
-/** Returns the group that a whole resource describes, on POST and PUT. Throws 400. */
+/** Returns the group that a whole resource describes, on POST and PUT. Throws 400 for a group that is not valid. */
 export function readGroup(body: Body): ProvisionedCrowd {
   const displayName = fieldOf(body, 'displayName');
   return finish({

@@ -11,9 +11,9 @@ export interface Operation {
 const most = 1_000;
 
 /**
- * Returns the operations of a patch (RFC 7644, 3.5.2), each with a path. An operation without a path, as Okta sends it, becomes one
- * operation for each attribute of its value. Names of operations are read without regard to case, because Entra sends "Replace".
- * Throws 400.
+ * Returns the operations of a patch (RFC 7644, 3.5.2), each with a path. An operation without a path, as Okta sends it,
+ * becomes one operation for each attribute of its value. Names of operations are read without regard to case, because
+ * Entra sends "Replace". Throws 400 for an operation that is not valid.
  */
 export function readOperations(body: Body, schema: string): Operation[] {
   const given = fieldOf(body, 'Operations');

@@ -12,7 +12,7 @@ export interface Path {
 
 const shape = /^([A-Za-z$][\w$-]*)(?:\[([^[\]]+)\])?(?:\.([A-Za-z$][\w$-]*))?$/;
 
-/** Returns a parsed path of a resource whose own schema is `schema`. Throws 400. */
+/** Returns a parsed path of a resource whose own schema is `schema`. Throws 400 for a path that is not valid. */
 export function parsePath(text: string, schema: string): Path {
   const own = `${schema}:`.toLowerCase();
   const named = text.trim();

@@ -47,7 +47,9 @@ function metaOf(resourceType: string, location: string, times: { createdAt: Date
   return { resourceType, location, created: createdAt.toISOString(), lastModified: updatedAt.toISOString() };
 }
 
-/** Returns a resource with the attributes that the query names (RFC 7644, 3.9), and always with `id` and `schemas`. */
+/**
+ * Returns a resource with the attributes that the query selects (RFC 7644, 3.9), and always with `id` and `schemas`.
+ */
 export function project(
   resource: Record<string, unknown>,
   { attributes, excluded }: { attributes: readonly string[]; excluded: readonly string[] },

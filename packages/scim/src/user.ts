@@ -19,8 +19,8 @@ const ignored = new Set(
 );
 
 /**
- * Returns the person that a whole resource describes, on POST and PUT. Without `active`, an existing person keeps their state: an
- * absent attribute never activates a person again. Throws 400.
+ * Returns the person that a whole resource describes, on POST and PUT. Without `active`, an existing person keeps their
+ * state: an absent attribute never activates a person again. Throws 400 for a person that is not valid.
  */
 export function readUser(body: Body, current?: ProvisionedPerson): ProvisionedPerson {
   for (const key of Object.keys(body)) {

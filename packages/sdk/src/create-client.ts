@@ -76,7 +76,10 @@ function procedureUrl(url: string | URL): string {
   return `${base.origin}${base.pathname.replace(/\/+$/, '')}/trpc`;
 }
 
-/** Returns a client of the server at `url`. It connects only when it is used, and keeps nothing open between calls. */
+/**
+ * Returns a client of the server at `url`. It connects only when it is used, and keeps nothing open between calls.
+ * Throws `invalid` when `url` is not an absolute http or https address.
+ */
 export function createClient(options: ClientOptions): BelayClient {
   const { token, headers = {} } = options;
   const transport = createTransport({

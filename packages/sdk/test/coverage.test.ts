@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { agentRouter } from '../../agent/src/routers/roots.js';
 import { type BelayClient, createClient, isBelayError } from '../src/index.js';
 
-/** The SDK call of each procedure of the router. */
+/** The SDK call of each procedure that is for programs. */
 const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncGenerator> = {
   'access.connection': (client) => client.access.connection('id'),
   'access.list': (client) => client.access.list(),
@@ -94,7 +94,7 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
   'workflows.list': (client) => client.workflows.list(),
 };
 
-/** Procedures that only a browser or a provider calls, and second addresses of procedures above. */
+/** Procedures that only a browser, a provider or an event source calls, and second addresses of procedures above. */
 const browserOnly = {
   'auth.backchannelLogout': 'where a provider says that a person has signed out there',
   'events.receive': 'where programs with a secret of their own post CloudEvents to',

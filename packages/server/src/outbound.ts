@@ -10,9 +10,9 @@ export interface AllowedHost {
 }
 
 export interface OutboundOptions {
-  /** Returns the allow-list in force (`server.http_hosts`). Called for every request, because catalogs change. */
+  /** Returns the allow-list in force (`server.http_hosts`). Called per request and redirect: catalogs change. */
   allowed(): readonly AllowedHost[];
-  /** Returns every address of a name. Called once per request; the system's resolver by default. */
+  /** Returns every address of a name. Called once per request and redirect; the system's resolver by default. */
   resolve?(name: string): Promise<string[]>;
   /** The most bytes of a response's body; 1 MiB by default. */
   maximumBytes?: number;
@@ -33,9 +33,9 @@ async function resolveWithSystem(name: string): Promise<string[]> {
 
 /**
  * Creates the outbound client of `call: http` (docs/architecture.md, section 9): only hosts on the allow-list, only http and https, no
- * redirect to another origin, and bounded size and time. A name is resolved once, and the connection pinned to the address that was
- * checked. A private or loopback address needs `allow_private: true` in the entry of its host. The client throws `OutboundError`, or
- * the error of the network.
+ * redirect to another origin, and bounded size and time. For each request and redirect, the name is resolved once, and
+ * the connection is pinned to the address that was checked. A private or loopback address needs `allow_private: true`
+ * in the entry of its host. The client throws `OutboundError`, or the error of the network.
  */
 export function createOutbound(options: OutboundOptions): (request: Request) => Promise<Response> {
   const maximumBytes = options.maximumBytes ?? 1024 * 1024;

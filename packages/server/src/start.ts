@@ -5,8 +5,8 @@ import type { RunningServer, StartOptions } from './modes/server.js';
 import { composeServer } from './modes/server.js';
 
 /**
- * Starts Belay in server mode. Throws `StartError` with one line that names the cause and the cure, after everything that
- * was started has been stopped.
+ * Starts Belay in server mode. A failed start first stops everything that was started. Then it throws `StartError` with
+ * one line that names the cause and the fix, or an unexpected error unchanged.
  */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const closing = createClosing(options.log);

@@ -7,7 +7,7 @@ import { startTarget, type Targets } from './targets/start.js';
 const packages = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** `targets`: installs and starts; `targets install [names | used]`: installs; `targets list`. */
+/** `targets [names | used]`: installs and starts; `targets install [names | used]`: installs; `targets list`: lists. */
 async function main([command, ...rest]: string[]): Promise<void> {
   if (command === 'list') {
     const used = findUsed(packages);

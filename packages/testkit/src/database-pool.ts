@@ -38,7 +38,7 @@ const maySet = /(^|;|\$\$)\s*(set|reset|discard|do|call)\b|set_config/i;
 const idle: Pooled[] = [];
 let admin: { server: string; sql: postgres.Sql } | undefined;
 
-/** Returns an empty database for one test. Its `db` and `sql` reject once it is given back. */
+/** Returns an empty database for one test. Its `db` and `sql` throw once it is given back. */
 export async function borrowDatabase(options: { max?: number; fresh?: boolean }): Promise<Borrowed> {
   const max = options.max ?? defaultMax;
   const reusable = options.fresh !== true && max === defaultMax;

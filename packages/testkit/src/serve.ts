@@ -84,7 +84,7 @@ export interface AttachOptions {
   sendCommand?: AppOptions['sendCommand'];
   trustProxy?: AppOptions['trustProxy'];
   meters?: Meters;
-  /** Returns how long the oldest statement has waited for the database; always 0 when absent. */
+  /** Returns how long the oldest statement has waited for the database, in milliseconds; always 0 when absent. */
   databaseWait?: AppOptions['counters']['databaseWait'] | undefined;
 }
 

@@ -18,7 +18,9 @@ export function urlOf(database: string): string {
   return url.href;
 }
 
-/** Returns the prefix of the names of this run's databases. On a server that outlives the run, they are dropped by it afterwards. */
+/**
+ * Returns the prefix of the names of this run's databases. The run drops them afterwards on a server that outlives it.
+ */
 export function testDatabases(): string {
   return `belay_test_${process.env.BELAY_TEST_RUN ?? 'alone'}_`;
 }
@@ -86,8 +88,8 @@ const emptying = `
   create event trigger definitions_changed on ddl_command_end execute function testkit.note_change()`;
 
 /**
- * Returns the migrated template of this run. Its name contains the digest of the migrations and of what tests add, so that an
- * old one is never used for new ones.
+ * Returns the migrated template of this run. Its name contains the digest of the migrations and of what tests add, so
+ * that an old template is never used for new migrations.
  */
 async function ensureTemplate(admin: postgres.Sql): Promise<string> {
   const migrations = new URL('../../db/drizzle/', import.meta.url);

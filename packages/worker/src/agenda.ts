@@ -1,6 +1,6 @@
 import type { Context } from '@belay/core';
 
-/** How many times are kept; the next sweep finds what else is due. */
+/** The most entries that are kept; the next sweep finds what else is due. */
 const mostEntries = 10_000;
 /**
  * Due times are cut to milliseconds on the way to this process; one more millisecond makes sure that the row is due.
@@ -11,7 +11,10 @@ const mostSamples = 8;
 
 /** The times at which this process looks for work, by the database's clock. */
 export interface Agenda {
-  /** Calls `work` at the time `at` plus `late` milliseconds. Does nothing while an entry with the same key waits. */
+  /**
+   * Calls `work` at the time `at` plus `late` milliseconds. Does nothing while an entry with the same key waits, or
+   * when the agenda is full.
+   */
   add(key: string, at: number, work: () => void, late?: number): void;
   /**
    * Compares the clocks: `theirs` is the database's time, read between our times `asked` and `answered`. All are in milliseconds since

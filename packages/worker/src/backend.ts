@@ -11,7 +11,7 @@ export interface JobQueue {
 
 /** The receiving side of one queue. */
 export interface JobWorker {
-  /** Accepts no new job from now on; returns immediately. */
+  /** Accepts no new job from now on; does not wait for running jobs. */
   pause(): Promise<void>;
   /** Releases the connections; with `force`, also when jobs are still being handled. */
   close(force: boolean): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Bulkhead, Logger, Place } from '@belay/core';
 import { logFailure } from './outage.js';
 
-/** How many works a worker process does at the same time. */
+/** How much work a worker process does at the same time. */
 export interface Places {
   /** Steps of executions. */
   executions: number;
@@ -9,7 +9,7 @@ export interface Places {
   provider: number;
   /** How many of a provider's places grants may use; the others are reserved for revocations. */
   grants: number;
-  /** Queries that executions send to one system, such as the identity of a person. */
+  /** Queries that executions send to one system, such as the query for the identity of a person. */
   calls: number;
 }
 
@@ -24,7 +24,7 @@ export const defaultPlaces: Places = {
   calls: 16,
 };
 
-/** How many works may wait for a place; further ones start immediately without one. */
+/** How many pieces of work may wait for a place; further ones start immediately without one. */
 const mostWaiting = 1_000;
 
 /** The bulkhead of work without a place: it has no limit, but the worker waits for this work too when it stops. */
@@ -37,7 +37,7 @@ export interface BulkheadOptions {
   log: Logger;
   clock(): Date;
   delay(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Called when a bulkhead has a free place, after a place was requested and none was free. */
+  /** Called when a bulkhead has a free place, after a place was requested and none was free; never for `calls`. */
   onRoom(bulkhead: Bulkhead): void;
 }
 
@@ -51,11 +51,11 @@ export interface Bulkheads {
   room(bulkhead: Bulkhead): number;
   /** Starts work as soon as a place is free. When none becomes free in time, starts it without a place, with `inTime` false. */
   hand(bulkhead: Bulkhead, work: (inTime: boolean) => Promise<void>): void;
-  /** Assigns no more places. Work that has one continues. */
+  /** Assigns no more places. Work that has one continues, and work that waits for one starts without it. */
   close(): void;
-  /** The number of running works. */
+  /** Returns how many pieces of work hold a place or run. */
   busy(): number;
-  /** Resolves when no work is running. */
+  /** Resolves when no work holds a place or runs. */
   empty(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import type { QueueName } from './queues.js';
 
 /** How long a dead letter counts as recent, in milliseconds. */
 const recentFor = 15 * 60_000;
-/** How many times of dead letters are kept. */
+/** The most dead letters whose times are kept. */
 const mostRecent = 1_000;
 
 /** Why a job of the queue failed. Its work is still due in the database, so the job is not kept. */

@@ -19,9 +19,10 @@ export interface QueueBackendOptions {
 }
 
 /**
- * Opens the transport of jobs: Redis or Valkey when `redisUrl` is set, PostgreSQL otherwise. Redis may be down: connecting
- * is retried without limit, and meanwhile the sweeper finds the work (docs/architecture.md, section 7). PostgreSQL must
- * be reachable, because Belay needs it anyway: rejects when the schema cannot be created.
+ * Opens the transport of jobs: Redis or Valkey when `redisUrl` is set, PostgreSQL otherwise. Redis may be down:
+ * connecting is retried without limit, and meanwhile the sweeper finds the work (docs/architecture.md, section 7).
+ * PostgreSQL must be reachable, because Belay needs it anyway: rejects when the schema cannot be created, and for a URL
+ * of Redis with another scheme.
  */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const { redisUrl, databaseUrl, prefix = '{belay}', workers = 2, log } = options;

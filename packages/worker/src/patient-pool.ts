@@ -3,7 +3,7 @@ import type { PgPool, PgPoolClient } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
 import type { Outage } from './outage.js';
 
-/** Errors of BullMQ itself, such as a lock that another worker now holds; BullMQ handles them. */
+/** The code of errors of BullMQ itself, such as a lock that another worker now holds; BullMQ handles them. */
 const refusal = 'BM001';
 
 /** How often a listening connection is checked, in milliseconds: it may receive nothing for hours. */
@@ -13,7 +13,7 @@ const beat = 5_000;
  * Returns the shared pool for one queue or worker of BullMQ, with repetitions and pauses that BullMQ lacks:
  * - BullMQ remembers permanently when its first read of the schema fails, so that read is repeated until it succeeds.
  * - BullMQ takes a server that stops or starts for an error of the job and retries without a pause, which blocks the
- *   process. It pauses only after a refused connection, so every other error gets that code.
+ *   process. It pauses only after a refused connection, so every error except BullMQ's own gets that code.
  * Nothing is repeated after `signal` aborts.
  */
 export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): PgPool {

@@ -9,8 +9,8 @@ import { patientPool } from './patient-pool.js';
 import type { QueueName } from './queues.js';
 
 /**
- * Up to this many jobs are sent one by one: BullMQ's bulk statement creates two temporary tables, regardless of their
- * number.
+ * Up to this many jobs are sent with a statement each: BullMQ's bulk statement creates two temporary tables, even for a
+ * few jobs.
  */
 const few = 4;
 

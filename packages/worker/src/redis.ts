@@ -80,7 +80,10 @@ export async function openRedisBackend(options: { url: string; prefix: string; l
       await look();
     }
   }
-  /** Handles a failed command. It can fail late, when its node is reachable again, so the node is checked before it counts as an outage. */
+  /**
+   * Handles a failed command. A command can fail after its node is reachable again, so the node is checked before the
+   * failure counts as an outage.
+   */
   function suspect(error: unknown): void {
     if (outage.reason() !== null || !isReady()) outage.down(error);
     else {

@@ -12,7 +12,7 @@ const defaultGrace = 25_000;
 export interface WorkerOptions {
   context: Context;
   backend: QueueBackend;
-  /** How many works run at the same time; `defaultPlaces` when absent. */
+  /** How much work runs at the same time; `defaultPlaces` when absent. */
   places?: Places;
   /** How often to look for due rows, in milliseconds; `context.timing.sweep` when absent. */
   sweepMilliseconds?: number;

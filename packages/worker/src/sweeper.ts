@@ -43,9 +43,12 @@ const coreSweepVerbs: SweepVerbs = {
   auditDrift,
 };
 
-/** How often expired logins and settled rows are deleted, in milliseconds. */
+/** How often expired logins, and rows that are no longer needed, are deleted, in milliseconds. */
 const expiryInterval = 5 * 60_000;
-/** The shortest pause between two passes, in milliseconds, when a pass did not see as far ahead as it should. */
+/**
+ * The pause, in milliseconds, after a slow first pass and after lost jobs, and the shortest one after a pass that did
+ * not see as far ahead as it should.
+ */
 const shortWait = 250;
 /** The pause after a failed pass, and while jobs cannot arrive, in milliseconds: nothing else finds due work then. */
 const awayWait = 1_000;

@@ -164,7 +164,7 @@ export function createWork(
         if (at <= now) void take(job);
         else later(job, at, late());
       };
-      // Revocations come first.
+      // Work at providers comes before the steps, because it includes revocations.
       for (const { provider, times } of due.entitlements) {
         for (const at of times) plan({ queue: 'entitlements', entitlementId: '', provider }, at.getTime());
       }

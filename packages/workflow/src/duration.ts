@@ -4,7 +4,10 @@ import type { Json } from './types.js';
 
 const UNITS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1000, milliseconds: 1 } as const;
 
-/** Returns an evaluated duration of the DSL, in any of its forms, in milliseconds. Throws a `RangeError`. */
+/**
+ * Returns an evaluated duration of the DSL, in any of its forms, in milliseconds. Throws a `RangeError` when it is not
+ * valid or is longer than 3650 days.
+ */
 export function durationOf(value: Json): number {
   if (typeof value === 'string') return parseDuration(value);
   if (!isObject(value) || Object.keys(value).length === 0) throw new RangeError('not a duration');

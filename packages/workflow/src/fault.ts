@@ -54,7 +54,7 @@ export function newFault(parts: {
   return fault;
 }
 
-/** Compares two error types: the specification and its conformance kit spell the same type differently. */
+/** Returns whether two error types are the same: the specification and its conformance kit spell a type differently. */
 export function sameFaultType(one: string, other: string): boolean {
   return one === other || specified(one) === specified(other);
 }

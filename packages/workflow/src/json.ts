@@ -51,9 +51,9 @@ interface Limit {
 }
 
 /**
- * Returns whether a value is nested deeper, or is longer as text, than the limits allow, or has text that cannot be
- * stored (when `storable` is set). Values share their parts in memory, so a small program can make one that is huge as
- * text; this function stops counting at the limit and never recurses.
+ * Returns which limit a value exceeds first: `depth`, `length` (as text) or, when `storable` is set, `text` that cannot
+ * be stored; null when it exceeds none. Values share their parts in memory, so a small program can make a value that is
+ * huge as text; this function stops counting at the limit and never recurses.
  */
 export function exceeds(value: Json, limit: Limit): Excess | null {
   const walk = measure(value, limit);
@@ -64,8 +64,8 @@ export function exceeds(value: Json, limit: Limit): Excess | null {
 }
 
 /**
- * Returns the same as `exceeds` for a value that may be large; calls `breathe` every few milliseconds. The value must not
- * change meanwhile.
+ * Returns the same as `exceeds` for a value that may be large; awaits `breathe` after every 20,000 values inside it.
+ * The value must not change meanwhile.
  */
 export async function exceedsInParts(value: Json, limit: Limit, breathe: () => unknown): Promise<Excess | null> {
   const walk = measure(value, limit);

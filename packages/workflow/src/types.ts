@@ -4,8 +4,8 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type JsonObject = { [key: string]: Json };
 
 /**
- * The name of a step: the JSON pointer of its task in the definition, then how it was reached, as in
- * `/do/2/approve#0`. Unique within one execution, and the same each time the transition is computed.
+ * The name of a step: the place of its task, then how the task was reached, as in `/do/2/approve#0`
+ * (`machine/keys.ts`). Unique within one execution, and the same each time the transition is computed.
  */
 export type StepKey = string;
 
@@ -17,7 +17,9 @@ export interface Step {
   dueAt?: string;
 }
 
-/** An error as defined by the DSL and RFC 7807; `instance` is the JSON pointer of the task that raised it. */
+/**
+ * An error as defined by the DSL and RFC 7807; `instance` is by default the JSON pointer of the task that raised it.
+ */
 export interface Fault {
   type: string;
   status: number;
@@ -48,7 +50,9 @@ export interface CloudEvent {
 /** Returns whether a `listen` with this metadata may take an event, apart from its filters on the event itself. */
 export type Admits = (metadata: JsonObject | undefined) => boolean;
 
-/** One of the DSL's lifecycle events: `type` is the DSL's name, `at` is `env.now`, `data` holds no task data. */
+/**
+ * One of the DSL's lifecycle events: `type` is the DSL's name, `at` is `env.now`, `data` has no input and no output.
+ */
 export interface LifecycleEvent {
   type: string;
   at: string;
@@ -62,8 +66,9 @@ export interface Caller {
 }
 
 /**
- * Evaluates one jq program on `input` with the named arguments (without `$`). Calls `caller.spend` before it resolves
- * or rejects, when a thread ran the program. Throws `ExpressionError`.
+ * Evaluates one jq program on `input` with the named arguments (without `$`). Calls `caller.spend` when a thread has
+ * run the program. Throws `ExpressionError` for an error of the program, and `ExpressionOutage` when it cannot be run
+ * now.
  */
 export type Evaluate = (
   expression: string,
@@ -79,12 +84,15 @@ export interface Env {
   startedAt?: string;
   evaluate: Evaluate;
   /**
-   * Called before each task of a transition except the first. True ends the transition there: its state has a timer
-   * that is due now, and continues at that task when the timer is resolved. Every transition runs at least one task.
-   * The machine awaits the result, so that a host can yield to the event loop.
+   * Called before each task of a transition, except the first when no jq program ran before it. True ends the
+   * transition there: its state has a timer that is due now, and continues at that task when the timer is resolved.
+   * Also called while large data is checked; then the result does not matter. The machine awaits the result, so that a
+   * host can yield to the event loop.
    */
   pause?: () => boolean | Promise<boolean>;
-  /** Called with the milliseconds of processor time that each evaluation used in its thread, including failed ones. */
+  /**
+   * Called with the milliseconds of processor time that each evaluation and each check by a schema used in a thread.
+   */
   spend?: (milliseconds: number) => void;
   runtime?: { name: string; version: string };
 }

@@ -105,7 +105,7 @@ describe('the expression pool', () => {
       }
     });
     await vi.waitUntil(() => served >= 1, { timeout: 30_000 });
-    // Each wait is the time of a program of another execution on both threads: 250 ms of processor time each.
+    // The bystander waits until one of the two running programs ends: each may use 250 ms of processor time.
     for (let n = 1; n <= (process.env.CI ? 5 : 2); n += 1) {
       const before = served;
       expect(await busy.evaluate('. + 1', n, {}, by('bystander'))).toBe(n + 1);

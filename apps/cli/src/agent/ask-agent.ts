@@ -22,7 +22,10 @@ interface Health {
   configuration?: AgentAnswer['configuration'] | null;
 }
 
-/** Returns the status of the agent at `url`; undefined when none responds there. */
+/**
+ * Returns the status of the agent at `url`; undefined when no agent responds there. Throws `unavailable` when an agent
+ * responds but returns no status.
+ */
 export async function askAgent(url: string, signal: AbortSignal): Promise<AgentAnswer | undefined> {
   const found = await findAgent(url, signal);
   if (found === undefined) return undefined;

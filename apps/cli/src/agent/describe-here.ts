@@ -19,7 +19,10 @@ export interface ServiceWishes {
   port?: string | undefined;
 }
 
-/** Returns the service that would run this program as an agent, as this user. */
+/**
+ * Returns the service that would run this program as an agent, as this user. Throws `usage` for a port or a variable
+ * that is not valid.
+ */
 export async function describeServiceHere(
   { host, agentControl }: Pick<Shell, 'host' | 'agentControl'>,
   { server, port }: ServiceWishes,

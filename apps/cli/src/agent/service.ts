@@ -8,7 +8,7 @@ export interface ServiceOptions {
   command: readonly string[];
   /** Variables for the service, in addition to the user's own environment. */
   variables: Readonly<Record<string, string>>;
-  /** The agent's data folder: the only place that it can write to. */
+  /** The agent's data folder. Under systemd, the agent can write to this folder only. */
   dataDirectory: string;
   home: string;
 }
@@ -17,7 +17,7 @@ export interface ServiceOptions {
 export interface Service {
   file: string;
   text: string;
-  /** The commands that a person runs after the file was written, and before it is removed. */
+  /** The commands with which a person starts and stops the service. */
   start: readonly string[];
   stop: readonly string[];
 }
@@ -45,7 +45,7 @@ export function describeService(host: Environment, options: ServiceOptions): Ser
   throw new CliError('not_configured', `no service manager is supported on ${host.platform}; run: belay agent run`);
 }
 
-/** Quotes a word for systemd, so that specifiers and variables are not expanded (systemd.syntax, systemd.service). */
+/** Quotes a word for systemd, so that specifiers such as `%h` are not expanded (systemd.syntax, systemd.unit). */
 function quote(word: string): string {
   return `"${word.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`;
 }

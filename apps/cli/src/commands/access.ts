@@ -95,8 +95,9 @@ export function addAccessReturn(parent: Parent): void {
 }
 
 /**
- * Declares the command `belay access revoke <execution or e-mail>`, which revokes the access of a request or a person now. It needs the
- * server's own database and secret, and is recorded in the audit log with the reason. A worker revokes within seconds.
+ * Declares the command `belay access revoke <execution or e-mail>`, which revokes the access of a request or a person
+ * now. It needs the server's own database, and is recorded in the audit log with the reason. A worker revokes within
+ * seconds.
  */
 export function addAccessRevoke(parent: Parent): void {
   addCommand<{ reason: string }>(parent, {

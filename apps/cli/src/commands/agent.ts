@@ -188,9 +188,9 @@ interface EnrollOptions {
 }
 
 /**
- * Declares the command `belay agent enroll`, which creates the credential that an agent registers with. It needs the server's own database
- * and secret, and is recorded in the audit log. The credential is printed once, alone on standard output; enrolling a name again makes the
- * earlier credential invalid.
+ * Declares the command `belay agent enroll`, which creates the credential that an agent registers with. It needs the
+ * server's own database, and is recorded in the audit log. The credential is printed once, alone on standard output;
+ * enrolling a name again makes the earlier credential invalid.
  */
 export function addAgentEnroll(parent: Parent): void {
   addCommand<EnrollOptions>(parent, {

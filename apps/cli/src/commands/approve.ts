@@ -11,8 +11,9 @@ interface Options {
 }
 
 /**
- * Declares the command `belay approve [id]`, which shows exactly what will be granted, prompts for confirmation, and sends the digest of
- * what it showed. The server rejects the approval when the request has changed since.
+ * Declares the command `belay approve [id...]`, which shows exactly what will be granted, prompts for a confirmation
+ * unless `--yes` is given, and sends the digest of what it showed. The server rejects the approval when the request has
+ * changed since.
  */
 export function addApprove(parent: Parent): void {
   addCommand<Options>(parent, {

@@ -6,7 +6,10 @@ interface Options {
   comment?: string;
 }
 
-/** Declares the command `belay deny [id]`, which denies a request. It needs no confirmation, because a denial grants nothing. */
+/**
+ * Declares the command `belay deny [id...]`, which denies requests. It needs no confirmation, because a denial grants
+ * nothing.
+ */
 export function addDeny(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'deny [id...]',

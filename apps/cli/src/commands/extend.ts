@@ -10,7 +10,10 @@ interface Options {
   wait: boolean;
 }
 
-/** Declares the command `belay extend <id>`, which requests active access for longer and waits until it is active. */
+/**
+ * Declares the command `belay extend <id>`, which requests active access for longer, and waits until the extension is
+ * active unless `--no-wait` is given.
+ */
 export function addExtend(parent: Parent): void {
   addCommand<Options>(parent, {
     name: 'extend <id>',

@@ -8,7 +8,10 @@ interface Options {
   sort?: InboxSort;
 }
 
-/** The most requests to list. The server orders them in turns by requester, so that each requester's first request is included. */
+/**
+ * The most requests to list. By default, the server orders them in turns by requester, so that each requester's first
+ * request comes before any second one.
+ */
 const shown = 100;
 
 /** Declares the command `belay inbox`, which lists the requests that wait for the caller's decision. */

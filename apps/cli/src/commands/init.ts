@@ -67,7 +67,10 @@ function checkDomain(text: string): string | undefined {
   return text.includes('.') ? undefined : 'A domain is needed, for example example.com.';
 }
 
-/** Returns the three commands that start a server with the new configuration. */
+/**
+ * Returns the three command lines with which a person sets the variables, checks the new configuration and starts a
+ * server.
+ */
 function describeNext(folder: string): string[] {
   const quoted = /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
   return [

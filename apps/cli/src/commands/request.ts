@@ -76,7 +76,10 @@ async function readCart(client: BelayClient, words: readonly string[], signal: A
   return words.every(isRole) ? [...words] : [];
 }
 
-/** Requests several roles, each as its own request, and waits for those that the server accepted. */
+/**
+ * Requests several roles, each as its own request, and waits for those that the server accepted unless `--no-wait` is
+ * given. Returns the exit code.
+ */
 async function requestCart(
   client: BelayClient,
   roles: string[],
@@ -111,8 +114,9 @@ async function requestCart(
 }
 
 /**
- * Declares the command `belay request`, which requests roles with options, with a sentence or step by step, and waits until the access is
- * active. It exits with 8 when the request ended without access.
+ * Declares the command `belay request`, which requests roles with options, with a sentence or step by step, and waits
+ * until the access is active unless `--no-wait` is given. It exits with 8 when it waited and the request ended without
+ * access.
  */
 export function addRequest(parent: Parent): void {
   addCommand<Options>(parent, {

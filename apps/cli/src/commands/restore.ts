@@ -6,8 +6,8 @@ import type { Output } from '../output/output.js';
 const onMachine = '(for operators, on the server’s machine)';
 
 /**
- * Declares the commands `belay restore …`, with which an operator continues after the database was restored to an earlier time. Each needs
- * the server's own database; each change is recorded in the audit log with the reason.
+ * Declares the commands `belay restore …`, with which an operator continues after the database was restored to an
+ * earlier time. Each needs the server's own database; each change is recorded in the audit log.
  */
 export function addRestore(parent: Parent): void {
   addCommand<{ reason: string }>(parent, {

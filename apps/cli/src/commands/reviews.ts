@@ -88,7 +88,10 @@ export function addReviews(parent: Parent): void {
   });
 }
 
-/** Returns the id of the open review that begins with a text. Returns a whole id unchanged, for the server to check. */
+/**
+ * Returns the id of the open review that begins with a text, or whose request's id does. Returns a whole id unchanged,
+ * for the server to check. Throws `usage` when several match, and `not_found` when none matches.
+ */
 async function findReview(client: BelayClient, text: string, signal: AbortSignal): Promise<string> {
   if (text.length >= 36) return text;
   const { reviews } = await client.reviews.list({}, { limit: shown, signal });

@@ -2,8 +2,9 @@ import { addCommand, type Parent } from '../command.js';
 import type { RunOptions } from '../run/run-with-access.js';
 
 /**
- * Declares the command `belay run`, which runs a command while a role's access is active. It gives the access back in every case when the
- * command ends (docs/interface.md, section 18), and exits with the command's exit code.
+ * Declares the command `belay run`, which runs a command while a role's access is active, and exits with the command's
+ * exit code. Access that was requested for a run is given back when the last run that uses it ends (docs/interface.md,
+ * section 18).
  */
 export function addRun(parent: Parent): void {
   addCommand<RunOptions>(parent, {

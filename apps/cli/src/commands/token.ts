@@ -10,8 +10,8 @@ interface CreateOptions {
 }
 
 /**
- * Declares the command `belay token create`, which creates a bearer token for automation. It needs the server's own database and secret,
- * and is recorded in the audit log. The token is printed once, alone on standard output, and is not stored.
+ * Declares the command `belay token create`, which creates a bearer token for automation. It needs the server's own
+ * database, and is recorded in the audit log. The token is printed once, alone on standard output, and is not stored.
  */
 export function addTokenCreate(parent: Parent): void {
   addCommand<CreateOptions>(parent, {

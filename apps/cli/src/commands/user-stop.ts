@@ -2,8 +2,9 @@ import { printable } from '@belay/contract/printable';
 import { addCommand, type Parent } from '../command.js';
 
 /**
- * Declares the command `belay user stop <e-mail>`, which ends all logins, tokens, requests and access of a person. It needs the server's
- * own database and secret, and is recorded in the audit log with the reason. Workers revoke at the providers within seconds.
+ * Declares the command `belay user stop <e-mail>`, which ends all logins, tokens, open requests and access of a person.
+ * It needs the server's own database, and is recorded in the audit log with the reason. Workers revoke at the providers
+ * within seconds.
  */
 export function addUserStop(parent: Parent): void {
   addCommand<{ reason: string }>(parent, {

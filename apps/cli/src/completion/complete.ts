@@ -69,7 +69,8 @@ async function valuesOf(
 }
 
 /**
- * Returns what can come next on a command line. The candidates come from the program itself, so they are always complete.
+ * Returns what can come next on a command line. Names of commands and options come from the program itself, so they are
+ * always complete.
  *
  * @param words everything after `belay`; the last one is being written, and may be empty.
  * @param ask Returns values that only a server knows.

@@ -3,8 +3,9 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 export type ShellName = (typeof shells)[number];
 
 /*
- * Each script asks the program for the candidates, so that a script that was sourced long ago knows the current commands. The program
- * prints one line for each candidate: the value, a tab and its description. It prints `:files` alone to complete file names.
+ * Each script gets the candidates from the program, so that a script that was sourced long ago knows the current
+ * commands. The program prints one line for each candidate: the value, a tab and its description. It prints `:files`
+ * alone to complete file names.
  */
 const bash = `# belay completion for bash. In ~/.bashrc: source <(belay completion bash)
 _belay() {

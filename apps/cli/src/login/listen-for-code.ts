@@ -23,9 +23,9 @@ function answer(response: ServerResponse, status: number, text: string): void {
 }
 
 /**
- * Waits on a free loopback port for a browser to come back from a login (RFC 8252 §7.3). The path is secret, so that another page or
- * program cannot end the wait; the code alone is worthless without the verifier. The wait ends after `patience` milliseconds, or when
- * `given` aborts.
+ * Waits on a free loopback port for a browser to come back from a login (RFC 8252 §7.3). The path is secret, so that
+ * another page or program cannot end the wait; the code alone is worthless without the verifier. The wait ends after
+ * `patience` milliseconds, or when `signal` aborts.
  */
 export async function listenForCode(
   secret: string,

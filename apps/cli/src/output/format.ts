@@ -67,7 +67,8 @@ function pick(document: unknown, fields: readonly string[], items: Items | undef
   const found = items !== undefined && isRecord(document) ? items(document) : undefined;
   const all = Array.isArray(found) ? found.filter(isRecord) : [isRecord(document) ? document : {}];
   const known = new Set(all.flatMap((item) => Object.keys(item)));
-  // Only reading commands reject an unknown field: the effect of another command cannot be undone because of a wrong field name.
+  // Only commands that read reject an unknown field. Other commands have already changed something when their output is
+  // printed.
   const wrong = items === undefined || known.size === 0 ? undefined : fields.find((field) => !known.has(field));
   if (wrong !== undefined) {
     throw usage(`--json: ${JSON.stringify(wrong)} is not a field; available: ${[...known].sort().join(', ')}`);

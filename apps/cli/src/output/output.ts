@@ -24,7 +24,7 @@ export interface Output {
   result(document: unknown, human: () => string): void;
   /** Prints one of many results: one JSON document per line. */
   event(document: unknown, human: () => string): void;
-  /** Prints a note for people to standard error; nothing with `--json`. */
+  /** Prints a note for people to standard error; nothing when the output is for a program. */
   note(text: string): void;
   /** Prints a text that people must read to standard error, in every format. */
   notice(text: string): void;

@@ -20,7 +20,7 @@ function shorten(text: string, columns: number): string {
 
 /**
  * Shows progress on standard error: a line that moves on a terminal, one plain line for each change in a pipe, and
- * nothing with `--json`.
+ * nothing when the output is for a program.
  */
 export function createProgress(stderr: Sink, output: Output, animated: boolean): Progress {
   let text = '';

@@ -42,7 +42,10 @@ function fit(columns: readonly { least: number; most: number }[], spare: number)
 /** The space between two columns. */
 const gap = '  ';
 
-/** Returns a table without lines, wrapped between words. On a terminal that is too narrow, returns one `name value` pair per line. */
+/**
+ * Returns a table without borders, wrapped between words. On a terminal that is too narrow, returns one `name value`
+ * pair per line.
+ */
 export function renderTable(head: string[], rows: Cell[][], width: number, colours: Colours): string {
   const texts = rows.map((row) => row.map((cell) => toText(cell, true)));
   const titles = head.map((title) => title.toUpperCase());

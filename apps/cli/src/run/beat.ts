@@ -11,7 +11,7 @@ interface Beating {
   signal: AbortSignal;
 }
 
-/** How long one heartbeat may take, in milliseconds; the next one is sent after that. */
+/** How long one heartbeat may take, in milliseconds. */
 const patience = 10_000;
 
 /**

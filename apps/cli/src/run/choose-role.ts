@@ -109,8 +109,9 @@ function nameOf([program = '']: readonly string[]): string {
 }
 
 /**
- * Proposes the least powerful role for a command's target, with the reason. Returns the role that the person confirms or selects. Throws
- * `usage` with the proposal when there is no terminal, or when no role is known: Belay never chooses a role for a person.
+ * Proposes the least powerful role for a command's target, with the reason. Returns the role that the person confirms
+ * or selects: Belay never chooses a role for a person. Throws `usage` when no role is known, and, with the proposal,
+ * when there is no terminal. Throws `aborted` when the person rejects the only role.
  */
 export async function chooseRole(
   client: BelayClient,

@@ -20,8 +20,9 @@ function isSameAddress(one: unknown, other: string): boolean {
 }
 
 /**
- * Returns the user for the cluster with this address from the person's kubeconfig: the user of the current context, or else the only user
- * in all contexts of the cluster. Undefined when there are several or none, or when the file cannot be read.
+ * Returns the user for the cluster with this address from the person's kubeconfig: the user of the current context, or
+ * else the only user in all contexts of the cluster. Undefined when there are several users or no user, or when the
+ * file cannot be read.
  */
 export async function findUser(file: string, server: string): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);

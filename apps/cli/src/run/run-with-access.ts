@@ -20,7 +20,7 @@ export interface RunOptions {
   quiet?: boolean;
 }
 
-/** Throws `usage` for a duration that the server would reject, before anything is requested. */
+/** Throws `usage` for a duration that cannot be read or is zero, before anything is requested. */
 function checkDuration(name: string, given: string | undefined): void {
   if (given === undefined || (readDuration(given) ?? 0) > 0) return;
   throw usage(`--${name} is not a valid duration, for example 30m or PT30M`);
@@ -183,8 +183,9 @@ async function useAndEnd(
 }
 
 /**
- * Requests the access of a role, runs the command after `--` with it, gives the access back, and returns the command's exit
- * code. Throws `usage` when there is no command.
+ * Requests the access of a role, runs the command after `--` with it, ends the run, and returns the command's exit
+ * code. The end of the run gives back access that was requested for it, unless another run uses it. Throws `usage` when
+ * there is no command.
  */
 export async function runWithAccess(invocation: Invocation<RunOptions & CommonOptions>): Promise<number> {
   const { args, rest, interactive, connect, shell } = invocation;

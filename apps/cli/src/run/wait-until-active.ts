@@ -20,8 +20,9 @@ export function isAway(error: unknown): boolean {
 }
 
 /**
- * Resolves when all access of a request is active. Throws when the request ended without it. Continues through an outage of the server: the
- * request still exists, and people may have waited hours for the approval. `say` receives what it waits for.
+ * Resolves when all access of a request is active. Throws `ended_without_access` when the request ended without it.
+ * Continues through an outage of the server: the request still exists, and people may have waited hours for the
+ * approval. `say` receives what it waits for.
  */
 export async function waitUntilActive(
   client: BelayClient,

@@ -73,7 +73,10 @@ export interface AcceptedSync {
   key: PinnedKey;
 }
 
-/** Returns the version that the server says is in force, and the time of that statement. Throws like `acceptConfiguration`. */
+/**
+ * Returns the version that the server says is in force, and the time of that statement. Throws `forbidden` when the
+ * response is unsigned, modified, or not signed by a trusted key.
+ */
 export async function acceptSync(answer: unknown, pinned: PinnedKey): Promise<AcceptedSync> {
   const parsed = syncSchema.safeParse(answer);
   if (!parsed.success) throw refused('the version is not signed');

@@ -42,8 +42,9 @@ export async function keepLocalSession(
 }
 
 /**
- * Completes a sign-in that came back from the server: exchanges its code, which only this process can do, and stores the session. Resolves
- * to undefined when the secret is unknown.
+ * Completes a sign-in that came back from the server: exchanges its code, which only this process can do, and stores
+ * the session. Resolves to undefined when the secret is unknown. Throws `forbidden` when the sign-in was rejected, or
+ * came back from another provider, and the errors of the server.
  */
 export async function completeLocalLogin(
   ctx: LocalContext,
@@ -63,7 +64,10 @@ export async function completeLocalLogin(
   return { provider: person.provider, email: person.email, expiry: session.expiry, callback: begun.callback };
 }
 
-/** Removes a session from memory and disk permanently (DELETE /session/{provider}). */
+/**
+ * Removes a session from memory and disk permanently (DELETE /session/{provider}). Throws `not_found` when there is
+ * none.
+ */
 export async function removeLocalSession(ctx: LocalContext, input: { provider: string }): Promise<{ message: string }> {
   const kept = ctx.sessions.all().find(({ provider }) => provider === input.provider);
   if (!kept || !(await ctx.sessions.remove(input.provider))) throw notFound(`A session with ${input.provider}`);
@@ -116,7 +120,7 @@ function activeSessions(ctx: LocalContext): KeptSession[] {
     .sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
-/** Returns the person who is signed in here: of the session that was stored last. Undefined without a session. */
+/** Returns the person of the active session that was stored last; undefined when no session is active. */
 export function localPerson(ctx: LocalContext): LocalPerson | undefined {
   return activeSessions(ctx).reduce<KeptSession | undefined>(
     (latest, each) => (latest === undefined || each.storedAt > latest.storedAt ? each : latest),

@@ -40,8 +40,8 @@ function describeConfiguration(ctx: LocalContext) {
 }
 
 /**
- * Returns the health of this process (GET /health): degraded while the server is unavailable, after the store was reset, while the clock is
- * wrong, and in agent mode without a configuration.
+ * Returns the health of this process (GET /health): degraded after the store was reset, and in agent mode also while
+ * the server is unavailable, while the clock is wrong, and without a configuration.
  */
 export function localHealth(ctx: LocalContext, input: { path: string }) {
   const here = describeConfiguration(ctx);

@@ -30,7 +30,10 @@ export async function makeCredential(world: World, name: string): Promise<string
   return (await enrollAgent(operator, { name, ttl: 'P1D' })).credential;
 }
 
-/** Starts agent or client mode in this process, against a world's server, in its own folder. */
+/**
+ * Starts agent or client mode in this process, against a world's server, in a new folder unless `environment` names
+ * one.
+ */
 export async function startLocal(
   world: { url: string },
   environment: Partial<LocalEnvironment> & Pick<LocalEnvironment, 'mode'>,

@@ -12,7 +12,7 @@ export interface State {
   text: string;
   /** What the state means and what comes next. */
   next: string;
-  /** Whether anything can still change. */
+  /** Whether nothing can change any more. */
   over: boolean;
 }
 

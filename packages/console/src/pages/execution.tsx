@@ -163,7 +163,10 @@ function Remaining({ execution, view }: { execution: Execution; view: View }): V
   );
 }
 
-/** How long before the end of access its page warns, in minutes; static/live.js reads them from the markup. */
+/**
+ * How long before the end of access its page warns, in minutes. static/live.js has the same numbers, and reads the
+ * texts from the markup.
+ */
 const warnings = [5, 15] as const;
 
 function Warning({ ends, view }: { ends: string; view: View }): VNode {

@@ -26,7 +26,7 @@ function filterOf(view: View): Filter {
   );
 }
 
-/** Returns the address of the list of requests; without a filter, it lists the open ones. */
+/** Returns the address of the list of requests; without a filter, it lists the viewer's running ones. */
 function listAt(filter: Filter, cursor?: string): string {
   return addressWith(at('requests'), { ...filter, cursor });
 }

@@ -233,7 +233,7 @@ function Fields({ schema, depth }: { schema: unknown; depth: number }): VNode | 
   );
 }
 
-/** Returns the alternatives of an object if there are several. */
+/** Returns the alternatives of a schema that are objects. */
 function formsOf(schema: unknown): unknown[] {
   const choices = isRecord(schema) ? (schema.anyOf ?? schema.oneOf) : undefined;
   return Array.isArray(choices)
@@ -241,7 +241,10 @@ function formsOf(schema: unknown): unknown[] {
     : [];
 }
 
-/** Returns the object in a schema: itself, the items of a list or the values of a map. */
+/**
+ * Returns the object in a schema: itself, the items of a list, the values of a map, or the first alternative that has
+ * one.
+ */
 function contentOf(schema: unknown): { properties: Record<string, unknown>; required?: unknown } | undefined {
   if (!isRecord(schema)) return undefined;
   if (isRecord(schema.properties)) return { properties: schema.properties, required: schema.required };

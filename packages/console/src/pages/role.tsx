@@ -250,7 +250,9 @@ export function AskForm(props: { role: RoleDetails; workflows: Workflows; preset
 
 const usual = ['PT15M', 'PT30M', 'PT1H', 'PT2H', 'PT4H', 'PT8H', 'P1D', 'P3D', 'P7D'];
 
-/** Returns round durations up to the role's maximum, and also its default, its maximum and the wished one. */
+/**
+ * Returns the role's default and maximum, and the round durations and the wished one that are shorter than the maximum.
+ */
 function durationsOf(role: RoleDetails, wished: string | undefined): string[] {
   const most = parseDuration(role.max_duration);
   const wishes = wished === undefined ? [] : [wished];

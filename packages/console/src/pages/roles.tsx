@@ -21,7 +21,7 @@ export interface AroundRoles {
   starred: readonly string[];
   held: Outputs['access']['list']['access'];
   open: Outputs['executions']['list']['executions'];
-  /** Ended requests, newest first; their roles are listed first. */
+  /** Ended requests, newest first; their roles are listed as recent. */
   past: Outputs['executions']['list']['executions'];
   systems: Outputs['providers']['list']['providers'];
   mayPutTogether: boolean;
@@ -29,7 +29,10 @@ export interface AroundRoles {
 
 /** How many of the recently requested roles are listed first. */
 const mostRecent = 5;
-/** From this many roles on, only the first `fewRoles` of each system are unfolded: 500 rows would be a page of 23,000 pixels. */
+/**
+ * With more roles than this, only the first `fewRoles` of each system are unfolded: 500 rows would be a page of 23,000
+ * pixels.
+ */
 const manyRoles = 60;
 const fewRoles = 5;
 /** How many of the roles that a search found are unfolded. */

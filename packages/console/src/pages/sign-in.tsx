@@ -6,7 +6,7 @@ import { type Outputs, type Page, to, type View } from './view.js';
 
 type Sessions = Outputs['sessions']['list']['sessions'];
 
-/** Renders the systems to sign in with, and the viewer's sessions with a button to end each. */
+/** Renders the systems to sign in with. When there are several sessions, each has a button to end it. */
 export function signInPage({ providers }: Outputs['auth']['page'], sessions: Sessions, view: View): Page {
   const several = Object.keys(sessions).length > 1;
   return {

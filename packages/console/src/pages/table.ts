@@ -164,12 +164,12 @@ const table: Readonly<Record<string, Render>> = {
   'workflows.list': (output: Outputs['workflows']['list'], view) => ({ page: workflowsPage(output, view) }),
 };
 
-/** Returns the address of the inbox with one approval open. */
+/** Returns the address of the inbox with one approval open, or of the inbox itself for `inbox`. */
 function inInbox(id: string): string {
   return addressWith(at('inbox'), { id: id === 'inbox' ? undefined : id });
 }
 
-/** Reads the list, the request that the address opens, and its comments and approvers. */
+/** Renders the inbox: the list, the request that the address opens, and its comments and approvers. */
 async function renderInbox(output: Outputs['approvals']['inbox'], view: View, ask: Ask): Promise<Rendered> {
   const { id, sort, requester, cursor } = view.input;
   const fields = {
@@ -322,7 +322,7 @@ export async function renderConfirmation(
   return confirmPage({ ...asked, execution }, view);
 }
 
-/** How many requests to decide the start page shows. */
+/** How many requests to decide are read for the start page. */
 const shownAtHome = 20;
 
 /** Renders the start page, which has no procedure. */

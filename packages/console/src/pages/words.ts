@@ -8,7 +8,9 @@ const units = [
   ['second', 1000],
 ] as const;
 
-/** Formats an ISO 8601 duration in words (`1 hour 30 minutes`); returns it unchanged when it is not valid. */
+/**
+ * Formats an ISO 8601 duration in at most two units (`1 hour 30 minutes`); returns it unchanged when it is not valid.
+ */
 export function durationInWords(iso: string): string {
   let rest: number;
   try {

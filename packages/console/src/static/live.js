@@ -3,7 +3,7 @@
 // @ts-check
 import { leftInWords, relativeInWords } from './words.js';
 
-/** Events arrive in groups; one refresh after this pause is enough for a group, in milliseconds. */
+/** Events arrive in groups. One refresh is enough for a group, this many milliseconds after its last event. */
 const settle = 150;
 /** A proxy can cut a stream without an error, so the page is also fetched at this interval, in milliseconds. */
 const withStream = 15_000;
@@ -101,8 +101,8 @@ function swap(old, next) {
 }
 
 /**
- * Returns the control with the same text in the new part. If several have that text, it returns none, because a key could press the
- * wrong button.
+ * Returns the control with the same text in the new part. If several have that text, it returns null, because a key
+ * could press the wrong button.
  * @param {Element} focused @param {Element} old @param {Element} next
  */
 function twinOf(focused, old, next) {

@@ -1,4 +1,4 @@
-// The script of every page: local times, bars of time, and the keys of the frame.
+// The script of every page of a person who is signed in: local times, bars of time, and the keys of the frame.
 // @ts-check
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });

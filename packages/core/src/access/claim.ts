@@ -44,9 +44,9 @@ export function claimDue(ctx: Store, which: { provider: string; limit: number; g
 }
 
 /**
- * Claims those of some entitlements that are due and that no other worker has claimed, in one statement. In a
- * transaction that has made them due, holds their locks and started after `claimingAt`, the claim is committed
- * together with what made them due. `last`: the claim is the last statement of that transaction, sent with its COMMIT.
+ * Claims, in one statement, the given entitlements that are due and not claimed by another worker. In a transaction
+ * that has made them due, holds their locks and started after `claimingAt`, the claim is committed together with what
+ * made them due. `last`: the claim is the last statement of that transaction, sent with its COMMIT.
  */
 export function claimThese(
   ctx: Store,

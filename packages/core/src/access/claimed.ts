@@ -2,7 +2,10 @@ import { entitlements, type Transaction } from '@belay/db';
 import type { Pin } from '@belay/providers';
 import { eq, type SQL, sql } from 'drizzle-orm';
 
-/** An execution that waits for a call. For a grant call: also its step, which has no other grant, and its duration. */
+/**
+ * An execution that waits for a call. For a grant call: also its step, which has no other grant, and the duration of
+ * the grant in milliseconds.
+ */
 export type Concern = { executionId: string; grant: { stepKey: string; duration: number } | null };
 
 /** An entitlement whose lease this process holds, and the call that it is about to make. */
@@ -14,10 +17,10 @@ export interface Claimed {
   /** Null in a row of an older version, which is identified by its names until it is pinned. */
   pin: Pin | null;
   fence: number;
-  /** When the latest grant call was claimed: the connector's `generation`. */
+  /** When the latest grant call was claimed: the connector's `generation`. Null when there was none. */
   generation: string | null;
   failures: number;
-  /** When this claim was made: R5 measures from here, not from when the call returned. */
+  /** When this claim was made, by the database's clock: R5 counts it as the start of the call. */
   startedAt: Date;
   task: 'grant' | 'revoke';
   until: Date;
@@ -26,7 +29,7 @@ export interface Claimed {
    * the call's result.
    */
   concern: Concern | null;
-  /** When this process started to claim, by its own clock: its lease ends no earlier than one lease after this. */
+  /** When this process started to claim, by its own clock: the lease ends no earlier than `timing.lease` after this. */
   claimingAt: number;
 }
 

@@ -47,8 +47,8 @@ export function decideIntent(entitlement: EntitlementFacts, held: Held): 'granti
 }
 
 /**
- * Returns the state after a grant call that returned. Only what was read back counts (R6), and only in the expected
- * state: null changes nothing, because another process has changed the row.
+ * Returns the state after a grant call that returned. Only what was read back counts (R6). Returns null, which changes
+ * nothing, when the provider does not hold the access, or when another process has changed the state of the row.
  */
 export function decideGranted(entitlement: EntitlementFacts, held: Held): 'granted' | null {
   return entitlement.state === 'granting' && held !== false ? 'granted' : null;
@@ -56,7 +56,7 @@ export function decideGranted(entitlement: EntitlementFacts, held: Held): 'grant
 
 export type RevokedDecision =
   | { state: 'absent' }
-  /** Gone for now; a call that is still running could take effect, so another revoke is owed after `notBefore`. */
+  /** Gone for now; a call that is still running could take effect, so another revoke is owed at `notBefore`. */
   | { state: 'revoking'; notBefore: number }
   /** The entitlement was made due during the call: what was read back may be outdated, and the revoke is repeated immediately. */
   | { state: 'again' }
@@ -64,9 +64,9 @@ export type RevokedDecision =
   | { state: 'granting' };
 
 /**
- * Returns the state after a revoke call that succeeded and was read back. R5: `absent` only when the call *started*
- * more than the quarantine after the last grant call was claimed; `>=` leaks at the boundary (docs/architecture.md,
- * section 6).
+ * Returns the state after a revoke call that succeeded and was read back; null for a row that is already absent. R5:
+ * `absent` only when the call *started* more than the quarantine after the last grant call was claimed; `>=` leaks at
+ * the boundary (docs/architecture.md, section 6).
  */
 export function decideRevoked(
   entitlement: EntitlementFacts,

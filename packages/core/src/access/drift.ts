@@ -71,7 +71,7 @@ async function takeDue(ctx: Store): Promise<string | null> {
   return row?.provider ?? null;
 }
 
-/** Returns whether no grant or revocation in progress will end the difference. */
+/** Returns whether the difference lasts: no grant or revocation in progress will end it. */
 function isSettled({ kind, state }: Difference): boolean {
   if (kind === 'unknown') return true;
   return (kind === 'leftover' && state === 'absent') || (kind === 'missing' && state === 'granted');

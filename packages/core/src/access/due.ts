@@ -2,7 +2,7 @@ import { entitlements, execute, sqlText } from '@belay/db';
 import { selectDueSteps } from '@belay/engine';
 import type { Store } from '../context.js';
 
-/** The maximum number of results per provider and of steps; `until` is set when there were more. */
+/** The maximum number of results per provider and of steps; `until` is set when a list reaches it. */
 const most = 1_000;
 
 /** What is due now or soon. */
@@ -12,7 +12,7 @@ export interface Due {
   /** The due times at each provider, in order. */
   entitlements: { provider: string; times: Date[] }[];
   steps: { executionId: string; key: string; dueAt: Date }[];
-  /** After this time the result is incomplete; null when everything within the look-ahead is included. */
+  /** After this time the result may be incomplete; null when everything within the look-ahead is included. */
   until: Date | null;
 }
 

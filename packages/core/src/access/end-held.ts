@@ -156,7 +156,10 @@ async function readHoldings(group: readonly [Owned, ...Owned[]]): Promise<(Holdi
   return found;
 }
 
-/** Ends access in one statement if its execution has ended and has no extensions, and otherwise under the execution's lock. */
+/**
+ * Ends access in one statement with `alone` if its execution has ended, is not extended and extends no other one;
+ * otherwise under the execution's lock.
+ */
 async function endingHere(
   ctx: ActorContext,
   ending: Ended,

@@ -15,8 +15,8 @@ export interface EndWithClaim {
 }
 
 /**
- * An entitlement whose grant was ended. `nth`: by which of the ends, counted from 1. The columns of a claim are valid only
- * when it is `claimed`. `related`: the execution is extended, or extends another one.
+ * An entitlement whose grant was ended. `nth`: the number of its ending among `endings`, from 1. The columns of a claim
+ * are valid only when it is `claimed`. `related`: the execution is extended, or extends another one.
  */
 export type EndedRow = Omit<ClaimRow, 'task' | 'until'> & { nth: string; claimed: boolean; related: boolean };
 

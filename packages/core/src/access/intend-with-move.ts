@@ -13,8 +13,9 @@ import { isLive } from './wanted.js';
 
 /**
  * Writes an intent with the first move of its execution and the claim of its grants, in one statement that commits
- * itself. Returns the ids of the entitlements. Returns null, and writes nothing, when one of them needs a closer
- * check, or the configuration or the execution has changed: then `intendGrants` checks under the locks.
+ * itself. Returns the ids of the entitlements. Returns null, and writes nothing, for any other move, for an extension,
+ * when an entitlement needs a closer check, or when the configuration or the execution has changed: then `intendGrants`
+ * checks under the locks.
  *
  * The statement reads nothing that requires an earlier lock. An execution before its first move has no approvals. What
  * is written to an entitlement depends on the locked row; it is claimed only when that row is the one in the

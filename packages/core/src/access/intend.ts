@@ -26,14 +26,15 @@ export type Intended =
   | { outcome: 'not_approved'; refusal: Outcome }
   /** The approval has ended and must be requested again. */
   | { outcome: 'lapsed' }
-  /** The execution has ended, or another process has taken the step over: nothing was written. */
+  /** The execution has ended or moved, or another process has taken the step over: nothing was written. */
   | { outcome: 'moved_on' };
 
 /**
- * Commits the grants and their entitlements before any provider is called (R1). R2: rejects access that an identity
- * already holds without a grant of this service, and waits for a provider that cannot report it. The provider is read before
- * the transaction, because no transaction spans a network call; the decision is made inside it, on the entitlement's
- * state under its lock. Throws the errors of a connector.
+ * Commits the grants and their entitlements before any call that changes a provider (R1). R2: rejects access that an
+ * identity already holds without a grant of this service. The provider is read before the transaction, because no
+ * transaction spans a network call; the decision is made inside it, on the entitlement's state under its lock. Throws
+ * `Retryable` when the provider cannot report what it holds or the configuration has changed, `conflict` when the
+ * access to extend was ended, and the errors of a connector.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
   const catalog = ctx.catalog.current();

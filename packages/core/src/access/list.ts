@@ -9,7 +9,9 @@ import type { ActorStore } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
 import { expiryOf, isLive, overAt } from './wanted.js';
 
-/** Returns the access that the caller's requests hold or are about to hold, in the order of its end. */
+/**
+ * Returns the access that the caller's requests hold or are about to hold, in the order of its end, 500 grants at most.
+ */
 export async function listAccess(ctx: ActorStore): Promise<AccessList> {
   const user = requireUser(ctx);
   const rows = await ctx.db

@@ -30,12 +30,14 @@ import { isLive, isOver, overAt } from './wanted.js';
 const endedAt = sql`least(${grants.endedAt}, ${overAt})`;
 
 /**
- * Returns two queries of entitlements that should be gone for longer than the alarm permits, each with since when, and
- * `isOverdue`, the condition for both: the row is not absent, has no live grant, and no grant that was active ended later. `owed` has
- * those with a grant that ended and is not gone, by the end of the last grant that was active: an earlier grant that a later one
- * extended does not count, because nothing was owed when it ended, and a later one that never became active does not postpone the
- * alarm. `back` has those whose grants are gone, but whose revocation after the quarantine fails (R5): a late grant call may have
- * brought them back.
+ * Returns two queries of entitlements that should have been gone for longer than `timing.overdue`, each with the time
+ * since when, and `isOverdue`, the condition for both: the row is not absent, has no live grant, and no grant that was
+ * active ended within `timing.overdue`.
+ *
+ * `owed` has entitlements with a grant that ended and is not gone. The time is the end of the last grant that was
+ * active: nothing was owed when an earlier grant ended that a later one extended, and a later grant that never became
+ * active does not postpone the alarm. `back` has entitlements whose grants are gone, but whose revocation after the
+ * quarantine fails (R5): a late grant call may have brought them back.
  */
 export function overdueOf(ctx: Store) {
   const permitted = sql`app_now() - ${`${ctx.timing.overdue} milliseconds`}::interval`;
@@ -56,7 +58,7 @@ export function overdueOf(ctx: Store) {
     .from(entitlements)
     .where(
       and(
-        // As the index of failing entitlements has it.
+        // The same condition as in the index of failing entitlements.
         sql`${entitlements.state} <> 'absent' and ${entitlements.failures} > 0`,
         eq(entitlements.state, 'revoking'),
         sql`${quiet} < ${permitted}`,
@@ -80,8 +82,9 @@ export function overdueOf(ctx: Store) {
 }
 
 /**
- * Returns the revocations that are overdue, the oldest first: with the last error, since when, and the next attempt
- * (GET /admin/overdue). Throws `forbidden`.
+ * Returns the revocations that are overdue, the oldest first, each with its last error, the time since when the access
+ * should be gone, and the time of the next attempt (GET /admin/overdue). Throws `forbidden`, and `invalid` for a cursor
+ * that is not of this list.
  */
 export async function listOverdue(ctx: ActorStore, input: PageOf): Promise<OverdueList> {
   requireOverseer(ctx);
@@ -154,7 +157,7 @@ function describe(row: typeof entitlements.$inferSelect, since: string, owners: 
 /**
  * Makes an overdue revocation due now (POST /admin/overdue/{id}/retry): administrators and operators only, audited. It
  * changes nothing else: a worker claims it like any other revocation, and the same rules apply (R1–R8). Repeating it is
- * safe. Throws `forbidden`, and `not_found` when no revocation is owed.
+ * safe. Throws `forbidden`, `invalid` for the reason, and `not_found` when no revocation is owed.
  */
 export async function retryRevocation(
   ctx: ActorStore,

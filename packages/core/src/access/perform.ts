@@ -19,7 +19,7 @@ import { recordWithMove } from './record-with-move.js';
 import { pinResting, referTo } from './refer.js';
 
 /**
- * How often a record is retried while the database is not reachable, and the pause before each attempt, in
+ * How often a record is attempted while the database is not reachable, and the pause between two attempts, in
  * milliseconds.
  */
 const patience = { tries: 60, pause: 1_000 };
@@ -27,9 +27,10 @@ const patience = { tries: 60, pause: 1_000 };
 /**
  * Makes the provider match the rows for entitlements that this process has claimed: calls, reads back, records. The
  * calls run in parallel and none waits for another: a result is recorded as soon as it exists, together with other
- * results of this process. An error of a call is recorded and retried later; a revoke never gives up.
- * `called` is called for each claim when its system is no longer needed, and `settled` when nothing is left to do for the
- * claim. An error of a claim is logged, not thrown: the claim is due again when its lease ends.
+ * results of this process. An error of a call is recorded, and the call is retried later; a revoke never gives up.
+ * `called` is called for each claim with a call, when its system is no longer needed; `settled` is called for every
+ * claim, when nothing is left to do for it. An error of a claim is logged, not thrown: the claim is due again when its
+ * lease ends.
  */
 export async function performClaims(
   ctx: Context,
@@ -124,7 +125,10 @@ async function recordPatiently(ctx: Context, outcome: Outcome): Promise<void> {
   }
 }
 
-/** Records expected results in groups, and every other result separately. */
+/**
+ * Records a result: with the next move of the execution that waits for it if possible, otherwise in a group with other
+ * expected results, otherwise alone.
+ */
 async function record(ctx: Context, outcome: Outcome): Promise<void> {
   const { claim } = outcome;
   if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome);
@@ -140,7 +144,7 @@ interface Recording {
   called: Called;
 }
 
-/** Record expected results of calls of this process together, each kind in a commit of its own. */
+/** Records expected results of calls of this process together, grants and revocations in separate commits. */
 const recordBeside = { revoke: recordingOf('revoke'), grant: recordingOf('grant') };
 
 function recordingOf(task: Claimed['task']) {

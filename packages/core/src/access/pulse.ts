@@ -20,7 +20,10 @@ interface SystemCall {
   lostAlone(): boolean;
   /** Records that the systems have responded. */
   answered(): void;
-  /** Records that the call failed: its systems are checked for a while. */
+  /**
+   * Records that the call failed. After an error that may come from a silent system, the systems are checked for a
+   * while.
+   */
   failed(error: unknown): void;
   close(): void;
 }

@@ -10,7 +10,10 @@ import type { Claimed } from './claimed.js';
 import { recordLate } from './record-late.js';
 import { isLive } from './wanted.js';
 
-/** Each of the `first` failures is in the ledger, then one in `then`: a target that is gone for good must not fill it. */
+/**
+ * Each of the `first` failures is in the ledger, then one in `then` and each with another message than the failure
+ * before it: a target that is gone for good must not fill the ledger.
+ */
 const told = { first: 10, then: 20 };
 
 /**
@@ -135,8 +138,8 @@ function failedEntry(
 }
 
 /**
- * Returns how long to wait, in milliseconds. While access exists that should be gone, a longer pause that the provider
- * requests is ignored.
+ * Returns how long to wait, in milliseconds. A pause that the provider requests counts up to the longest pause of the
+ * back-off, which is shorter while access exists that should be gone.
  */
 function waitAfter(
   timing: Timing,

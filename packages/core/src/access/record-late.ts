@@ -6,9 +6,9 @@ import type { Claimed } from './claimed.js';
 import { decideLate } from './decide.js';
 
 /**
- * Records a call whose lease ended and whose entitlement another worker has claimed since: the call may have taken
- * effect after that worker checked, so the entitlement is due again immediately. A worker that has the lease now sees
- * that it was made due and repeats its call.
+ * Records a call that continued after it was aborted, or whose entitlement was claimed again or changed before its
+ * result was recorded. The call may have taken effect after a later check, so the entitlement is due again immediately.
+ * A worker that has the lease sees that the entitlement was made due, and repeats its call.
  */
 export async function recordLate(ctx: Store, claim: Claimed): Promise<void> {
   const due = await ctx.db.transaction(async (tx) => {

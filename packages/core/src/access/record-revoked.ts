@@ -26,7 +26,7 @@ export async function recordRevoked(ctx: Store, claim: Claimed, held: Held): Pro
     const [, [row], live] = await inOrder([
       tx.select({ id: grants.id }).from(grants).where(over).for('update'),
       lockClaimed(tx, claim.id),
-      // A separate statement: the one that waits for the lock sees the rows from before the wait.
+      // A separate statement, because a statement that waits for the lock sees the rows from before the wait.
       tx
         .select({ id: grants.id })
         .from(grants)

@@ -12,7 +12,7 @@ export interface Called {
   held: Held;
 }
 
-/** Which claims were recorded; `woken` resolves when the steps that waited for them have been checked. */
+/** Which claims were recorded; `woken` resolves when the steps that waited for them were checked or made due. */
 export interface Recorded {
   ids: ReadonlySet<string>;
   woken: Promise<void>;
@@ -114,7 +114,7 @@ export function recording(
 
 /**
  * One row for each changed grant, with the seconds until it was active or gone; one row without them for an entitlement
- * without a changed grant. `execution`: null also when that execution has ended.
+ * without a changed grant. `execution`: for a revocation also null when that execution has ended.
  */
 export type RecordedRow = { id: string; due: string; execution: string | null; seconds: string | number | null };
 
@@ -155,7 +155,7 @@ function lockedAs(state: 'granting' | 'revoking', earlier: 'starting' | 'over', 
       order by e.id for update of e)`;
 }
 
-/** Starts the clocks of the waiting grants, and makes the entitlements due when the first of them ends. */
+/** Starts the clocks of the waiting grants, and makes each entitlement due when the first of its live grants ends. */
 function recordingGrants(group: readonly Called[], at: Date | null, gates: Gates): Recording {
   const { activatedAt, duration, entitlementId, expiresAt, id } = grants;
   const active = sqlText`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now())`;

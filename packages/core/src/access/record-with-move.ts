@@ -20,7 +20,8 @@ import { isLiveOf, overAtIn } from './wanted.js';
 /**
  * Records the result of a call together with the next move of the one execution that waits for it, in one commit: a
  * grant with its resolved step, a loss with the end of what waited for the access. Returns false, and writes nothing,
- * when the rows are not as the claim left them or the execution has moved since; then each is recorded separately.
+ * when there is no such move, the result is not the expected one, the rows are not as the claim left them or the
+ * execution has moved since; then the result is recorded alone.
  */
 export async function recordWithMove(ctx: Context, called: Called): Promise<boolean> {
   const { concern } = called.claim;
@@ -51,8 +52,8 @@ export async function recordWithMove(ctx: Context, called: Called): Promise<bool
 /**
  * Returns the record and the move as one statement, which writes both or nothing. It locks the execution at the
  * version of the move, the grants and the entitlement, in this order; each is checked again under its lock. A move
- * that ends the execution deletes the steps that the statement saw at its start: a mark that was made while it waited
- * for the lock stays, and the turn that finds it deletes it.
+ * that ends the execution deletes the steps that the statement saw at its start: a mark that was made while the
+ * statement waited for the lock stays, and the turn that finds the mark deletes it.
  */
 function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Date | null): SqlText {
   const { execution, version } = move;

@@ -36,7 +36,8 @@ export async function referTo(
 }
 
 /**
- * Pins a granted entitlement of an older version. When the provider cannot be read now, the row is pinned when it is due.
+ * Pins a granted entitlement of an older version. When the provider cannot be read now, the row is pinned when it is
+ * next due.
  */
 export async function pinResting(ctx: Store, row: Resting): Promise<void> {
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);

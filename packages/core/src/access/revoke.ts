@@ -18,7 +18,7 @@ import { matching } from './list-all.js';
 import { isLive } from './wanted.js';
 
 export interface RevokeAccess extends AccessFilter {
-  /** The access of one request, with its extensions. */
+  /** The access of one request, and of all requests that it extends or that extend it. */
   execution_id?: string | undefined;
   reason: string;
   /** Also terminate matching requests that have not ended. */
@@ -32,9 +32,10 @@ const looks = 10;
 
 /**
  * Ends access of people immediately: of a person, at a provider, of a role, or of one request; administrators and
- * operators only, with a reason, audited. The provider is called as for every early end. Searches again until no matching
- * access is found: access that is granted after that belongs to an execution in `open`, or to one that was requested
- * later. Repeating it is safe. Throws `forbidden`, `invalid`, and `not_found` for an unknown person or execution.
+ * operators only, with a reason, audited. The provider is called as for every early end. Searches again until no
+ * matching access is found, or a limit is reached (`more`): access that is granted after that belongs to an execution
+ * in `open`, or to one that was requested later. Repeating it is safe. Throws `forbidden`, `invalid`, and `not_found`
+ * for an unknown person or execution.
  */
 export async function revokeAccess(ctx: ActorStore, input: RevokeAccess): Promise<Revoked> {
   requireAdministrator(ctx);
@@ -182,7 +183,7 @@ async function revokeOne(
   const revoked = await endHeld(ctx, { id }, { reason: 'revoked', entry, entitlementIds }).then(
     () => true,
     (error: unknown) => {
-      // The access has ended by itself since the search.
+      // The access has ended since the search.
       if (error instanceof AccessError && error.code === 'conflict') return false;
       throw error;
     },

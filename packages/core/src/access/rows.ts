@@ -39,8 +39,8 @@ export function keyByNames({ provider, identity, access }: Pick<Wanted, 'provide
 
 /**
  * Locks the rows of entitlements, and creates missing ones; the result has the order of `wanted`. A live row without a
- * pin is the same entitlement under its names: it is pinned here and used, so that one access never has two rows. The
- * caller holds the execution's lock.
+ * pin is the same entitlement under its names: it is pinned here and used, so that one access does not get two live
+ * rows. The caller holds the execution's lock.
  */
 export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[]): Promise<LockedRow[]> {
   const keyed = wanted.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin), named: keyByNames(one) }));

@@ -19,7 +19,8 @@ const standing = new WeakMap<Authorizer, Standing>();
 
 /**
  * Makes the connector open what a revocation needs before a grant is intended, because the holder of the access may use
- * it up afterwards. Throws the error of the connector; then nothing is granted.
+ * up such resources afterwards, for example all connections. Throws the error of the connector; then nothing is
+ * granted.
  */
 export async function standByFor(ctx: Store, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
   if (!authorizer.standBy) return;
@@ -28,10 +29,10 @@ export async function standByFor(ctx: Store, authorizer: Authorizer, signal: Abo
 }
 
 /**
- * Stands by at every provider where access is held or owed, and stands down elsewhere. Every worker calls it regularly,
- * so that a restarted worker stands by again. Resolves when the calls have started: no provider waits for
- * another, and none is called again before it has responded. `finished` resolves when they have ended; their errors
- * are logged.
+ * Stands by at every provider where access is held or owed, and stands down at a provider that has held nothing for
+ * `timing.standDown`. Every worker calls it regularly, so that a restarted worker stands by again. Resolves when the
+ * calls have started: no provider waits for another, and none is called again before it has responded. `finished`
+ * resolves when they have ended; their errors are logged.
  */
 export async function standByHeld(ctx: Store, signal: AbortSignal): Promise<{ finished: Promise<void> }> {
   const rows = await ctx.db

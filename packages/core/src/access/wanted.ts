@@ -6,15 +6,17 @@ export const isNotLapsed: SqlText = sqlText`coalesce(${grants.endedReason}, '') 
 /** Matches grants that show the state of their request: lapsed grants only while they may still be held. */
 export const isNotOver: SqlText = sqlText`(${isNotLapsed} or ${grants.goneAt} is null)`;
 
-/** Returns when the grant in a row of that name ends, unless it is ended earlier, as SQL: the schema's `overAt`. */
+/**
+ * Returns, as SQL, when the grant in the row with this alias ends, unless it is ended earlier: the schema's `overAt`.
+ */
 export function overAtIn(row: string): SqlText {
   const name = rawText(row);
   return sqlText`coalesce(${name}.expires_at, ${name}.activate_by)`;
 }
 
 /**
- * Returns R3 as SQL for the grant in a row of that name: an entitlement is wanted exactly while a live grant claims
- * it. Not stored anywhere.
+ * Returns R3 as SQL for the grant in the row with this alias: an entitlement is wanted exactly while a live grant
+ * claims it. Not stored anywhere.
  */
 export function isLiveIn(row: string): SqlText {
   return sqlText`${rawText(row)}.ended_at is null and ${overAtIn(row)} > app_now()`;

@@ -18,6 +18,7 @@ export interface EnrollAgent {
 /**
  * Creates the credential of an agent (`belay agent enroll`): operators only, audited. The credential is shown once, stored as a
  * hash, and expires. Enrolling a name again gives that agent a new credential, and revokes the old one immediately.
+ * Throws `forbidden` and `invalid`.
  */
 export async function enrollAgent(
   ctx: ActorStore,

@@ -77,7 +77,7 @@ function tasksOf(list: unknown, at: string): WorkflowStep[] {
 
 function toSteps(name: string, task: unknown, path: string): WorkflowStep[] {
   const body = isObject(task) ? task : {};
-  // A `for` and a `try` have a `do` that belongs to them.
+  // A `for` also has a `do`.
   const kindOfTask = kinds.find((kind) => kind !== 'do' && kind in body) ?? 'do';
   const { call } = body;
   const named = typeof call === 'string' && /^[A-Za-z0-9._-]{1,100}$/.test(call) ? { call } : {};

@@ -10,7 +10,7 @@ import { requireOverseer } from '../people/oversight.js';
 
 /**
  * Returns the agents that operators enrolled, by name, and when each was last seen (GET /admin/agents); never a
- * credential. Throws `forbidden`.
+ * credential. Throws `forbidden`, and `invalid` for a text that is not a cursor.
  */
 export async function listAgents(ctx: ActorStore, input: PageOf): Promise<AgentList> {
   requireOverseer(ctx);

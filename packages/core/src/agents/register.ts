@@ -13,9 +13,9 @@ import { describeForAgents } from './describe.js';
 import { signForAgents } from './sign.js';
 
 /**
- * Registers the calling agent and returns the whole configuration in force, without secrets (POST /register; docs/interface.md,
- * section 16, rule 12). The agent is identified by its credential, so a repeated call only updates its environment and its
- * description.
+ * Registers the calling agent and returns the whole configuration in force, without secrets (POST /register;
+ * docs/interface.md, section 16, rule 12). The agent is identified by its credential, so a repeated call updates the
+ * agent's row and creates no other agent.
  */
 export async function registerAgent(
   ctx: ActorContext,

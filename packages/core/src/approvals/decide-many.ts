@@ -47,7 +47,9 @@ function decisionOf({ verdict, comment, via }: BulkDecision & Pick<Decide, 'via'
   return { verdict, via, ...(comment === undefined ? {} : { comment }) };
 }
 
-/** Returns the approvals that name the caller; for the others `decideApproval` throws the error of any single decision. */
+/**
+ * Returns the approvals that name the caller; for the others, `decideApproval` throws as it does for a single decision.
+ */
 async function findNamed(
   ctx: ActorStore,
   user: UserActor,

@@ -43,8 +43,10 @@ type Approval = FoundApproval;
 /**
  * Records an approver's decision, and the outcome of the approval when the decision settles it, in one transaction
  * (docs/architecture.md, section 5); the execution's turn follows. Throws `not_found` for a person who is neither
- * approver nor requester, `forbidden` for the requester and for the person to be elevated, `conflict` for a second
- * decision, a closed approval or other content.
+ * approver nor requester, `forbidden` for the requester, the person to be elevated, and where `refuseSelf` or
+ * `requireNoPage` do not permit the decision, `conflict` for a second decision, a closed approval or other content,
+ * `unavailable` when a provider cannot return the approver's groups or identity, and `unauthenticated` when the login
+ * has ended.
  */
 export async function decideApproval(ctx: ActorStore, input: Decide): Promise<Decided> {
   const user = requireUser(ctx);
@@ -206,7 +208,10 @@ function isApproved(value: unknown): boolean {
   return value !== null && typeof value === 'object' && 'approved' in value && value.approved === true;
 }
 
-/** Returns the approval by its id, or the open approval of an execution that this person may decide. */
+/**
+ * Returns the approval by its id, or of an execution the open approval whose rule names this person, otherwise the
+ * first one; null when there is no approval.
+ */
 export async function findApproval(ctx: ActorStore, user: UserActor, id: string): Promise<Approval | null> {
   const found = await findApprovals(ctx, id);
   const [first] = found;

@@ -17,7 +17,8 @@ const mostTold = 10_000;
  * Returns whether an identity of a request is the approver's own at its provider, under any name. A provider is called
  * only for people that it was not called for recently; while it does not respond, its response within the last day
  * counts (decision 0071). Throws `unavailable` for a person about whom nothing is known: in doubt, no one decides on
- * their own request. With `lenient`, a disabled or removed provider may stay silent: the person has no identity there.
+ * their own request. With `lenient`, a disabled or removed provider need not respond: the person counts as having no
+ * identity there.
  */
 export async function wouldBeElevated(
   ctx: Store,

@@ -9,7 +9,10 @@ import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { describeRule } from './subject.js';
 
-/** Returns the settings of a call of `access.approve`. Throws `invalid` when they name no approver. */
+/**
+ * Returns the settings of a call of `access.approve`. Throws `invalid` when they are not valid, for example when they
+ * name no approver.
+ */
 export function readStages(request: unknown): (typeof approveWith)['_output'] {
   const settings = approveWith.safeParse(request ?? {});
   if (!settings.success) throw new AccessError('invalid', 'access.approve must name at least one approver');

@@ -11,7 +11,7 @@ import { type AskedTargets, lookAtTargets, selectPlaces, storeAddresses } from '
 
 /**
  * Puts a configuration in force as one new version, or rejects it as a whole (docs/architecture.md, section 11). The
- * same document as the one in force changes nothing. Throws `invalid` with one issue per error.
+ * same document as the one in force creates no version. Throws `invalid` with one issue per error.
  */
 export async function applyCatalog(
   db: Database,

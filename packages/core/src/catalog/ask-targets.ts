@@ -6,9 +6,9 @@ import { publicMessage } from './authorizer.js';
 import { type AskedTargets, isMoved, lookAtTargets, type Place, selectPlaces } from './targets.js';
 
 /**
- * Reads the target of each provider where access is held and whose address is another one in `catalog`, because a renamed host is the same
- * target. Skips providers whose target was already read. Takes a few seconds at most, and never throws the error of a provider. Returns the
- * places where access is held.
+ * Reads into `asked` the target of each provider where access is held and whose address differs in `catalog`: another
+ * address can lead to the same target, for example after a host was renamed. Skips providers whose target was already
+ * read. Takes a few seconds at most, and never throws the error of a provider. Returns the places where access is held.
  */
 export async function askTargets(db: Database, catalog: Catalog, asked: AskedTargets): Promise<Place[]> {
   const places = await selectPlaces(db);

@@ -14,8 +14,8 @@ const known = new WeakMap<Catalog['roles'], Audiences>();
 
 /**
  * Returns the roles that may concern a person, in the order of the catalog: those that name the person, one of their
- * groups, or no audience. `can` decides about each of them; all other roles can be skipped, regardless of their
- * number.
+ * groups, or no audience. `can` decides about each of them, and need not be called for the other roles. Returns all
+ * roles for callers who are not people.
  */
 export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>): readonly CompiledRole[] {
   const audiences = known.get(roles) ?? sortRoles(roles);

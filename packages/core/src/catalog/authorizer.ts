@@ -41,8 +41,8 @@ export function aftermathOf(ctx: Store, provider: string, access: Access): After
 }
 
 /**
- * Returns how long this access can outlive its revocation at worst: for this access if the connector knows it, otherwise for any access of
- * the provider.
+ * Returns how long this access can outlive its revocation at worst, in ISO 8601: for this access if the connector knows
+ * it, otherwise for any access of the provider.
  */
 export function residualOf(authorizer: Authorizer, access: Access): string {
   return authorizer.residualOf?.(access) ?? authorizer.residual;

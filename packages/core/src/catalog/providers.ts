@@ -52,7 +52,10 @@ interface ProviderSearch extends PageOf {
   q?: string | undefined;
 }
 
-/** Returns the roles that a provider defines, read now; with `q` those that match, best first. */
+/**
+ * Returns the roles that a provider defines, read now; with `q` those that match, best first. Throws `not_found`,
+ * `not_configured` for a provider without such a list, and `unavailable` when the provider does not return it.
+ */
 export async function listProviderRoles(ctx: ActorStore, input: ProviderSearch) {
   const roles = await ask(ctx, input.provider, (client, signal) => client.authorizer?.roles(signal));
   const { page, next } = await pick(ctx, 'roles', roles, input, (role) => [role.name, role.description, role.arn]);
@@ -83,7 +86,7 @@ export async function listProviderIdentities(ctx: ActorStore, input: ProviderSea
   }
   const { q } = input;
   const listed = await ask(ctx, input.provider, (client, signal) => client.identities?.list(signal));
-  // A full list is incomplete, so the provider searches.
+  // A list of `mostListed` identities may be incomplete, so the provider searches.
   const identities =
     q !== undefined && listed.length >= mostListed
       ? await ask(ctx, id, (client, signal) => client.identities?.search(q, mostListed, signal))

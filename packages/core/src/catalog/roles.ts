@@ -50,8 +50,8 @@ export function getRole(ctx: ActorStore, input: { role: string }): Role {
 }
 
 /**
- * Returns the error of a caller who may not request a role: `not_found`, or, when the role is discoverable, `forbidden` with what they must
- * do to be able to request it.
+ * Returns the error for a caller who may not request a role: `not_found`, or, when the role is discoverable,
+ * `forbidden` with what they must do to be able to request it.
  */
 export function notReached(ctx: ActorStore, name: string): AccessError {
   const role = ctx.catalog.current().roles.get(name);
@@ -74,7 +74,7 @@ function unreached({ name, definition }: CompiledRole): AccessError {
 
 const described = new WeakMap<CompiledRole, Role>();
 
-/** Returns the description of a role. A compiled role never changes, so it is created once per version of the catalog. */
+/** Returns the description of a role. The description is created once, because a compiled role never changes. */
 export function describeRole(role: CompiledRole): Role {
   const ready = described.get(role);
   if (ready) return ready;

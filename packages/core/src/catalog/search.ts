@@ -25,9 +25,9 @@ const mostFuzzyWords = 12;
 const longestFuzzyWord = 40;
 
 /**
- * Returns the items that match the words of `q`, best first: a text that equals it, one that begins with it, words that begin with its
- * words, texts that contain them, and finally similar spellings. Returns all items, in their own order, when `q` has no word. The words are
- * compared, never interpreted. The caller keeps `memory`, with one entry per `key`.
+ * Returns the items that match the words of `q`, best first: a text that equals it, one that begins with it, words that
+ * begin with its words, texts that contain them, and finally similar spellings. Returns all items, in their own order,
+ * when `q` is empty. The words are compared, never interpreted. The caller keeps `memory`, with one entry per `key`.
  */
 export async function searchList<T>(
   items: readonly T[],

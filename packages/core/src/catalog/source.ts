@@ -15,8 +15,8 @@ import { readStoredDocument } from './read-stored.js';
 
 export interface LiveCatalog extends CatalogSource {
   /**
-   * Loads the newest stored version in this process; keeps the current one when that fails. `reread` reads secrets
-   * again as well: a client whose secrets changed is created again.
+   * Loads the newest stored version in this process; throws and keeps the current one when that fails. `reread` reads
+   * secrets again as well: a client whose secrets changed is created again.
    */
   refresh(options?: { reread?: boolean }): Promise<void>;
   /** Follows newer versions until `close`. */
@@ -25,7 +25,10 @@ export interface LiveCatalog extends CatalogSource {
 }
 
 export interface CatalogSourceOptions extends CompileOptions {
-  /** Reads the external references of a document (its vault) before it is compiled; without it, `resolve` resolves every reference. */
+  /**
+   * Reads the external references of a document (its vault) before it is compiled. When absent, `resolve` resolves
+   * every reference.
+   */
   prepare?: ((document: unknown) => Promise<ResolveReference>) | undefined;
   db: Database;
   log: Logger;
@@ -35,8 +38,8 @@ export interface CatalogSourceOptions extends CompileOptions {
 }
 
 /**
- * Opens the catalog in force and a client for each enabled provider. Throws when no configuration is stored, or when it cannot be compiled
- * here.
+ * Opens the catalog in force and a client for each provider whose configuration is complete, also for a disabled one.
+ * Throws when no configuration is stored, or when it cannot be used here.
  */
 export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCatalog> {
   const { db, log } = options;

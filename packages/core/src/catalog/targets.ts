@@ -4,13 +4,16 @@ import { type Database, entitlements, grants, inOrder, type Transaction } from '
 import { and, asc, count, eq, inArray, isNull, max, ne } from 'drizzle-orm';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 
-/** The targets that providers with a new address returned. */
+/** The target of each provider with a new address that was read, or the reason why it could not be read. */
 export type AskedTargets = Map<string, { target: string } | { reason: string }>;
 
 /** How many holders an error lists. */
 const mostListed = 10;
 
-/** Returns the digest of the address of a provider's configuration, or null when its connector does not return one. */
+/**
+ * Returns the digest of the address in a provider's configuration; null when the configuration is not complete or has
+ * no address.
+ */
 export function addressOf(provider: CompiledProvider | undefined): string | null {
   if (provider?.config === undefined || !provider.connector.address) return null;
   return digestOf([provider.connector.type, provider.connector.address(provider.config)]);
@@ -102,14 +105,16 @@ export function selectPlaces(db: Database | Transaction) {
 }
 
 /**
- * Returns whether a configuration gives a provider another address. A row of an older version has no target to compare
- * with until it is pinned, within seconds.
+ * Returns whether a configuration gives a provider another address than the row has; true also for a row without an
+ * address. A row of an older version has no target to compare with until it is pinned, within seconds.
  */
 export function isMoved({ provider, target, address }: Place, catalog: Catalog): boolean {
   return target !== null && (address === null || address !== addressOf(catalog.providers.get(provider)));
 }
 
-/** Returns who holds what at a provider, and until when: the oldest first, and no more than fits into a message. */
+/**
+ * Returns who holds what at a provider, and until when: the oldest `mostListed` first, then the number of the others.
+ */
 async function listHolders(db: Database | Transaction, provider: string): Promise<string> {
   const held = and(eq(entitlements.provider, provider), ne(entitlements.state, 'absent'));
   const [[all], rows] = await inOrder([

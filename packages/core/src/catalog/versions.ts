@@ -20,7 +20,9 @@ const columns = {
 };
 type Row = { version: number; appliedAt: Date; source: string; digest: string };
 
-/** Returns the versions of the configuration, newest first (GET /admin/configuration). Throws `forbidden`. */
+/**
+ * Returns the versions of the configuration, newest first (GET /admin/configuration). Throws `forbidden` and `invalid`.
+ */
 export async function listConfigurations(ctx: ActorStore, input: PageOf): Promise<ConfigurationVersions> {
   requireOverseer(ctx);
   const limit = Math.min(input.limit ?? most.versions, most.versions);

@@ -17,10 +17,11 @@ const verbs: Record<CommentKind, string> = { comment: 'commented', question: 'as
 const window = 60_000;
 
 /**
- * Writes a comment, a question or an answer about a request, with its ledger entry, in one transaction. It decides nothing, and nothing
- * waits for it. Throws `not_found` for callers who may not see the request, `forbidden` for those who may only read it and for a kind that
- * the other side writes, `conflict` after the end of the request, for an answer without a question and beyond the limit for one request,
- * and `too_many_requests` beyond the limit for a minute.
+ * Writes a comment, a question or an answer about a request, with its ledger entry, in one transaction. It decides
+ * nothing, and nothing waits for it. Throws `invalid` for the text, `not_found` for callers who may not see the
+ * request, `forbidden` for those who may only read it and for a kind that the other side writes, `conflict` after the
+ * end of the request, for an answer without an open question and beyond the limit for one request, and
+ * `too_many_requests` beyond the limit for a minute.
  */
 export async function addComment(ctx: ActorStore, input: NewComment): Promise<Comment> {
   const user = requireUser(ctx);
@@ -113,8 +114,8 @@ async function write(
 }
 
 /**
- * Returns the users on the other side: the requester for an approver; for the requester, the approvers who have written or
- * decided. Approvers who have done neither find the comment in their inbox.
+ * Returns the users who are told of a comment: of an approver's, the requester; of the requester's, the others who have
+ * commented, and the approvers who have decided. Approvers who have done neither find the comment in their inbox.
  */
 async function listOthers(tx: Transaction, user: UserActor, { executionId, ownerId, side }: Conversation) {
   if (side === 'approver') return [ownerId];

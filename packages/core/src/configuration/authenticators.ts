@@ -8,8 +8,8 @@ import type { CompiledProvider } from './catalog.js';
 export const operatorProvider = 'operator';
 
 /**
- * Returns the enabled sign-in providers, and a warning for each of them whose groups are not accepted because the
- * configuration does not state it. Settings of authenticators on other providers are issues.
+ * Returns the enabled sign-in providers, and a warning for each of them whose groups are not accepted because it has no
+ * `groups` setting. Settings of authenticators on other providers are issues.
  */
 export function checkAuthenticators(
   providers: ReadonlyMap<string, CompiledProvider>,

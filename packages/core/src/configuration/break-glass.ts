@@ -6,8 +6,9 @@ import type { CompiledRole } from './catalog.js';
 import type { CatalogDocument, MessagesDefinition, RoleDefinition } from './schema.js';
 
 /**
- * Returns who is told of the use of an emergency role, and who reviews it. Adds an issue when no person would be told, when no person could
- * review it, or when the reason is not required.
+ * Returns who is told of the use of an emergency role, and who reviews it; undefined for any other role. Adds an issue
+ * when no person would be told, when no person could review it, when the time for the review is not valid, or when the
+ * reason is not required.
  */
 export function readBreakGlass(
   { messages }: CatalogDocument,

@@ -66,7 +66,7 @@ export interface Catalog {
   authenticators: readonly string[];
   /** Settings that are accepted, but are probably a mistake. */
   warnings: readonly ErrorIssue[];
-  /** How long an approval may wait to be granted in a request that names no role, in milliseconds. */
+  /** The `approvalLifetime` of requests that name no role, in milliseconds. */
   approvalLifetime: number;
   callbacks: readonly string[];
   /** When logins end regardless of their use, in milliseconds. */

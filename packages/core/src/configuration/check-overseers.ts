@@ -10,7 +10,8 @@ interface Surroundings {
 
 /** Returns a warning for each administrator or auditor that no sign-in can prove: the entry has no effect. */
 export function checkOverseers(overseers: Catalog['overseers'] = {}, surroundings: Surroundings): ErrorIssue[] {
-  // The only sign-in provider is trusted for every address, and all of its groups count.
+  // The only sign-in provider is trusted for every address, and all of its groups count when it has no `groups`
+  // setting.
   if (surroundings.authenticators.length < 2) return checkOne(overseers, surroundings, { only: true });
   return checkOne(overseers, surroundings, { only: false });
 }

@@ -9,8 +9,8 @@ type Path = readonly (string | number)[];
 const longest = 500;
 
 /**
- * Keys of settings of providers, services and event sources whose texts are shown. All other texts there are hidden:
- * a secret may stand under any key.
+ * Keys of settings of providers, services and event sources whose texts are shown. All other texts there, except
+ * references, are hidden: a secret may stand under any key.
  */
 const shown = new Set(
   (
@@ -41,7 +41,10 @@ export function* compareEntries(before: unknown, after: unknown, path: Path): Ge
   for (const key of keys) yield* compareEntries(at(before, key), at(after, key), [...path, key]);
 }
 
-/** Returns the keys of two mappings, or of lists of mappings; undefined for anything that is compared whole. */
+/**
+ * Returns the keys of two mappings, or the positions in two lists of nested values; undefined for values that are
+ * compared as a whole.
+ */
 function keysOf(before: unknown, after: unknown): (string | number)[] | undefined {
   const given = [before, after].filter((value) => value !== undefined);
   if (given.every(isMapping)) return [...new Set(given.flatMap((value) => Object.keys(value)))].sort();

@@ -271,7 +271,7 @@ function planAccess(
     if (planned.length > 0) accesses.set(id, unite(planned));
     else if (found.length === 0) found.push({ path: at, message: `the role grants nothing at "${id}"` });
     for (const issue of found) {
-      // The access of a parent is planned for each of its children, and would be reported for each of them.
+      // The access of a parent is planned for each of its children, so its issues would be reported for each of them.
       if (!issues.some((one) => one.path === issue.path && one.message === issue.message)) issues.push(issue);
     }
   });

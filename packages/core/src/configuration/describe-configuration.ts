@@ -6,7 +6,7 @@ import { catalogSchema } from './schema.js';
 
 type JsonSchema = Record<string, unknown>;
 
-/** The formats that JSON Schema has; zod has more. */
+/** The formats that are kept: zod also writes formats that JSON Schema does not have. */
 const formats = new Set(['uri', 'email', 'uuid', 'date-time', 'ipv4', 'ipv6', 'hostname']);
 const reference = { $ref: '#/definitions/reference' };
 const sections: Readonly<Record<string, string>> = {
@@ -22,8 +22,9 @@ const sections: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the shape of a configuration file as JSON Schema (draft 7), for editors and other tools, made from the schemas that check it.
- * Only `belay validate` checks names that refer to other parts, and what depends on a connector.
+ * Returns the shape of a configuration file as JSON Schema (draft 7), for editors and other tools, made from the
+ * schemas that check it. Names that refer to other parts, and what a connector decides, are checked only by
+ * `compileCatalog`, as in `belay validate`.
  */
 export function describeConfiguration(connectors: ConnectorRegistry): JsonSchema {
   const whole = describe(catalogSchema) as { properties: Record<string, JsonSchema> };

@@ -13,8 +13,8 @@ interface Surroundings {
 }
 
 /**
- * Returns the bounds of every provider that has some. A bound that allows nothing, or access that no connector can
- * grant, is an issue.
+ * Returns the bounds of every provider that has some. Adds an issue for bounds that allow nothing, for access that the
+ * provider's connector cannot grant, and for an unknown workflow or a duration that is not valid.
  */
 export function compileDynamic(
   { providers, workflows, serverMaximum }: Surroundings,
@@ -67,7 +67,7 @@ function checkWorkflows(
   });
 }
 
-/** Checks that the connector can plan what the bounds name, with a sample in place of each `*` of a pattern. */
+/** Checks that the connector can plan what the bounds name: as written, or with a sample in place of each `*`. */
 function checkGrantable(
   provider: CompiledProvider,
   definition: DynamicDefinition,

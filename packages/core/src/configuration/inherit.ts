@@ -14,7 +14,8 @@ export interface Contribution {
   role: string;
   request: AccessRequest;
   /**
-   * The path of each entry of the request: `permissions.allow[0]` is `roles.base.permissions.allow[2]`, for example.
+   * The path of each entry in the configuration: `permissions.allow[0]` is `roles.base.permissions.allow[2]`, for
+   * example.
    */
   origins: ReadonlyMap<string, string>;
   /** Whether the request has resources without a role or a permission. Some connectors support that. */
@@ -27,10 +28,11 @@ interface Entry {
 }
 
 /**
- * Returns what a role and its parents request of each of their providers, one request per role that contributes: never the product of them
- * all (decision 0039). A parent contributes at the providers that it names itself. It uses its own resources or, if it has none, those of
- * the nearest role on the path to it. A denial of any role of the family counts for every request. Returns undefined, with issues, when a
- * parent is missing or the inheritance has a cycle: nothing of such a role is granted.
+ * Returns what a role and its parents request of each provider of the role: one request for each contributing role and
+ * the resources that it uses, never one that combines the entries of all roles (decision 0039). A parent contributes at
+ * the providers that it names itself. It uses its own resources or, if it has none, those of the nearest role on the
+ * path to it. A denial of any role of the family counts for every request. Returns undefined, with issues, when a
+ * parent, a provider or a resource is not valid, or the inheritance has a cycle: nothing of such a role is granted.
  */
 export function collectAccess(
   name: string,

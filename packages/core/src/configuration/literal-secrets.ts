@@ -1,6 +1,6 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 
-/** Keys whose values are secrets by their name. */
+/** Matches the names of keys whose values are secrets. */
 const secretKey =
   /(?:^|_)(?:secret|secret_id|password|passphrase|token|api_key|private_key|secret_access_key|secret_key|credentials)$/i;
 const reference = /\$\{(?:env|vault):[^}]+\}/;

@@ -7,7 +7,7 @@ import { type CatalogDocument, catalogSchema } from './schema.js';
 /** The sections that may be long, and are checked entry by entry. */
 const long = ['providers', 'roles', 'workflows'] as const;
 const short = catalogSchema.omit({ providers: true, roles: true, workflows: true });
-/** The order in which the schema reports its issues; those of the whole come last. */
+/** The order in which the schema reports its issues; the issues of the document itself come last. */
 const order = Object.keys(catalogSchema.shape);
 /** Keeps the written value in the issues, because messages name its kind. */
 const reporting = { reportInput: true };

@@ -35,7 +35,7 @@ const dynamicSchema = z.strictObject({
   groups: nameRules,
   /** The first is used unless the request names another. */
   workflows: z.array(name).min(1),
-  /** Who may request. By default, no one. */
+  /** Who may request. Required: without `dynamic`, requests must name a role. */
   requesters: z
     .strictObject(audience)
     .refine(({ users = [], groups = [] }) => users.length + groups.length > 0, 'must name at least one user or group'),
@@ -119,7 +119,7 @@ export const roleSchema = z.strictObject({
   inherits: z.array(z.string().min(1)).default([]),
   authenticators: z.array(name).optional(),
   max_duration: duration.optional(),
-  /** How long an approval may wait to be granted; by default the server's limit. */
+  /** How long after its decision an approval may be used; by default as for the server. */
   approval_lifetime: duration.optional(),
   default_duration: duration.optional(),
   reason: z.strictObject({ required: z.boolean().default(true), pattern: z.string().optional() }).optional(),
@@ -135,7 +135,9 @@ export const roleSchema = z.strictObject({
       review: z.strictObject({ by: z.strictObject(audience), within: duration.default('P7D') }).optional(),
     })
     .optional(),
-  /** Whether people who may not request the role are told that it exists, and which groups may, when they open its address. */
+  /**
+   * Whether people who open or request the role, and may not, are told that it exists and which groups may request it.
+   */
   discoverable: z.boolean().optional(),
 });
 
@@ -160,7 +162,7 @@ const serverSchema = z.strictObject({
   /** URLs that a login may return to; loopback URLs and the server's own are always allowed. */
   callbacks: z.array(z.url()).default([]),
   max_duration: duration.optional(),
-  /** How long an approval may wait to be granted before it must be requested again. */
+  /** How long after its decision an approval may be used; then it must be requested again. An hour unless set. */
   approval_lifetime: duration.optional(),
   /** How often each provider is compared with what Belay granted there; an hour unless set. */
   drift_interval: duration.optional(),

@@ -22,8 +22,8 @@ interface Asked {
 }
 
 /**
- * Returns the input of the workflow that a request would start, by the configuration alone. Checks the names, the
- * reason, the duration and the workflow's own schema. Throws `invalid` with the field.
+ * Returns the workflow that a request would start and the input of that workflow, by the configuration alone. Checks
+ * the names, the reason, the duration and the workflow's own schema. Throws `invalid` with the field.
  */
 export async function composeRequest(
   catalog: Catalog,

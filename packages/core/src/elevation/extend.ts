@@ -20,7 +20,7 @@ import { submitRequest } from './submit.js';
 
 export interface Extension {
   id: string;
-  /** Counts from the moment when the extension is active; default: the duration of the request. */
+  /** ISO 8601; counts from the moment when the extension is active. Default: the duration of the request. */
   duration?: string | undefined;
   /** Default: the reason of the request. */
   reason?: string | undefined;
@@ -30,8 +30,9 @@ export interface Extension {
 /**
  * Requests the access that an execution of the caller's holds for longer: a new request on the same terms, through the
  * same workflow, whose grants join the held ones, so that the later end counts. Throws `forbidden` for another person's
- * execution, `conflict` for one that holds no access or is being extended, or whose role gives other access than is held,
- * `invalid` for a duration that is too long or ends no later, and the errors of `submitRequest`.
+ * execution, `conflict` for one that holds no access or is being extended, or whose role gives other access than is
+ * held, `not_found` for an unknown execution or a role that the caller may no longer request, `invalid` for a duration
+ * that is too long or ends no later, and the errors of `submitRequest`.
  */
 export async function extendElevation(ctx: ActorContext, extension: Extension): Promise<Elevation> {
   const user = requireUser(ctx);

@@ -13,7 +13,7 @@ type Result = ManyRequested['results'][number];
 /**
  * Requests several roles one after the other, each as `requestElevation` does and in a transaction of its own: an error of
  * one does not affect the others. With an idempotency key each role has a key of its own, so that a repeated call requests
- * nothing twice. Throws `invalid`, before any request, for a role that is named twice.
+ * nothing twice. Throws `invalid`, before any request, for an entry of `roles` that occurs twice.
  */
 export async function requestManyElevations(
   ctx: ActorContext,

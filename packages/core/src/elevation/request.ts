@@ -27,7 +27,10 @@ export interface StartExecution extends ExecutionStart {
   idempotencyKey?: string | undefined;
 }
 
-/** Starts a workflow by name (POST /execution). Its input is an elevation request, and is checked as one. */
+/**
+ * Starts a workflow by name (POST /execution). Its input is an elevation request, and is checked as one. Throws the
+ * errors of `requestElevation`, with the fields as this request names them.
+ */
 export async function startExecution(ctx: ActorContext, request: StartExecution): Promise<StartedExecution> {
   const { provider, providers, ...input } = request.input;
   const { output, status } = await requestElevation(ctx, {

@@ -56,7 +56,9 @@ interface Submission {
 /**
  * Submits a request; every request passes here. Checks the names, the reason, the duration, the caller's sign-in and
  * the workflow's own schema before anything is stored; commits the execution, which a worker starts, and returns its
- * id. Throws `invalid` with the field.
+ * id. Throws `invalid` with the field, `not_found` and `forbidden` for what the caller may not request, `unavailable`
+ * for a provider that is not ready, `conflict` for access that the provider would not grant or an idempotency key of
+ * another request, `unauthenticated` when the login has ended, and `too_many_requests` for too many open requests.
  */
 export async function submitRequest(ctx: ActorContext, submission: Submission): Promise<Elevation> {
   const { catalog, user, role, terms, dynamic, request } = submission;
@@ -81,8 +83,8 @@ function namesOfElevated({ grants, knownAs }: Pick<Plan, 'grants' | 'knownAs'>):
 }
 
 /**
- * Rejects what cannot be granted now, and returns what would be granted. When a provider is down, the execution waits
- * for it, and the plan that is returned is empty.
+ * Rejects what cannot be granted now, and returns what would be granted. When a provider does not respond, returns an
+ * empty plan, and the execution waits for the provider; with `check`, throws `unavailable` instead.
  */
 async function refuseEarly(
   ctx: ActorContext,
@@ -198,7 +200,7 @@ interface Started extends StartedExecution {
   open: number;
 }
 
-/** Stores a request: in one statement, unless an idempotency key must be checked between the lock and the count. */
+/** Stores a request: in one statement, or in a transaction where there is an idempotency key or `alongside`. */
 async function store(
   ctx: ActorContext,
   user: UserActor,
@@ -211,7 +213,7 @@ async function store(
     return { started: requireStarted(await startBeside(ctx.db, { ctx, starting }), limit) };
   }
   return ctx.db.transaction(async (tx) => {
-    // The same lock as that of `stopUser`: it excludes both, but no lock of a foreign key.
+    // The same lock as in `stopUser` and `admit_request`: each waits for the others, and no foreign key check waits.
     await tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
     const earlier = await claimIdempotencyKey(ctx, tx, user, starting.id, plan.request);
     if (earlier) return { earlier };
@@ -256,7 +258,7 @@ function requireStarted(started: Started | undefined, limit: number): Started {
   );
 }
 
-/** Returns the requested access, in the words of the log. */
+/** Returns the requested access, as the ledger's message names it. */
 function wantedBy({ role, dynamic }: ElevationInput): string {
   if (!dynamic) return role;
   const names = [...dynamic.groups, ...dynamic.permissions, ...dynamic.resources].join(', ');

@@ -21,8 +21,8 @@ export interface SuggestionContext extends ActorStore {
 /**
  * Suggests a role, duration, providers and workflow for a text (POST /elevate/llm). It only reads: nothing is started,
  * stored or granted, and a request based on the result passes through `requestElevation` like any other
- * (docs/architecture.md, section 9). Only roles that the caller may request are considered, before and after. Throws
- * `invalid`.
+ * (docs/architecture.md, section 9). Only roles that the caller may request are passed to the suggester, and only such
+ * roles are returned. Throws `invalid`.
  */
 export async function suggestElevation(ctx: SuggestionContext, input: { reason: string }): Promise<Suggestion> {
   const user = requireUser(ctx);
@@ -50,7 +50,7 @@ async function answer(ctx: SuggestionContext, question: SuggestionQuestion, brea
       const answers = await model.suggest(question, AbortSignal.timeout(ctx.suggester.patience));
       const offered = new Set(question.roles.map(({ name }) => name));
       const sound = answers.filter(({ role }) => offered.has(role));
-      // The response of a model that names roles outside its list is not used.
+      // Roles outside the list are left out, and a response that names only such roles is not used.
       if (sound.length > 0 || answers.length === 0) return { answers: withOwnWords(sound, question), engine: 'model' };
       ctx.log.warn({}, 'the language model named roles that are not in its list; the lexical matcher is used instead');
     } catch (error) {

@@ -28,7 +28,7 @@ const tries = 3;
 /**
  * Cancels the caller's execution: a `try` that names the cancellation may clean up; the execution ends `cancelled`
  * regardless of the cleanup, and its grants end with it (docs/interface.md, section 4, rule 2; docs/architecture.md,
- * section 5). Throws `forbidden` for another person's execution, `conflict` for one that has ended.
+ * section 5). Throws `forbidden` or `not_found` for another person's execution, `conflict` for one that has ended.
  */
 export async function cancelExecution(
   ctx: ActorContext,
@@ -55,8 +55,8 @@ export async function endExtensions(ctx: ActorContext, id: string): Promise<void
 }
 
 /**
- * Gives back the other access of a family, the extensions first, before its owner gives back the access of one execution. Does nothing when
- * that execution holds no access.
+ * Gives back the access of all other executions of a family, the extensions first; the caller then gives back that of
+ * `id`. Does nothing when `id` holds no access.
  */
 export async function endFamily(ctx: ActorContext, { id, ownerId }: { id: string; ownerId: string }): Promise<void> {
   const family = await listFamily(ctx.db, id, ownerId);
@@ -86,7 +86,7 @@ export async function readRest(ctx: Context, executionId: string): Promise<{ hel
   return row ?? { held: false, ended: true };
 }
 
-/** Ignores `conflict`: the access or the execution has ended by itself meanwhile. */
+/** Ignores `conflict`: the access or the execution has ended meanwhile. */
 async function unlessOver(work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -149,8 +149,8 @@ async function noteCancellation(ctx: ActorContext, tx: Transaction, { id, ownerI
 }
 
 /**
- * Throws unless the caller owns the execution or is an operator: `forbidden` for others who see it, and `conflict` for an execution that
- * has ended.
+ * Throws unless the caller owns the execution or is an operator: `forbidden` for others who may see it, and `not_found`
+ * for all others. Throws `conflict` for an execution that has ended.
  */
 export async function requireOwned(ctx: ActorContext, id: string): Promise<void> {
   const found = await findExecution(ctx, ctx.actor, id);

@@ -64,8 +64,9 @@ export function eventOf(
 type Found = Awaited<ReturnType<typeof findToSignal>>;
 
 /**
- * Returns an execution that the caller may send events to: one that they see as its owner or an approver, or one with a task that names
- * them, for example by a group, as a sender. Throws `not_found` for every other.
+ * Returns an execution that the caller may send events to: one that they see as its owner or an approver, or one with a
+ * task that names them, for example by a group, as a sender. Throws `not_found` for every other, and `unavailable` when
+ * a provider cannot return the caller's identity.
  */
 export async function findToSignal(ctx: ActorContext, user: UserActor, id: string) {
   const seen = await findExecution(ctx, user, id).catch((error: unknown) => {
@@ -91,9 +92,8 @@ async function readExecution(ctx: ActorContext, id: string) {
 
 /**
  * Delivers a person's event to an execution that accepts their events. Throws `forbidden` for an approver whose
- * decision is no longer requested and for a sender whose events no task accepts, `conflict` for a repeated event or an
- * execution that has ended. An event that arrives `early`, before a task listens for it, is kept for that task or
- * rejected with `conflict`.
+ * decision is no longer requested and for a sender whose events no task accepts, `unavailable` when the sender's groups
+ * are too old, and the errors of `acceptEvent`.
  */
 export async function deliverEvent(
   ctx: ActorContext,
@@ -112,7 +112,7 @@ export async function deliverEvent(
 
 export interface Arrival {
   executionId: string;
-  /** Belay sets its `source` to the verified sender, and ignores the one in the event. */
+  /** Its `source` is the verified sender, never a source that the sender stated. */
   event: CloudEvent;
   sender: Sender;
   /** The sender's own id of the delivery. */
@@ -121,7 +121,10 @@ export interface Arrival {
 }
 
 /**
- * Stores a verified sender's event for the execution's turn, which passes it to a task. Throws as `deliverEvent` does.
+ * Stores a verified sender's event for the execution's turn, which passes it to a task. An event that arrives `early`,
+ * before a task listens for it, is kept for that task or rejected with `conflict`. Throws `conflict` for a repeated
+ * event or an execution that has ended, and `too_many_requests` when too many events of the sender wait or too many
+ * were taken.
  */
 export async function acceptEvent(ctx: ActorContext, arrival: Arrival): Promise<void> {
   let refusal =

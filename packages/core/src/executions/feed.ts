@@ -14,7 +14,10 @@ import { type Happening, readHappenings } from './history.js';
  * thousand rows.
  */
 const overlap = 1_000 * taskEventsPerRow;
-/** How many events a feed keeps; older ones are read from the database when a watcher needs them. */
+/**
+ * The maximum number of events of one read. A feed with more than twice as many keeps the newest of this number;
+ * watchers read the dropped events from the database.
+ */
 const kept = 500;
 /** The first wait between two reads, in milliseconds; it doubles up to `timing.watchPoll`. */
 const firstPoll = 250;
@@ -41,7 +44,7 @@ export interface Feed {
   over: boolean;
   /** Since when the database cannot be read, in milliseconds since the epoch, and why; null while it can. */
   away: { since: number; error: unknown } | null;
-  /** Resolves at the next change of any of this, or when the signal aborts. */
+  /** Resolves when events were added, the feed is over, a read has failed, or the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
 }
 
@@ -75,7 +78,7 @@ export function joinFeed(ctx: Store, id: string, { isRequest }: { isRequest: boo
   const forget = () => {
     if (open.get(id) === feed) open.delete(id);
   };
-  // A watcher that joins after a failed start starts the reader again.
+  // A watcher that joins after a failed start starts a new reader.
   feed.ready.catch(forget);
   return {
     feed,
@@ -165,7 +168,7 @@ async function follow(ctx: Store, id: string, feed: Shared, { look, isNews }: Re
 }
 
 interface Reader {
-  /** Adds the new events, and wakes all waiters. */
+  /** Adds the new events. Wakes all waiters when there are any, or the feed is over. */
   look(): Promise<void>;
   /** Returns whether anything has changed since the last call; false when that cannot be read now. */
   isNews(): Promise<boolean>;
@@ -268,7 +271,8 @@ export async function readEvents(
 }
 
 /**
- * Returns the status and whether the execution is over. It is read before the rows, so that an execution that is over has no unread row.
+ * Returns the status and whether the execution is over. Called before the rows are read, so that an execution that is
+ * over has no unread row.
  */
 async function readState(ctx: Store, id: string): Promise<{ status: WorkflowStatus; over: boolean }> {
   const [row] = await ctx.db

@@ -42,7 +42,7 @@ export async function findRequests(
   const shown = [...found].slice(0, limit);
   const end = found.length > limit || where.length === 0 ? undefined : await lastOf(ctx, window);
   // A cursor must not name a request that the caller may not see. In a list with such requests, the next page starts
-  // after the last request that was shown, or skips as many more.
+  // after the last request that was shown, or, when none was shown, skips the requests that were examined.
   const { skipped, ...start } = from ?? { ...newest, skipped: 0 };
   const behind = hidden ? (shown.at(-1) ?? { ...start, skipped: skipped + mostLookedAt }) : end;
   const next = found.length > limit ? shown.at(-1) : end && behind;

@@ -55,9 +55,7 @@ async function findRunning(
   return { ids, next: rows.length > limit ? (ids.at(-1) ?? null) : null };
 }
 
-/**
- * Returns the position of an execution in its owner's list, even when it has ended meanwhile. The time is text, which keeps microseconds.
- */
+/** Returns the position of an execution in its owner's list, even when it has ended meanwhile. */
 async function placeOf(ctx: ActorStore, ownerId: string, cursor: string) {
   const [row] = isId(cursor)
     ? await ctx.db
@@ -69,7 +67,7 @@ async function placeOf(ctx: ActorStore, ownerId: string, cursor: string) {
   return { id: sql`${row.id}::uuid`, createdAt: sql`${row.createdAt}::timestamptz` };
 }
 
-/** Returns executions as a list shows them, in the order of their ids. */
+/** Returns executions as a list shows them, in the order of `ids`. */
 async function describeExecutions(ctx: ActorStore, ids: readonly string[]): Promise<Execution[]> {
   if (ids.length === 0) return [];
   const rows = await ctx.db

@@ -2,8 +2,8 @@ import { approvals, grants, type SqlText, sqlText } from '@belay/db';
 import { isLiveIn } from '../access/wanted.js';
 
 /**
- * The phase of the execution in the row `e`: `open` before access is active, `active` while access is held or its removal is awaited,
- * `past` afterwards.
+ * The phase of the execution in the row `e`: `open` before access is active, `active` while access is held, or while an
+ * execution that has not ended waits for the removal of its access, `past` afterwards.
  */
 export const phaseOf: SqlText = sqlText`(case
   when exists (${grantsOf(sqlText`${isLiveIn('g')} and g.activated_at is null`)}) then 'open'
@@ -20,7 +20,10 @@ function grantsOf(condition: SqlText): SqlText {
   return sqlText`select from ${grants} g where g.execution_id = e.id and coalesce(g.ended_reason, '') <> 'lapsed' and ${condition}`;
 }
 
-/** Returns the ids of executions that are not past, of one owner or of everyone, as a query. */
+/**
+ * Returns the query for the ids of all executions that are not past, of one owner or of everyone; some that are past
+ * are among them.
+ */
 export function notPast(ownerId: string | undefined): SqlText {
   if (ownerId === undefined) {
     // The index `grants_over_idx` is in the order of the ends of grants, so live grants are its last rows.

@@ -40,7 +40,8 @@ const tolerance = 5 * 60_000;
 /**
  * Receives the event of a program for the execution that its `subject` names. The `source` in the event is ignored:
  * the source is the one whose secret was used. Throws `unauthenticated` for both an unknown source and a wrong secret,
- * `not_found` for an execution that does not exist or accepts no events of this source, `conflict` for a repeat.
+ * `invalid` for a body that is not such an event, `not_found` for an execution that does not exist or accepts no events
+ * of this source, and the errors of `acceptEvent`.
  */
 export async function receiveEvent(ctx: Context, received: ReceivedEvent): Promise<{ status: 'accepted' }> {
   const { source: name, body, webhook } = received;
@@ -116,7 +117,7 @@ function isSigned(secret: Uint8Array, webhook: ReceivedEvent['webhook'], body: s
   return given.filter((signature) => isSame(signature, `v1,${right}`)).length > 0;
 }
 
-/** Compares in a time that depends neither on where two texts differ nor on their length. */
+/** Compares two texts in a time that depends neither on where they differ nor on whether their lengths differ. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

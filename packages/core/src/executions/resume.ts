@@ -42,8 +42,8 @@ export async function createState(
 
 /**
  * Creates the sealed task token that resumes a listening task, for the caller and this execution only, as the other
- * input of `resumeExecution`. Throws `not_found` when the caller may not see the execution, and `invalid` for a
- * decision: decisions need a state, which is bound to what the approver saw.
+ * input of `resumeExecution`. Throws `not_found` when the caller may not send events to the execution, and `invalid`
+ * for a decision: decisions need a state, which is bound to what the approver saw.
  */
 export async function createTaskToken(
   ctx: ActorContext,

@@ -6,9 +6,10 @@ import { findExecution, isId } from '../find-execution.js';
 import { endExtensions, endFamily } from './cancel.js';
 
 /**
- * Gives the access of the caller's execution back before it expires. The grants end in one transaction. The provider is called immediately,
- * and again until it has revoked the access (R3, R4). All access that extends this access, or is extended by it, ends too. Throws
- * `forbidden` for another person's execution, `conflict` when no access is held.
+ * Gives the access of the caller's execution back before it expires. The grants of an execution end in one transaction.
+ * The provider is called immediately, and again until it has revoked the access (R3, R4). All access that extends this
+ * access, or is extended by it, ends too. Throws `forbidden` for another person's execution, `not_found` for one that
+ * the caller may not see, `conflict` when no access is held.
  */
 export async function returnAccess(
   ctx: ActorContext,

@@ -54,9 +54,9 @@ export async function describeSender(
 }
 
 /**
- * Returns the sender; without the rights of approvers and groups when a system knows the person by an identity that the request elevates.
- * The name of such an identity may not show whose it is. Systems are called only when the result changes whether the sender's events count.
- * Throws `unavailable` when a system cannot tell.
+ * Returns the sender; without the rights of approvers and groups when a system knows the person by an identity that the
+ * request elevates. The name of such an identity does not always show whose it is. Systems are called only when the
+ * result changes whether the sender's events count. Throws `unavailable` when a system cannot tell.
  */
 export async function withoutOwnAccess(
   ctx: Store,

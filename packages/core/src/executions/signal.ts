@@ -19,7 +19,8 @@ const decisionSchema = z.object({
 
 /**
  * Creates the sealed CloudEvent that `signalExecution` accepts, for the caller and this execution only. Throws
- * `not_found` when the caller may not see the execution.
+ * `not_found` when the caller may not send events to the execution, and `invalid` for a type or data that cannot be
+ * stored.
  */
 export async function createSignal(
   ctx: ActorContext,
@@ -40,8 +41,9 @@ export async function createSignal(
 
 /**
  * Delivers a sealed signal (GET /execution/{id}/signal). It opens only for the execution and the person that it was
- * created for; approvals use the same checks as every other decision. Throws `invalid` for a token that is expired,
- * modified or for another execution, `forbidden` for another person's, `conflict` for a repeat.
+ * created for; a decision in it passes the same checks as every other decision. Throws `invalid` for a token that is
+ * expired, modified or for another execution, `forbidden` for another person's, `conflict` for a repeat, and the errors
+ * of `findToSignal`, `decideApproval` and `deliverEvent`.
  */
 export async function signalExecution(
   ctx: ActorContext,

@@ -16,7 +16,7 @@ const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
 };
 
 const usual = 'PT20S';
-/** The longest wait, because proxies give up on slower responses. */
+/** The longest wait, in milliseconds, because proxies give up on slower responses. */
 const longest = 30_000;
 /**
  * How long the database may be unreachable before the wait ends, in milliseconds. A database that does not respond is noticed only later.
@@ -24,9 +24,10 @@ const longest = 30_000;
 const patience = 5_000;
 
 /**
- * Returns an execution as `getExecution` does, when it has reached `until` or the time of `wait` has passed; its `state` tells which.
- * Throws `invalid` for a wait that is too long, `unavailable` when there is no response 4 s after that time (9 s after the call, where that
- * is later), the error of the database when it is unreachable for 5 s, and the errors of `getExecution`.
+ * Returns an execution as `getExecution` does, when it has reached `until` or the time of `wait` has passed; its
+ * `state` tells which. Without `until`, returns immediately. Throws `invalid` for a wait that is too long or without
+ * `until`, `unavailable` when there is no response 4 s after that time (9 s after the call, where that is later), the
+ * error of the database when it is unreachable for 5 s, and the errors of `getExecution`.
  */
 export async function waitForExecution(
   ctx: ActorStore,

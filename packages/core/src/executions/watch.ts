@@ -4,10 +4,11 @@ import { findExecution } from '../find-execution.js';
 import { joinFeed, readEvents } from './feed.js';
 
 /**
- * Yields every event of an execution, from `after` on, until it has ended and nothing is left of its grants at any provider. All watchers
- * of an execution in one process share one reader, and store only their position in it. Throws `not_found` when the caller may not see the
- * execution; ends without an error when the signal aborts. With `patience`, throws the error of the database when it has been unreachable
- * for this many milliseconds; without, waits until it is back.
+ * Yields every event of an execution with a number above `after`, until the execution has ended and nothing is left of
+ * its grants at any provider. All watchers of an execution in one process share one reader, and store only their
+ * position in it. Throws `not_found` when the caller may not see the execution, and the error of a first read that
+ * fails; ends without an error when the signal aborts. With `patience`, throws the error of the database when it has
+ * been unreachable for this many milliseconds; without, waits until it is back.
  */
 export async function* watchExecution(
   ctx: ActorStore,

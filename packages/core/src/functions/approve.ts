@@ -12,8 +12,9 @@ import type { ElevationCall } from '../plans/input.js';
 import { planElevation } from '../plans/plan.js';
 
 /**
- * `access.approve`: submits exactly what would be granted to the approvers of its first stage, and waits. Each further stage is opened by
- * the decision that completes the stage before it. A missing decision counts as a denial (docs/architecture.md, section 5).
+ * `access.approve`: shows the approvers of its first stage exactly what would be granted, and waits. Each further stage
+ * is opened by the decision that completes the stage before it. A missing decision counts as a denial
+ * (docs/architecture.md, section 5).
  */
 export const approve = {
   asks: (call: ElevationCall) => call.input.providers,

@@ -55,7 +55,8 @@ export const grant = {
     };
     let intended = await intendGrants(ctx, { ...intention, pending: call.pending }, signal);
     call.pending = undefined;
-    // The access may have been Belay's own, and revoked since it was read. A second read tells.
+    // The access may have been Belay's own, and revoked since it was read. A second read shows whether it is still
+    // held.
     if (intended.outcome === 'held_outside') intended = await intendGrants(ctx, intention, signal);
     if (intended.outcome === 'held_outside') {
       throw new AccessError(
@@ -86,7 +87,9 @@ async function hasIntent(ctx: Context, call: ElevationCall): Promise<boolean> {
   return existing !== undefined;
 }
 
-/** Handles a repeated call. The intent is already stored, so check whether its grants are settled, and otherwise wait on. */
+/**
+ * Handles a repeated call, whose intent is stored: checks whether its grants are settled, and otherwise keeps waiting.
+ */
 async function lookAgain(ctx: Context, call: ElevationCall): Promise<Performed> {
   await waitOn(ctx.db, call, { after: ctx.timing.lease, release: true });
   ctx.crashpoint('looked again');

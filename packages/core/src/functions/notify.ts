@@ -26,7 +26,7 @@ export const notify = {
     const { executionId, key: stepKey } = call;
     await ctx.db.transaction(async (tx) => {
       const locked = await lockExecution(tx, executionId, stepKey);
-      // A process that has lost its step, or whose execution was cancelled meanwhile, begins nothing.
+      // A process that has lost its step, or whose step has ended meanwhile, queues nothing.
       if (!locked?.step || locked.step.attempt !== call.attempt) return;
       const words = { title: title ?? `Access to ${call.input.role}`, text: message };
       await queueTold(tx, { id: ctx.newId(), executionId, stepKey, provider, to, ...words });

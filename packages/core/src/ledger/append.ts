@@ -37,7 +37,7 @@ export function appendLedger(
 }
 
 /**
- * Returns the common table expressions by which a statement appends together with its changes; it must read
+ * Returns the common table expressions by which a statement appends together with its changes; the statement must read
  * `notified`.
  */
 export function appending(

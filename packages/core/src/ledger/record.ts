@@ -11,7 +11,8 @@ const most = limits.logEntries;
 /**
  * Stores log entries of an agent (POST /logs). Each is stored as a statement of the agent: under the one type
  * `agent.log`, at the server's time, about no person. Its own type, provider, workflow and time are in the entry's data,
- * so that it cannot be confused with an entry of the server or about a person. Stores all or none, and returns how many.
+ * so that it cannot be confused with an entry of the server or about a person. Stores all or none, and returns how
+ * many. Throws `invalid`, and the errors of `requireAgent`.
  */
 export async function recordLogs(ctx: ActorStore, input: { entries: AgentLogEntry[] }): Promise<{ accepted: number }> {
   const agent = requireAgent(ctx);

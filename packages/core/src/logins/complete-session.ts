@@ -16,9 +16,10 @@ export interface CompleteSession {
 }
 
 /**
- * Completes what `authorizeSession` started: the session belongs to the login that requested it, and only to its own
- * person. It creates no login. Returns where to continue, with the client's own state; null when the response belongs
- * to no such flow. Throws `forbidden` when the provider proved another person, or the login has ended meanwhile.
+ * Completes what `authorizeSession` started: opens the session of the login that requested it, and only for the person
+ * of that login. Creates no login. Returns where to continue, with the client's own state; null when the response
+ * belongs to no such flow. Throws `unavailable`, and `forbidden` when the response is not valid, the provider proved
+ * another person, or the login has ended meanwhile.
  */
 export async function completeSession(ctx: Context, input: CompleteSession): Promise<{ callback: string } | null> {
   const { provider, currentUrl, browserSecret, signedIn } = input;

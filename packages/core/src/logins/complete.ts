@@ -36,9 +36,10 @@ export interface CompleteLogin {
 }
 
 /**
- * Completes a login that returned from its provider, with its session there. The flow must belong to this browser, be unused and not have
- * expired; the provider's response is fully verified; a person without a verified e-mail address is rejected. A person who is already
- * signed in stays signed in with their other providers under a new secret. Throws `invalid` or `forbidden`.
+ * Completes a login that returned from its provider, and opens a session with that provider. The flow must belong to
+ * this browser, be unused and not have expired; the provider's response is fully verified; a person without a verified
+ * e-mail address is rejected. A person who is already signed in stays signed in with their other providers under a new
+ * secret. Throws `not_found`, `invalid`, `forbidden` or `unavailable`.
  */
 export async function completeLogin(ctx: Context, input: CompleteLogin): Promise<CompletedLogin> {
   const { provider, currentUrl, browserSecret, signedIn } = input;

@@ -13,8 +13,8 @@ import { openTokens } from '../sessions/seal-tokens.js';
 import { createLogin } from './create.js';
 
 /**
- * Exchanges the code that a program got at its loopback callback for a login of its own, once and within a minute. Only the program that
- * started the sign-in knows the verifier (RFC 7636). Throws the same `forbidden` for every mismatch.
+ * Exchanges the code that a program got at its callback for a login of its own, once and within a minute. Only the
+ * program that started the sign-in knows the verifier (RFC 7636). Throws the same `forbidden` for every mismatch.
  */
 export async function exchangeLoginCode(
   ctx: Context,

@@ -5,8 +5,9 @@ import { expireSessions } from '../sessions/expire.js';
 import { refreshSessions } from '../sessions/refresh.js';
 
 /**
- * Deletes expired logins with their sessions, flows, codes and idempotency keys; they have no effect any more, and only take up space. Then
- * refreshes the sessions that are due and deletes those that have ended. Returns how many rows were deleted.
+ * Deletes expired logins with their sessions, flows, codes, received logout tokens and idempotency keys; they have no
+ * effect any more, and only take up space. Then refreshes the sessions that are due and deletes those that have ended.
+ * Returns how many rows were deleted.
  */
 export async function expireLogins(ctx: Context): Promise<number> {
   const lifetime = `${ctx.timing.idempotency} milliseconds`;

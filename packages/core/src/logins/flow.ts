@@ -54,7 +54,7 @@ export function redirectUri(ctx: Context, provider: string): string {
 
 /**
  * Starts a flow at a provider: always with PKCE, state and nonce, all created here (docs/architecture.md, section 9).
- * Returns the URL for the browser.
+ * Returns the URL for the browser. Throws `not_found` or `unavailable`.
  */
 export async function beginFlow(ctx: Context, input: BeginFlow): Promise<URL> {
   const authenticator = authenticatorOf(ctx, input.provider);
@@ -119,9 +119,9 @@ export async function openFlow(ctx: Context, flow: Flow, now: Date) {
 }
 
 /**
- * Exchanges the provider's response and verifies it fully; rejects a person without a verified e-mail address, and an
- * identity that `sign_in` does not admit. A posted response is already stored and is read with the code that only the
- * browser has. Throws `forbidden` or `unavailable`.
+ * Exchanges the provider's response and verifies it fully; rejects a person without a verified e-mail address, an
+ * identity that `sign_in` does not admit, and a person whom a directory has deactivated. A posted response is already
+ * stored and is read with the code that only the browser has. Throws `forbidden` or `unavailable`.
  */
 export async function exchangeAnswer(
   ctx: Context,
@@ -184,8 +184,8 @@ export async function readSignInMetadata(ctx: Context, input: { provider: string
 
 /**
  * Returns the name that a program gives itself, in a form that pages, logs and terminals can display. It is not
- * verified. Throws `invalid` when it is empty, longer than 200 characters, or has characters that are displayed as
- * something else.
+ * verified. Throws `invalid` when it is empty, longer than 200 characters, or has characters that cannot be stored, are
+ * not displayed, or change how others are displayed.
  */
 export function requireLabel(given: string): string {
   const label = requireText(given.trim(), 'label', limits.name);

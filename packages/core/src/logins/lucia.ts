@@ -61,8 +61,8 @@ export function luciaOf(
 }
 
 /**
- * Lucia's adapter with two differences from its own: a secret is stored as its hash, and times are the database's.
- * Lucia compares with the process's clock, so times are shifted by the difference of the two clocks.
+ * Creates Lucia's adapter for our tables. Unlike Lucia's own adapters, it stores a secret as its hash, and times of the
+ * database. Lucia compares with the process's clock, so times are shifted by the difference of the two clocks.
  */
 function createAdapter(ctx: Store, db: Database | Transaction, rows: LoginRows): Adapter {
   let shift = 0;

@@ -22,7 +22,7 @@ const stored = z.object({
   }),
 });
 
-/** Seals the identity that a provider's post proved, until its browser fetches it. */
+/** Seals the identity that a provider's post proved, until the browser of the flow fetches it. */
 export function sealAnswer(ctx: Context, proved: Authenticated, options: SealOptions): Promise<string> {
   const { endsAt, tokens, ...rest } = proved;
   const ends = endsAt === undefined ? {} : { endsAt: endsAt.toISOString() };

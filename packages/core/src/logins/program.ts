@@ -70,9 +70,10 @@ export async function findProgramLogin(ctx: ActorStore, input: NamedProgramLogin
 type Waiting = typeof programLogins.$inferSelect;
 
 /**
- * Approves or denies a program's sign-in, once, in the browser and the login in which it was started. Returns where to send the browser,
- * with the code or with an error (RFC 6749, 4.1.2). Throws `not_found` for a sign-in that is unknown, decided or expired, and `forbidden`
- * when the session with the provider has ended meanwhile.
+ * Approves or denies a program's sign-in, once, in the browser and the login in which it was started. Returns where to
+ * send the browser, with the code or with an error (RFC 6749, 4.1.2). Throws `not_found` for a sign-in that is unknown,
+ * decided or expired, `forbidden` when the session with the provider has ended meanwhile, and `unavailable` while that
+ * session is being refreshed.
  */
 export async function decideProgramLogin(
   ctx: ActorContext,

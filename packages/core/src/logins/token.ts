@@ -26,7 +26,8 @@ export interface CreateToken {
 
 /**
  * Creates a bearer token for a person or an automation (`belay token create`): operators only, audited, with a fixed
- * end. A person who has signed in keeps the name and groups from their provider; other groups are rejected.
+ * end. A person who has signed in keeps the name and groups from their provider; other groups are rejected. Throws
+ * `forbidden` or `invalid`.
  */
 export async function createToken(
   ctx: ActorStore,

@@ -21,7 +21,8 @@ export async function listLogs(ctx: ActorStore, input: LogFilter): Promise<LogLi
 }
 
 /**
- * Returns one page of all log entries that the caller may see, however old. The limit of GET /logs applies to a page and not to the export.
+ * Returns one page of all log entries that the caller may see, however old. The limit of GET /logs applies to a page
+ * and not to the export. Throws `invalid` for a text that is not a cursor or not a time.
  */
 export async function exportLogs(
   ctx: ActorStore,
@@ -202,7 +203,7 @@ async function readTaskEvents(
   );
 }
 
-/** Returns whether a row has an event of the requested type and level. */
+/** Matches rows with an event of the requested type and level; undefined when neither is requested. */
 function holds({ type, level }: LogFilter): SQL | undefined {
   if (type === undefined && level === undefined) return undefined;
   const kind = type === undefined ? undefined : kindOf(type);

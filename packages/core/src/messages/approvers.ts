@@ -6,7 +6,7 @@ import type { Person, Store } from '../context.js';
 import { namesOfGroups } from '../people/admission.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 
-/** A person with an address. `userId` is null when only the configuration names the person. */
+/** A person with an address. `userId` is null when no known person has the address. */
 export interface Addressee {
   userId: string | null;
   address: string;

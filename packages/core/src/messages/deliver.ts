@@ -41,10 +41,11 @@ interface ClaimedNotice {
 type AnyClaimed = Claimed | ClaimedTold | ClaimedNotice;
 
 /**
- * Delivers queued messages, and revises delivered ones whose approval has closed; with `executionId`, only those of one execution. Without
- * it, queues the messages of notices first. Each message is delivered at least once, or given up with a warning in the ledger after a day,
- * or when its approval closes. Returns how many messages were attempted. Does not throw the errors of providers: the message is attempted
- * again after a pause.
+ * Delivers queued messages, and revises delivered ones whose approval has closed. With `executionId`, handles only the
+ * messages about the approvals of one execution and of its steps; without it, queues the messages of notices first.
+ * Each message is delivered at least once, or given up: at a permanent error or after a day, with a warning in the
+ * ledger, or when its approval closes. Returns how many messages were attempted. Does not throw the errors of
+ * providers: the message is attempted again after a pause.
  */
 export async function deliverMessages(ctx: Context, only: { executionId?: string } = {}): Promise<number> {
   if (only.executionId === undefined) {

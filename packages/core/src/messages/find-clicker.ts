@@ -9,9 +9,11 @@ import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 type Identity = typeof userIdentities.$inferSelect;
 
 /**
- * Returns the person who clicked in a message of a provider, or null: the owner of the identity that is linked there, otherwise the only
- * person whom a trusted provider knows by the e-mail address that this one verified. They act under the identity that its provider
- * described last. Its data, groups included, counts for as long as the longest login lasts (decision 0113).
+ * Returns the person who clicked in a message of a provider, or null: the owner of the identity that is linked there,
+ * otherwise the only person whom a trusted sign-in provider knows by the e-mail address that the provider of the
+ * message verified, in a domain for which it is trusted too. The person acts under the identity that its provider
+ * described last. The data of this identity, groups included, counts for as long as the longest login lasts
+ * (decision 0113).
  */
 export async function findClicker(ctx: Store, provider: string, clicker: HookActor): Promise<UserActor | null> {
   const userId = (await findLinked(ctx, provider, clicker)) ?? (await findByAddress(ctx, provider, clicker));

@@ -14,8 +14,9 @@ const reminders = [
 ];
 
 /**
- * Writes the notices that become due by time: of access that ends soon, of overdue revocations and reviews, and the digest of a morning.
- * Each has a key, so that every pass of every worker may write it. Reads only what is live or owed, by its index.
+ * Writes the notices that become due by time: of access that ends soon, of overdue revocations and reviews, and the
+ * daily digest. Each has a key, so that every pass of every worker may write it. Reads only what is live or owed, by
+ * its index.
  */
 export async function writeReminders(ctx: Store): Promise<void> {
   const told = ctx.catalog.current().document.messages;
@@ -50,8 +51,9 @@ async function remindOfEnd(ctx: Store, { from, to, urgent }: (typeof reminders)[
 }
 
 /**
- * Writes a notice for each overdue revocation, by the grant whose end is late (`overdueOf`): for those that `countOverdue` counts, and
- * those that it leaves to `countElsewhere`. The second statement is for those whose grants are gone and which may be back.
+ * Writes a notice for each overdue revocation, by the grant whose end is late (`overdueOf`): for those that
+ * `countOverdue` counts, and those that it leaves to `countElsewhere`. The second statement is for entitlements whose
+ * grants are gone, but which a late grant call may have brought back.
  */
 async function tellOverdue(ctx: Store): Promise<void> {
   const permitted = sql`app_now() - ${milliseconds(ctx.timing.overdue)}`;
@@ -93,7 +95,10 @@ async function remindOfReviews(ctx: Store): Promise<void> {
     on conflict do nothing`);
 }
 
-/** Writes the digest of a morning, within four hours after its time: a worker that starts in the evening writes no digest. */
+/**
+ * Writes the daily digest, within four hours after its time: a worker that starts later than that writes none on this
+ * day.
+ */
 async function writeDigest(ctx: Store, { digest, time_zone }: { digest: string; time_zone: string }): Promise<void> {
   const local = sql`(app_now() at time zone ${time_zone})`;
   await ctx.db.execute(sql`

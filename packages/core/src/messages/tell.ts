@@ -120,8 +120,8 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
 }
 
 /**
- * Returns whether a notice of an emergency must wait, because only the requester could be told now. It waits until another person can be
- * told, or until its request is deleted (decision 0146).
+ * Returns whether a notice of an emergency must wait, because no other person than the requester could be told now. It
+ * waits until another person can be told, or until its request is deleted (decision 0146).
  */
 async function waitsForPerson(tx: Transaction, { kind, executionId }: Notice, tellings: Telling[]): Promise<boolean> {
   if (kind !== 'break_glass.used') return false;
@@ -173,7 +173,7 @@ async function tellingsOf(ctx: Store, tx: Transaction, notice: Notice, { told, n
       .select({ status: approvals.status, rule: approvals.rule })
       .from(approvals)
       .where(eq(approvals.id, approvalId ?? ''));
-    // The requester is told only when the last stage was approved.
+    // The requester is not told that a stage was approved when another stage follows.
     if (approval?.status === 'approved' && hasMore(approval.rule)) return [];
   }
   if (kind === 'break_glass.used') return tellBreakGlass(ctx, tx, notice, told);

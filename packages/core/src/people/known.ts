@@ -15,7 +15,7 @@ import { isKnownAs, toPerson } from './people.js';
 
 /** The people with an address, and every name by which a provider may know them. */
 export interface Known {
-  /** The person's name here, for messages. */
+  /** The first person's address in Belay, or the given address, for messages. */
   email: string;
   /** Empty for a person who never signed in: colleagues may still have requested access for them. */
   ids: string[];

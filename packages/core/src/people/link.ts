@@ -20,8 +20,9 @@ export function identityOf(ctx: Store, provider: string, answer: Authenticated):
 /**
  * Returns the person of an identity (docs/interface.md, section 16, rule 15): its known person; otherwise `signedIn`,
  * who started the sign-in here and has no identity at that provider yet; otherwise the one person for whom another
- * trusted provider vouches with the same address; otherwise a new person. The e-mail address must be verified.
- * Throws `forbidden` when a directory says that the person has left.
+ * trusted provider vouches with the same address, or for whom an operator created a token under it (`findTrusted`);
+ * otherwise a new person. The e-mail address must be verified. Throws `forbidden` when a directory says that the person
+ * has left.
  */
 export async function claimIdentity(
   ctx: Store,
@@ -62,8 +63,8 @@ async function takeTurns(tx: Transaction, proved: ProvedIdentity): Promise<Perso
 }
 
 /**
- * Links an identity to a person. Returns undefined when the person already has an identity at that provider, because this one then belongs
- * to another person.
+ * Links an identity to a person. Returns undefined when the person already has an identity at that provider, because
+ * the new one then belongs to another person.
  */
 async function link(
   tx: Transaction,

@@ -26,13 +26,18 @@ export function seesEveryRequest(ctx: Store, actor: Actor): boolean {
   return actor.kind === 'operator' || oversightOf(ctx, actor) !== null;
 }
 
-/** Throws `forbidden` unless the caller is an administrator, an auditor or an operator. */
+/**
+ * Throws `forbidden` unless the caller is an administrator, an auditor or an operator; throws `unavailable` instead
+ * when the caller would oversee something, but their groups are stale.
+ */
 export function requireOverseer(ctx: ActorStore, message = 'Only administrators and auditors can see this'): void {
   if (seesEveryRequest(ctx, ctx.actor)) return;
   refuse(ctx, message);
 }
 
-/** Throws `forbidden` unless the caller is an administrator or an operator. */
+/**
+ * Throws `forbidden` unless the caller is an administrator or an operator, or `unavailable` as `requireOverseer` does.
+ */
 export function requireAdministrator(ctx: ActorStore): void {
   const { actor } = ctx;
   if (actor.kind === 'operator' || oversightOf(ctx, actor) === 'administrator') return;

@@ -53,7 +53,7 @@ export async function refreshIdentity(db: Database | Transaction, proved: Proved
     .where(and(eq(userIdentities.provider, provider), eq(userIdentities.subject, subject)))
     .returning();
   if (!identity) return undefined;
-  // Where a person acts without a login, the data of their first provider describes them.
+  // Pages and lists show a person with the data of their first provider.
   await db
     .update(users)
     .set({ email, name, groups, updatedAt })

@@ -38,12 +38,12 @@ export const elevationInputSchema = z.object({
   /** Only for a role for emergencies: who is told of its use, and who reviews it (`CompiledRole`). */
   break_glass: z.object({ ...audience, review: z.object({ ...audience, within: z.number() }).optional() }).optional(),
   /**
-   * Only in a request for others: the names of the accounts at their systems when the request was made, in lower case,
-   * and the names by which these accounts belong to people (`namesOfAccount`). By these names the request is found when
-   * one of these people is stopped.
+   * Only in a request that names identities: the names of the accounts at their systems when the request was made, in
+   * lower case, and the names by which these accounts belong to people (`namesOfAccount`). By these names the request
+   * is found when one of these people is stopped.
    */
   elevated: z.array(z.string()).optional(),
-  /** Never stored: the access that the request extends was given back or revoked since. */
+  /** Never stored: whether the access that the request extends was ended before its time. */
   extended_access_ended: z.boolean().optional(),
 });
 

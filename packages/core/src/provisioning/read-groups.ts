@@ -39,7 +39,7 @@ export async function getProvisionedGroup(
   return group;
 }
 
-/** Returns a page of the groups that a directory provisioned, oldest first, and how many there are. */
+/** Returns a page of the matching groups that a directory provisioned, oldest first, and how many match. */
 export async function listProvisionedGroups(
   ctx: Store,
   provider: string,

@@ -35,7 +35,7 @@ export async function getProvisionedUser(ctx: Store, provider: string, id: strin
   return user;
 }
 
-/** Returns a page of the people that a directory provisioned, oldest first, and how many there are. */
+/** Returns a page of the matching people that a directory provisioned, oldest first, and how many match. */
 export async function listProvisionedUsers(
   ctx: Store,
   provider: string,

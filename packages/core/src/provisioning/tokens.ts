@@ -86,7 +86,7 @@ export async function listProvisioningTokens(
   }));
 }
 
-/** Revokes the SCIM token of a directory at once (`belay scim revoke-token`). Throws `forbidden` or `not_found`. */
+/** Revokes a SCIM token of a directory at once (`belay scim revoke-token`). Throws `forbidden` or `not_found`. */
 export async function revokeProvisioningToken(ctx: ActorStore, input: { id: string }): Promise<{ message: string }> {
   const { actor } = ctx;
   if (actor.kind !== 'operator') throw new AccessError('forbidden', 'Only operators can revoke tokens');

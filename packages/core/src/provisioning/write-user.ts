@@ -265,8 +265,8 @@ async function findTheirs(
 }
 
 /**
- * Raises the alarm for a change of a person that a directory sent and that could not be read: it may have been a
- * deactivation. Call it outside of the transaction that was rolled back.
+ * Raises the alarm for a change of a person that a directory sent and that was rejected because of its content: it may
+ * have been a deactivation. Call it outside of the transaction that was rolled back.
  */
 export async function reportRefused(
   ctx: Store,

@@ -188,7 +188,10 @@ interface Decided {
   told: { because?: string };
 }
 
-/** Returns how an approval is decided. It expires when only the requester could approve, because that never counts. */
+/**
+ * Returns how an approval is decided. It expires when too few people other than the requester may approve, or when the
+ * people whom the case names are too few or may not approve.
+ */
 function decide(
   {
     task,

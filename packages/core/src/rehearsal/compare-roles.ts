@@ -11,7 +11,7 @@ import { type Rehearsal, rehearse, stranger } from './rehearse.js';
 export interface RoleChange {
   role: string;
   change: 'added' | 'removed' | 'changed';
-  /** Its terms, such as its longest duration, before and after. */
+  /** The terms that differ, such as the longest duration, before and after. */
   terms: { term: string; before: string; after: string }[];
   /** People for whom a request for the role, with its default duration, has another result. */
   people: { who: string; workflow: string; before: string; after: string }[];

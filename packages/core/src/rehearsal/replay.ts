@@ -23,7 +23,7 @@ export interface Replay {
   count: number;
   more: boolean;
   rejected: number;
-  /** How many would need other approvals, or get access for another duration. */
+  /** How many would not be rejected and have another result, such as other approvals or another duration. */
   otherwise: number;
   /** How many of `otherwise` would need the approval of more people. */
   more_approvals: number;

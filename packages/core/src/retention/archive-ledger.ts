@@ -88,7 +88,10 @@ function listMonths(ctx: ActorStore): Promise<Month[]> {
   );
 }
 
-/** Deletes the records of archived blocks that gained entries later, so that all entries of these blocks go into the next file. */
+/**
+ * Deletes the records of blocks that were found to differ from their archive, so that all entries of these blocks go
+ * into the next file.
+ */
 async function dropChanged(ctx: ActorStore): Promise<void> {
   await ctx.db.delete(archivedBlocks).where(sql`${archivedBlocks.changedAt} is not null`);
 }

@@ -10,8 +10,9 @@ const most = 200;
 /**
  * Deletes archived entries of months that have been over for the time of `server.retention.ledger`; nothing without this
  * setting, or while a restored database waits to be compared. One statement for each block counts its entries and compares
- * their digest with that of the archive: when an entry was added, removed or changed, the block is kept, which is reported
- * once. Returns how many entries were deleted.
+ * their digest with that of the archive: when an entry was added, removed or changed, the block is kept, which is
+ * reported once. A block with an entry of a request that is not over is kept too. Returns how many entries were
+ * deleted.
  */
 export async function deleteArchived(ctx: Context): Promise<number> {
   const after = ctx.catalog.current().retention.ledger;

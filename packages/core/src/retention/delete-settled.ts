@@ -38,7 +38,9 @@ function deletingRuns(before: SqlText, slice: number): SqlText {
       order by r.settled_at limit ${slice} for update of r skip locked)`;
 }
 
-/** Only messages that were closed `before`: no message is revised, or loses its buttons, so long after it was closed. */
+/**
+ * Deletes only messages closed earlier than `before`: no message is revised, or loses its buttons, so long after that.
+ */
 function deletingMessages(before: SqlText, slice: number): SqlText {
   return sqlText`
     delete from ${messages} where id in (

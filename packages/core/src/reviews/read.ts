@@ -45,7 +45,7 @@ export interface FoundReview {
   accounts: string[];
   /** The names of the people to whom these accounts belong (`namesOfAccount`). */
   elevated: string[];
-  /** The identities to which access was given on behalf of others; empty when the requester requested it for themselves. */
+  /** The identities to which access was given; empty when the requester requested it for themselves. */
   given: { provider: string; identity: string }[];
 }
 

@@ -52,7 +52,10 @@ export async function endAtProvider(
   return changed;
 }
 
-/** Matches the ended sign-ins. A sign-in without the provider's id (`sid`) counts as ended too: in doubt, it has ended. */
+/**
+ * Matches the ended sign-ins. Where the person is known (`subject`), a sign-in of theirs without the provider's id
+ * (`sid`) counts as ended too: in doubt, it has ended.
+ */
 function matches(table: typeof logins | typeof sessions, ended: EndedThere): SQL | undefined {
   if ('loginId' in ended) return undefined;
   const { subject, sid } = ended;

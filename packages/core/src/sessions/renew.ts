@@ -15,8 +15,9 @@ import { lifeOf, openTokens } from './seal-tokens.js';
 type Row = typeof sessions.$inferSelect;
 
 /**
- * The result: `renewed`; `silent` when the provider does not support it; `over` when it no longer accepts the sign-in,
- * and what belonged to it has ended; `later` when it was not available.
+ * The result: `renewed`; `silent` when this session cannot be renewed, for example because its provider does not
+ * support that; `over` when the provider no longer accepts the sign-in, and what belonged to the sign-in has ended;
+ * `later` when the provider was not available or the session has changed meanwhile.
  */
 export type Renewal = 'renewed' | 'silent' | 'over' | 'later';
 

@@ -26,8 +26,9 @@ const payloadSchema = z.strictObject({
 
 /**
  * Returns what a presented session proves: that the caller is signed in with its provider now. Throws `invalid` for a
- * text that is not a session token, or is expired or modified, and `unauthenticated` for one that is not the caller's,
- * not of the current version, or whose login has ended.
+ * text that is not a session token, or is expired or modified, for another `version` than the token has and for an
+ * `expiry` that is not a time. Throws `unauthenticated` for a token that is not the caller's, not of the current
+ * version, or whose login has ended.
  */
 export async function verifySession(ctx: ActorContext, input: PresentedSession): Promise<ActiveSession> {
   const user = requireUser(ctx);
@@ -64,7 +65,7 @@ async function openSessionToken(ctx: Context, token: string, now: Date): Promise
 
 /**
  * Returns what a session token proves now, for the agent or client that keeps it. Throws `invalid` for a text that is
- * not a session token and `unauthenticated` for one that has ended.
+ * not a session token, or is expired or modified, and `unauthenticated` when the session has ended.
  */
 export async function inspectSession(ctx: Context, input: { session: string }): Promise<VerifiedSession> {
   const { user, login, provider, version } = await openSessionToken(ctx, input.session, await readNow(ctx.db));

@@ -15,7 +15,8 @@ export interface ConfigureOptions {
   catalog: CatalogSource;
   resolve: ResolveReference;
   /**
-   * Checks the configuration, with its references resolved, and creates the client; loads the vendor's code. Throws.
+   * Checks the configuration, with its references resolved, and creates the client; loads the vendor's code. Throws
+   * when one of these fails.
    */
   open(config: unknown): Promise<OpenModel>;
   log: Logger;

@@ -94,9 +94,10 @@ const wished =
   /(?:\b(?:for|during|of|next|up to|at most|within|only|just|duration:?|about|max(?:imum)?)\s*(?:the )?(?:next )?)$/;
 
 /**
- * Returns how long a person wants access, in milliseconds, when their words state it without doubt: one duration, one
- * after "for", or an end that is one instant (`until 2026-01-01T12:00Z`, `until 17:00 UTC`). Vaguer words ("until
- * tonight", "a few hours", "P10Y") are not read, and the role's default applies.
+ * Returns how long a person wants access, in milliseconds, when their words state it without doubt: a single duration,
+ * a single duration after a word such as "for", or an end that is one instant (`until 2026-01-01T12:00Z`,
+ * `until 17:00 UTC`). Vaguer words ("until tonight", "a few hours", "P10Y") are not read, and the role's default
+ * applies.
  */
 export function readWishedDuration(text: string, now: Date): number | undefined {
   const lower = text

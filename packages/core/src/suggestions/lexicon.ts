@@ -139,7 +139,7 @@ export function relatedWords(word: string): readonly string[] {
   return associations.get(word) ?? [];
 }
 
-/** Returns a light stem, the same for catalog and text, which need not be a word. */
+/** Returns a light stem, which need not be a word. It is the same for the catalog and the text. */
 function stemOf(word: string): string {
   if (word.length <= 3) return word;
   if (/ies$/.test(word)) return `${word.slice(0, -3)}y`;

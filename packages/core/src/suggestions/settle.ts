@@ -16,7 +16,7 @@ export interface SettledSuggestion {
 const mostSuggestions = 5;
 
 /**
- * Checks the results of a suggester against what the caller may request: drops unknown roles and those of others,
+ * Checks the results of a suggester against what the caller may request: drops roles that the caller may not request,
  * keeps only providers of the role, and limits the duration to the longest allowed. No result can add to what
  * `requestable` contains.
  */

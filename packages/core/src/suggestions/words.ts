@@ -14,8 +14,8 @@ export interface Word {
 const longestWord = 40;
 const negators = new Set(['not', 'no', 'without', 'except', 'excluding', 'never', 'nor', 'neither', 'dont', "don't"]);
 /**
- * After these words a "not" belongs to an error or a phrase, and states no wish: "not authorized", "not only", "no
- * longer".
+ * Directly before one of these words, a "not" belongs to an error or a phrase, and states no wish: "not authorized",
+ * "not only", "no longer".
  */
 const notWishes = new Set(
   `authorized authorised allowed able permitted have working work found possible sure know only more least longer yet
@@ -62,7 +62,7 @@ export function partsOf(piece: string): string[] {
     .filter((part) => part.length > 1 && part.length <= longestWord && !/^\p{N}+$/u.test(part));
 }
 
-/** Returns a normal form: compatibility forms unfolded, without accents and invisible characters. */
+/** Returns a text in NFKD, without accents and invisible characters, and with spaces for slashes, dashes and `_`. */
 export function plain(text: string): string {
   return text
     .normalize('NFKD')
@@ -81,7 +81,7 @@ const origins: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/in the sudoers file|not allowed to (?:run|execute) /i, 'sudo'],
 ];
 
-/** Matches parts of an error that name the rejected person, and no access. */
+/** Matches parts of an error that say nothing about the access, such as the name of the rejected person or a URL. */
 const noise: readonly RegExp[] = [
   /\b(?:user|client):? ?(?:"[^"]{0,200}"|'[^']{0,200}'(?:@'[^']{0,200}')?|arn:\S{1,200})/gi,
   /\bis not in the sudoers file\b/gi,

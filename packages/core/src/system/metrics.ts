@@ -19,8 +19,9 @@ import { answerInTime } from './answer-in-time.js';
 import { readBacklog } from './backlog.js';
 
 /**
- * Returns the interface's counters (GET /metrics). `total_requests` counts the requests of this process; `elevate_requests` counts
- * those of all processes, estimated when there are many.
+ * Returns the interface's counters (GET /metrics). `total_requests` counts the HTTP requests to this process;
+ * `elevate_requests` counts the stored executions, estimated when there are many. Throws `unavailable` when the
+ * database does not respond.
  */
 export async function readMetrics(
   ctx: Store,

@@ -3,7 +3,10 @@ import type { Catalog } from '../configuration/catalog.js';
 import type { CatalogSource, Logger } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 
-/** How old a result may be, in milliseconds, before `count` starts a new check. A new version of the catalog is checked at once. */
+/**
+ * How old a result may be, in milliseconds, before `count` starts a new check. For a new version of the catalog it
+ * starts one at once.
+ */
 const age = 10 * 60_000;
 /** How many accesses of one provider are checked, and how many roles a line of the log names. */
 const mostAsked = 500;

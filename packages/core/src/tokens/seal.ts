@@ -28,7 +28,8 @@ export async function seal(
 }
 
 /**
- * Opens a sealed token. Throws the same `invalid` for one that is expired, modified, or created for another purpose.
+ * Opens a sealed token. Throws the same `invalid` for one that is expired, modified, or created for another purpose,
+ * and `unavailable` when its key cannot be unwrapped at the moment.
  */
 export async function open(
   keyring: Keyring,

@@ -23,7 +23,7 @@ export interface StoppedUser {
   tokens: number;
   /** The executions that were still running. */
   requests: string[];
-  /** The executions that had ended and still held access. */
+  /** The executions that had ended, or belong to others, and still held access. */
   access: string[];
 }
 

@@ -84,7 +84,8 @@ const place = {
     under.add(one);
   },
 };
-// The functions that a story uses. With places, it works on what it is about to claim, as a server that is its own worker does.
+// The functions that a story uses, and whether the process has places: it then performs what it claims itself, as a
+// server with a worker does.
 const world = { hasPlaces: false };
 const ctx = {
   db,

@@ -47,8 +47,8 @@ describe('a process that is killed while its provider works on a change', () => 
 });
 
 /**
- * Returns the behaviour of the provider: operations take 7 seconds. Of ada's operations, the second of four grants and every second
- * revocation fail. Grants of alan and revocations of grace never end.
+ * Returns the behaviour of the provider: operations take 7 seconds. Of ada's operations, the second of every four
+ * grants and the first of every two revocations fail. Grants of alan and revocations of grace never end.
  */
 function createWorks(): NonNullable<MemoryProviderOptions['works']> {
   const begun = { grant: 0, revoke: 0 };

@@ -3,7 +3,7 @@ import type { ProviderClient } from '@belay/providers';
 import type { House } from '@belay/testkit/house';
 
 export interface Gate {
-  /** A worker whose next such call stops before it reaches the provider, like a paused worker. */
+  /** A worker whose call stops at the gate, like a paused worker. */
   ctx: Context;
   /** Resolves when the call has stopped at the gate. */
   reached: Promise<void>;

@@ -103,7 +103,7 @@ export const decisions = pgTable(
  * respond.
  */
 export const knownIdentities = pgTable('known_identities', {
-  /** Digest of the provider, its target by the configuration, and the name by which the person was looked up. */
+  /** Digest of the provider, its address in the configuration, and everything by which the person was looked up. */
   key: text('key').primaryKey(),
   /** Null for a person who has no identity at the provider. */
   identity: text('identity'),

@@ -32,7 +32,9 @@ export const archivedBlocks = pgTable(
     firstSeq: bigint('first_seq', { mode: 'number' }).notNull(),
     lastAt: instant('last_at').notNull(),
     lastSeq: bigint('last_seq', { mode: 'number' }).notNull(),
-    /** When entries that are not in the archive were found between the positions; they must be archived first. */
+    /**
+     * When the entries between the positions were found to differ from the archive; they must be archived again first.
+     */
     changedAt: instant('changed_at'),
   },
   (table) => [

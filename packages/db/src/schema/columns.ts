@@ -19,5 +19,5 @@ export const json = <T>(name: string) =>
     name,
   );
 
-/** `bytea`. */
+/** Returns a column of type `bytea`. */
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' });

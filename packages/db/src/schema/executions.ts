@@ -98,7 +98,7 @@ export const steps = pgTable(
      * searches for it.
      */
     claim: text('claim'),
-    /** How often its turn failed in a row with an internal error. */
+    /** How often its turn or its call failed in a row with an internal error. */
     failures: integer('failures').notNull().default(0),
     /**
      * The result of a call, in the form that the machine reads; an open step with an outcome waits for the execution's

@@ -72,7 +72,7 @@ export const ledger = pgTable(
     index('ledger_acted_notable_idx')
       .on(actorOf(table), table.seq.desc())
       .where(sql`${isAboutOthers(table)} and ${table.level} <> 'info'`),
-    // Entries about no person: visible to everyone, or of an agent.
+    // Entries about no person, by their type.
     index('ledger_nobody_idx').on(table.type, table.seq.desc()).where(sql`${table.userId} is null`),
     check('ledger_level_is_known', sql`${table.level} in ('info', 'warning', 'error')`),
   ],
@@ -85,8 +85,9 @@ export const ledger = pgTable(
 export type TaskEvent = [what: string, about: string, ...more: string[]];
 
 /**
- * What the tasks of an execution did: one row per move, kept if it is among the first or the last thousand events. Numbered in one
- * order with the ledger: the first event has the number `seq`, the next one `seq + 1`.
+ * What the tasks of an execution did: one row for up to a hundred consecutive events, kept if they are among the first
+ * or the last thousand. Numbered in one order with the ledger: the first event has the number `seq`, the next one
+ * `seq + 1`.
  */
 export const taskEvents = pgTable(
   'task_events',

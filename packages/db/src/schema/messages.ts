@@ -27,8 +27,8 @@ export type NoticeKind =
 export const toldKinds = pgTable('told_kinds', { kind: text('kind').$type<NoticeKind>().primaryKey() });
 
 /**
- * An event that people must be notified of. A trigger writes it in the transaction of the event, or the sweep does; later it
- * becomes one message for each person and channel.
+ * An event that people must be notified of. It is written in the transaction of the event, mostly by a trigger, or by
+ * the sweep; later it becomes one message for each person and channel.
  */
 export const notices = pgTable(
   'notices',
@@ -113,9 +113,9 @@ export const messages = pgTable(
     /** Where it was delivered, in the connector's shape. */
     receipt: json<{ [key: string]: unknown }>('receipt'),
     deliveredAt: instant('delivered_at'),
-    /** When nothing is left to do: revised, not needed any more, or given up. */
+    /** When nothing is left to do: delivered or revised, not needed any more, or given up. */
     closedAt: instant('closed_at'),
-    /** When it was given up. */
+    /** When it was given up without a delivery. */
     failedAt: instant('failed_at'),
     /** The time of the next attempt; a delivery in progress moves it to a later time. */
     dueAt: instant('due_at').notNull().default(appNow),

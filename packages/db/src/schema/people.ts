@@ -124,7 +124,7 @@ export const oauthFlows = pgTable(
     callback: text('callback'),
     /** PKCE verifier and nonce of the provider's flow, sealed. */
     sealed: text('sealed').notNull(),
-    /** S256 challenge of a program that will exchange the code from its loopback callback. */
+    /** S256 challenge of a program that will exchange the code from its callback. */
     codeChallenge: text('code_challenge'),
     /**
      * Hash of the cookie that binds the flow to the browser that started it; null for a session that a program
@@ -156,7 +156,7 @@ export const oauthFlows = pgTable(
   ],
 );
 
-/** A code for a program's loopback callback, to be exchanged once for its login (RFC 8252, RFC 7636). */
+/** A code for a program's callback, to be exchanged once for its login (RFC 8252, RFC 7636). */
 export const loginCodes = pgTable(
   'login_codes',
   {

@@ -5,8 +5,10 @@ import { executions } from './executions.js';
 import { users } from './people.js';
 
 /**
- * A review of the use of a role for emergencies. A trigger on `grants` opens it with the row that makes the access active. Another
- * trigger enforces that it is closed once, is not changed after that, and is deleted only with its request.
+ * A review of the use of a role for emergencies. A trigger on `grants` opens it with the row that makes the access
+ * active. A trigger on `entitlements` opens it when a provider may hold the access although no response said so.
+ * Another trigger enforces that a review is closed once, is not changed after that, and is deleted only with its
+ * request.
  */
 export const reviews = pgTable(
   'reviews',
@@ -17,7 +19,10 @@ export const reviews = pgTable(
     /** Who may close it, by the configuration at the time of the request; addresses are folded. */
     rule: json<{ users: string[]; groups: string[] }>('rule').notNull(),
     openedAt: instant('opened_at').notNull().default(appNow),
-    /** When the review is overdue: a certain time after the end of the access. */
+    /**
+     * When the review is overdue: a certain time after the end of the access, or after its opening when the access was
+     * never active.
+     */
     dueAt: instant('due_at').notNull(),
     closedAt: instant('closed_at'),
     closedBy: uuid('closed_by'),

@@ -49,8 +49,8 @@ export const runs = pgTable(
 );
 
 /**
- * One row: for how long a server could be reached, counted while runs exist. The count stops while no server writes it, so that an
- * outage does not shorten the lease of a run.
+ * One row: for how long a server could be reached, counted while runs exist. Of a time in which no server writes it,
+ * only the first seconds count (`timing.run.outage`), so that an outage hardly shortens the lease of a run.
  */
 export const reachable = pgTable(
   'reachable',

@@ -20,7 +20,7 @@ export const sessions = pgTable(
     /** The person's identity at the provider. */
     subject: text('subject').notNull(),
     version: integer('version').notNull(),
-    /** The provider's tokens; never leaves the process. */
+    /** The provider's tokens, sealed. */
     sealed: text('sealed').notNull(),
     /** The provider's id of the sign-in (OpenID Connect, `sid`). */
     sid: text('sid'),
@@ -28,7 +28,7 @@ export const sessions = pgTable(
     expiresAt: instant('expires_at').notNull(),
     /** The session ends at this time, regardless of refreshes; the person must sign in again. */
     endsAt: instant('ends_at').notNull().default(sql`app_now() + interval '12 hours'`),
-    /** When a worker requests new tokens; null when it has no token to request them with. */
+    /** When a worker requests new tokens; null when the session cannot be refreshed. */
     refreshAt: instant('refresh_at'),
     /** While this time is in the future, one worker is refreshing the session. */
     leaseUntil: instant('lease_until'),

@@ -112,7 +112,7 @@ function failed(status: number, title: string, detail: string): Performed {
   return { kind: 'outcome', outcome: { ok: false, fault: communicationFault(status, title, detail) } };
 }
 
-/** Returns every function that a workflow can call: those of the DSL, and those that the composer registers. */
+/** Returns every function that a workflow can call: `http`, and those that the composer registers. */
 export function registerFunctions(more: Readonly<Record<string, CallFunction>>): ReadonlyMap<string, CallFunction> {
   return new Map([['http', http], ...Object.entries(more)]);
 }

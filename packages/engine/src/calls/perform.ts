@@ -74,8 +74,8 @@ async function goOn(ctx: EngineContext, first: ClaimedCall | null, from: number)
 }
 
 /**
- * Does work under the claim of a call, and releases the claim when the work fails; otherwise the call would have to wait for the
- * end of its lease.
+ * Does work under the claim of a call. When the work fails, puts the call back, or releases its claim after an outage:
+ * otherwise the call would have to wait for the end of its lease.
  */
 async function holding<T>(ctx: EngineContext, call: ClaimedCall, work: () => Promise<T>): Promise<T | null> {
   try {

@@ -35,7 +35,7 @@ export function forgetDefinition(db: Database, digest: string): void {
 
 /**
  * Returns the definition that an execution was started with, even when the catalog has changed
- * (docs/architecture.md, section 5).
+ * (docs/architecture.md, section 5). Throws when the execution does not exist.
  */
 export async function workflowOf(
   db: Database | Transaction,

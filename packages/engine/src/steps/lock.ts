@@ -15,7 +15,10 @@ export function lockedAny([row]: readonly LockRow[]): { ownerId: string; running
   return row ? { ownerId: row.ownerId, running: lockedAs(row, null) } : null;
 }
 
-/** Locks an execution that has not ended. `for update` serialises this execution and nothing else. */
+/**
+ * Locks an execution, and returns it with its open step `key`; null when it has ended or does not exist. `for update`
+ * serialises this execution and nothing else.
+ */
 export async function lockExecution(tx: Transaction, executionId: string, key?: string): Promise<Locked | null> {
   // The second statement runs when the first one has the lock, and sees what the lock's previous holder committed.
   const [[row], found] = await inOrder([

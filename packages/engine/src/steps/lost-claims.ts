@@ -20,8 +20,8 @@ export async function claiming<T>(ctx: EngineStore, claimIds: readonly string[],
 }
 
 /**
- * Returns the content of `steps.claim`: the id and the attempt of the claim. The attempt distinguishes the claim from a later one
- * of an older version, which does not write this column.
+ * Returns the content of `steps.claim`: the id and the attempt of the claim. The attempt distinguishes the claim from a
+ * later claim by an older version of Belay, which does not write this column.
  */
 export function claimText(claimId: SqlText | string, attempt: SqlText | number): SqlText {
   return sqlText`${claimId}::text || ' ' || ${attempt}::int`;

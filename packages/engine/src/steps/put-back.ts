@@ -4,7 +4,7 @@ import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-
 import type { EngineStore } from '../ports.js';
 import { claimText } from './lost-claims.js';
 
-/** A step that failed: its turn, or a call whose lease this process has. */
+/** What failed: the turn that a step made due, or a call whose lease this process has. */
 export interface FailedStep {
   executionId: string;
   key: string;

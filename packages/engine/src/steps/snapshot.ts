@@ -157,7 +157,7 @@ function readStep(row: Record<string, unknown>): ReadyStep {
   };
 }
 
-/** Returns the inbox of an execution, oldest first. */
+/** Returns the events in an execution's inbox that no task has taken, oldest first. */
 export async function readSignals(ctx: EngineStore, executionId: string): Promise<WaitingSignal[]> {
   const rows = await ctx.db
     .select({

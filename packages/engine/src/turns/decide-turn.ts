@@ -51,8 +51,9 @@ type Item = { at: Date } & (
 );
 
 /**
- * Applies everything that is ready to an execution, in the order of its times, for a bounded time; returns null when
- * nothing is ready. Pure except for expressions and for reading the inbox: no transaction is open meanwhile.
+ * Applies everything that is ready to an execution, in the order in which it became ready, for a bounded time. Returns
+ * null when nothing is ready and the execution has no mark to remove. Pure except for expressions and for reading the
+ * inbox: no transaction is open meanwhile.
  */
 export async function decideTurn(ctx: EngineContext, snapshot: Snapshot, given?: Given): Promise<Decided | null> {
   const turn = new Turn(ctx, snapshot, given);
@@ -69,7 +70,7 @@ class Turn {
   private readonly entries: (LedgerEntry | ToldByTask)[] = [];
   private readonly env: Env;
   private readonly pause: () => boolean | Promise<boolean>;
-  /** Who cancels it, when this turn starts with the cancellation. */
+  /** The actor of the cancellation, when this turn starts with one. */
   private readonly cancels: Actor | null;
   /** The time that the execution has reached: late events happen at their own time. */
   private at = new Date(0);
@@ -136,7 +137,7 @@ class Turn {
     };
   }
 
-  /** Returns whether every open call is one that only waits; the execution then waits too. */
+  /** Returns whether every open call was opened in this turn and only waits; the execution then waits too. */
   private onlyWaits(status: string): boolean {
     const calls = Object.entries(this.state?.open ?? {}).flatMap(([key, kind]) => (kind === 'call' ? [key] : []));
     const { functions } = this.ctx.host;
@@ -150,7 +151,7 @@ class Turn {
   private async begin(): Promise<void> {
     const { snapshot } = this;
     const env = this.envAt(snapshot.startedAt ?? snapshot.now);
-    // An execution that is cancelled before its start counts as started, and does nothing more.
+    // An execution that is cancelled before its start counts as started, and runs one task at most.
     const pause = this.cancels ? () => true : this.pause;
     const transition = await begin(snapshot.definition, snapshot.input, { ...env, pause });
     this.take(transition, { kind: 'system', name: 'runtime' });
@@ -176,7 +177,7 @@ class Turn {
     }
     const signal = await this.nextSignal();
     if (signal) ready.push(signal);
-    // The sort is stable: of two things at the same time, the one that was opened first comes first.
+    // The sort is stable: at the same time, a stored step comes before a timer of this turn, and a signal comes last.
     return ready.sort((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
   }
 
@@ -291,7 +292,9 @@ function isOf(signal: WaitingSignal, event: CloudEvent): boolean {
   return signal.source === event.source && signal.eventId === event.id;
 }
 
-/** Returns a step whose time limit for people starts when they can respond, not while the execution waited for its turn. */
+/**
+ * Returns a step whose timeout starts when people and systems can respond, not while the execution waited for its turn.
+ */
 function startingNow(step: Step, late: number): Step {
   if (step.kind !== 'timer' || purposeOf(step) !== 'timeout' || step.dueAt === undefined || late <= 0) return step;
   return { ...step, dueAt: new Date(Date.parse(step.dueAt) + late).toISOString() };

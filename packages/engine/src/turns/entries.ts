@@ -32,8 +32,9 @@ function ofWorkflow({ type, data }: LifecycleEvent): Pick<LedgerEntry, 'type' | 
 }
 
 /**
- * Packs the task events among entries into rows: one row for consecutive events of one actor, a hundred at most. `before` is the
- * number of earlier task events. Events that are neither among the first thousand nor among the last thousand are left out.
+ * Packs the task events among entries into rows: one row for consecutive events of one transition, a hundred at most.
+ * `before` is the number of earlier task events. Events that are neither among the first thousand nor among the last
+ * thousand are left out.
  */
 export function packTaskEvents(
   entries: readonly (LedgerEntry | ToldByTask)[],

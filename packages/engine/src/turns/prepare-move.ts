@@ -5,9 +5,10 @@ import { decideTurn } from './decide-turn.js';
 import { prepare } from './prepared.js';
 
 /**
- * Decides outside any transaction how an execution moves when one of its calls has this outcome, together with everything else that
- * is ready before it; `writePrepared` writes it. Returns null when the step is not open, is claimed by another attempt, or is not
- * reached in this turn: then `storeOutcome` stores the outcome.
+ * Decides outside any transaction how an execution moves when one of its calls has this outcome, together with
+ * everything else that is ready; `writePrepared` writes the move. Returns null when the step is not open, has an
+ * outcome, is claimed by another attempt, or is not reached in this turn: then the caller stores the outcome
+ * (`storeOutcome`).
  */
 export async function prepareMove(
   ctx: EngineContext,

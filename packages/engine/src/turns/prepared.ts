@@ -93,9 +93,8 @@ export function isWhole({ status, parked, over }: PreparedMove): boolean {
 }
 
 /**
- * Writes a move in the caller's transaction, and ends what an abandoned execution holds: no access outlives the right
- * to it. Returns false, and writes nothing, when the execution has moved since. `locked`: the caller holds the
- * execution's lock.
+ * Writes a move in the caller's transaction, and ends what an abandoned execution or an abandoned step holds. Returns
+ * false, and writes nothing, when the execution has moved since. `locked`: the caller holds the execution's lock.
  */
 export async function writePrepared(
   ctx: EngineStore,
@@ -106,8 +105,8 @@ export async function writePrepared(
   const { id: executionId } = move.execution;
   const { status, actor } = move;
   const given = move.over.filter(({ status: how }) => how === 'closed').map(({ key }) => key);
-  // A statement that waits for the lock sees the rows from before the wait, so what it withdraws or waits for is read
-  // by a later statement.
+  // A statement that waits for the lock sees the rows from before its wait. So the lock is taken by a statement of its
+  // own: the next one sees which approvals it withdraws, and until when it parks calls.
   const lock = statementOf(tx, sqlText`select from ${executions} where id = ${executionId} for update`);
   const [, moved] = await inOrder([locked || isWhole(move) ? undefined : lock, statementOf(tx, writing(ctx, move))]);
   if (moved.length === 0) return false;

@@ -5,8 +5,8 @@ import { claiming } from '../steps/lost-claims.js';
 import { claimedIn, isWhole, writePrepared, writing } from './prepared.js';
 
 /**
- * Writes a move in its own transaction, and sends its jobs. Returns false, and writes nothing, when the execution has
- * moved since.
+ * Writes a move in a transaction of its own, or together with moves of other executions, and sends its jobs. Returns
+ * false, and writes nothing, when the execution has moved since.
  */
 export async function writeAlone(ctx: EngineStore, move: PreparedMove): Promise<boolean> {
   const before = move.jobs.length;

@@ -17,9 +17,10 @@ const abandoned = 60 * 60_000;
 type Blocks = Parameters<ArchiveFiles['write']>[1];
 
 /**
- * Returns a writer of archives into a folder, which is created when it does not exist. Each archive is a compressed file of lines
- * and a manifest, which is written last: a file without a manifest is no archive. Names contain the digest, so that an archive never
- * replaces a different one, and a repeated write finds the existing archive. Rejects when an archive cannot be read back unchanged.
+ * Returns a writer of archives into a folder, which is created when it does not exist. Each archive is a compressed
+ * file of lines and a manifest, which is written last: a file without a manifest is no archive. Names contain the
+ * digest, so that an archive never replaces a different one, and a repeated write finds the existing archive. `write`
+ * rejects with `StartError` when the folder cannot be written, and when an archive cannot be read back unchanged.
  */
 export function openArchiveFolder(folder: string, newToken: () => string): ArchiveFiles {
   return {
@@ -93,7 +94,7 @@ async function writeLines(path: string, source: Blocks): Promise<Written> {
   try {
     // Before anything is written, because abandoned files may have filled the disk.
     await removeAbandoned(path);
-    // When the disk is full, the pipeline may reject only with its abortion, so the error of the write is kept.
+    // When the disk is full, the pipeline may reject with an abort error only, so the error of the write is kept.
     await pipeline(Readable.from(lines()), createGzip(), write).catch((error: unknown) => {
       throw fault ?? error;
     });

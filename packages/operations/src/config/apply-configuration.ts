@@ -18,8 +18,8 @@ export interface ApplyOptions {
 
 /**
  * Puts a configuration in force as one new version. Changes nothing when it is already in force. Throws
- * `ConfigurationError`, whose messages name file, key and reason, and then puts no part of it in force. Warnings are those
- * of `belay validate`.
+ * `ConfigurationError`, whose messages name file, key and reason, and then puts no part of it in force. Warnings are
+ * those of the catalog; `belay validate` reports more.
  */
 export async function applyConfiguration(
   configuration: Configuration,

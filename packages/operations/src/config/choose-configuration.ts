@@ -14,8 +14,9 @@ export type ConfigurationChoice = { kind: 'files'; path: string } | { kind: 'dem
 
 /**
  * Chooses the configuration (docs/architecture.md, section 11): the one that is set or found, else the demo. A database
- * that already has a configuration never gets the demo, because then a start in the wrong folder would let the demo's
- * people sign in: a worker without HTTP uses the stored configuration, and any other process throws `StartError`.
+ * that already has a configuration other than the demo's never gets the demo, because then a start in the wrong folder
+ * would let the demo's people sign in: a worker without HTTP uses the stored configuration, and any other process
+ * throws `StartError`.
  */
 export async function chooseConfiguration(
   db: Database,

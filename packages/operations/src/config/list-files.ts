@@ -7,16 +7,20 @@ const endings = /\.(ya?ml|json)$/i;
 const caseEndings = /\.policy-test\.(ya?ml|json)$/i;
 
 /**
- * Returns the configuration files of a path: the file itself, or every YAML and JSON file in the folder and below, sorted. Skips
- * policy cases, and names that begin with a dot: temporary files of editors, and internal folders of mounted config maps. Throws the
- * error of the file system when the path does not exist, and `ConfigurationError` for a symbolic link that leads out of the folder
- * (decision 0127).
+ * Returns the configuration files of a path: the file itself, or every YAML and JSON file in the folder and below,
+ * sorted. Skips policy cases, `node_modules`, and names that begin with a dot: temporary files of editors, and internal
+ * folders of mounted config maps. Throws the error of the file system when the path does not exist, and
+ * `ConfigurationError` for a file in the folder that is not a regular one, or for a symbolic link to a folder or out of
+ * the folder (decision 0127).
  */
 export async function listConfigurationFiles(path: string): Promise<string[]> {
   return listFiles(path, (name) => endings.test(name) && !caseEndings.test(name));
 }
 
-/** Returns the files of policy cases of a path, in the same way: the file itself, or each `*.policy-test.yaml` in the folder and below. */
+/**
+ * Returns the files of policy cases of a path, in the same way: the file itself, or each `*.policy-test.yaml`, `.yml`
+ * or `.json` in the folder and below.
+ */
 export async function listCaseFiles(path: string): Promise<string[]> {
   return listFiles(path, (name) => caseEndings.test(name));
 }
@@ -62,7 +66,10 @@ async function listFolder(folder: string, root: string, wanted: (name: string) =
   return found;
 }
 
-/** Throws `ConfigurationError` unless a path is a file or a folder, and for a symbolic link that leads out of the root. */
+/**
+ * Throws `ConfigurationError` unless a path is a file or a folder, and for a symbolic link to a folder or out of the
+ * root.
+ */
 async function checkKind(path: string, kind: Stats, root: string): Promise<void> {
   if ((await lstat(path)).isSymbolicLink()) await checkLink(path, kind.isDirectory(), root);
   if (!kind.isFile() && !kind.isDirectory()) {

@@ -17,8 +17,9 @@ function isMapping(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Merges files one level deep: `providers`, `roles`, `workflows`, `server` and `services` may be spread over files, but
- * one name is defined in one file. Throws `ConfigurationError` naming both files when it is not (docs/architecture.md, section 11).
+ * Merges files one level deep: a section such as `providers`, `roles` or `workflows` may be spread over files, but one
+ * name is defined in one file. Throws `ConfigurationError`, which names both files, when two files define a name
+ * (docs/architecture.md, section 11).
  */
 export function mergeConfigurationFiles(files: readonly ConfigurationFile[], whole: string): MergedConfiguration {
   const sections = new Map<string, unknown>();

@@ -10,8 +10,8 @@ export interface ConfigurationFile {
 }
 
 /**
- * Parses one YAML or JSON file (JSON is YAML). An empty file is an empty mapping.
- * Throws `ConfigurationError` with `file:line:column: reason`.
+ * Parses one YAML or JSON file (JSON is YAML). An empty file is an empty mapping. Throws `ConfigurationError` with
+ * `file:line:column: reason`, or with `file: reason` when the text as a whole cannot be read.
  */
 export async function parseConfigurationFile(file: string, text: string, breathe: Breathe): Promise<ConfigurationFile> {
   const parsed = await parseAnyText(text, breathe);

@@ -7,7 +7,7 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } fr
 
 /** How often the content of one anchor may be repeated. */
 const maxAliasCount = 100;
-/** How many collections may be nested; later steps recurse into them. */
+/** How many mappings may be nested, or twice as many lists; later steps recurse into them. */
 const maxDepth = 200;
 
 /** Messages that replace those of the parser, which are written for programmers. */

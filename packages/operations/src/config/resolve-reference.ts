@@ -85,7 +85,8 @@ export function createReferences(options: ReferencesOptions): References {
     },
     async follow(document) {
       const found = await read(document);
-      // A value that cannot be read now keeps its last value, so that an outage of the vault does not stop its users.
+      // A secret that cannot be read now keeps its last value, so that an outage of the vault does not stop the systems
+      // that use it.
       const kept = [...found.values].map(([reference, value]): [string, string | { reason: string }] => {
         const before = inForce.values.get(reference);
         return [reference, typeof value !== 'string' && typeof before === 'string' ? before : value];

@@ -17,7 +17,7 @@ export type Validation =
   | Refused;
 
 /**
- * Returns the errors and warnings that a start would report for a configuration, without a server or a database
+ * Returns the errors that a start would report for a configuration, and its warnings, without a server or a database
  * (`belay validate`). Secrets are read from the vault that the configuration names, to check that they exist.
  */
 export function validateConfiguration(

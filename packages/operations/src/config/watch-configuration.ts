@@ -27,7 +27,10 @@ export interface ConfigurationWatch {
   close(): Promise<void>;
 }
 
-/** How often a configuration is read before it is rejected: while an editor saves a file, it can be missing or incomplete. */
+/**
+ * How many times a configuration is read before it is rejected: while an editor saves a file, it can be missing or
+ * incomplete.
+ */
 const readAttempts = 4;
 
 /** Returns a text that changes whenever the files change. */

@@ -12,7 +12,7 @@ export interface DatabaseInspection {
   mayMigrate: boolean;
   /** Whether a server has already been started with this database. */
   migrated: boolean;
-  /** Whether no other user of the server can connect to this database. */
+  /** Whether PUBLIC can neither connect to this database nor create objects in its schema `public`. */
   closed: boolean;
   name: string;
 }

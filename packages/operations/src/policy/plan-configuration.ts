@@ -20,9 +20,9 @@ export interface PlanOptions {
 }
 
 /**
- * Compares two configurations by their effect on requests (`belay plan`): both are compiled as at a start, and requests are rehearsed
- * under each (decision 0128). With `past`, requests of the database are rehearsed too. Stand-ins for variables come from the policy
- * cases. Nothing is written or called.
+ * Compares two configurations by their effect on requests (`belay plan`): both are compiled without their vaults, and
+ * requests are rehearsed under each (decision 0128). With `past`, requests of the database are rehearsed too. Stand-ins
+ * for variables and secrets come from the policy cases. Nothing is written or called.
  */
 export async function planConfiguration(
   path: string,

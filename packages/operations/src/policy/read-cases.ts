@@ -28,7 +28,10 @@ export async function readCases(configuration: string, own: string | undefined):
   return Promise.all(files.map(async (file) => ({ file, content: await readFileOfCases(file) })));
 }
 
-/** Returns the stand-ins for variables in the policy cases of a configuration; an empty object when there are no cases. */
+/**
+ * Returns the stand-ins for variables and secrets in the policy cases of a configuration; an empty object when the
+ * cases do not exist or are not valid.
+ */
 export async function readStandIns(configuration: string): Promise<Record<string, string>> {
   const files = await readCases(configuration, undefined).catch((error: unknown) => {
     if (error instanceof ConfigurationError) return [];

@@ -7,7 +7,10 @@ import { type Directory, refuseAccount, refuseSession } from './directory.js';
 import { NotFound } from './faults.js';
 import { createOperations, explainFailure, keyOf, type Operation, waitFor } from './operations.js';
 
-/** Creates the part that grants permission sets to users in accounts. `holds` reads the list of assignments, not an operation's result. */
+/**
+ * Creates the part that grants permission sets to users in accounts. `holds` reads the list of assignments, not an
+ * operation's result.
+ */
 export function createAssignments(config: AwsConfig, api: Api, directory: Directory) {
   const operations = createOperations(api, config.instance);
   /** Assignments that this process created and has not deleted. Lists can lag, so a list without one must not end a revocation. */
@@ -38,7 +41,7 @@ export function createAssignments(config: AwsConfig, api: Api, directory: Direct
 
   /**
    * Throws `Pending` while an operation runs: a creation cannot be cancelled, and another operation beside it is a conflict.
-   * Returns a creation of this process that has failed since the last call, or undefined.
+   * Returns a creation that this process saw running and that has failed since, or undefined.
    */
   async function follow(assignment: Assignment, signal: AbortSignal): Promise<Operation | undefined> {
     const found = await operations.current(assignment, signal);

@@ -4,8 +4,9 @@ import type { Directory } from './directory.js';
 import { Denied, NotFound } from './faults.js';
 
 /**
- * Throws a `Terminal` that names all reading permissions that the credentials lack. AWS does not report permissions in advance, so
- * each reading operation is tried on existing objects. Operations that change something are not tried.
+ * Throws a `Terminal` that names the reading permissions that the credentials lack. AWS does not report permissions in
+ * advance, so reading operations are tried on existing objects. Operations without such an object, operations that read
+ * the status of one assignment operation, and operations that change something are not tried.
  */
 export async function check(api: Api, directory: Directory, signal: AbortSignal): Promise<void> {
   const { arn: InstanceArn, store: IdentityStoreId } = await directory.instance(signal);

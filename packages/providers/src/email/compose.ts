@@ -9,8 +9,9 @@ const headerBreak = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 const longestSubject = 250;
 
 /**
- * Returns a mail to one recipient. The same idempotency key gives the same `Message-ID`, so a repeat can be recognized. Buttons for
- * decisions are left out. Throws `Terminal` for a recipient or title that could add another header.
+ * Returns a mail to one recipient. The same idempotency key gives the same `Message-ID`, so a repeat can be recognized.
+ * Buttons for decisions are left out. Throws `Terminal` for a recipient that is not one address, a title with control
+ * characters, or a link that is not a web address.
  */
 export function composeMail(config: EmailConfig, message: Message, date: Date) {
   const { to, title, idempotencyKey } = message;

@@ -11,7 +11,7 @@ const settings = z.strictObject({
   host: z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$|^[0-9a-f:]+$/i, 'must be a host name or an IP address'),
   /** 587 unless set; 465 with `security: tls`. */
   port: z.int().min(1).max(65_535).optional(),
-  /** `starttls` upgrades the connection before anything is sent, and sends nothing when the upgrade fails. */
+  /** `starttls` encrypts the connection before it sends credentials or a message, and sends neither when that fails. */
   security: z.enum(['starttls', 'tls', 'none']).default('starttls'),
   /** The authority that signs the server's certificate, when Node.js does not trust it by default. */
   ca: pem.optional(),

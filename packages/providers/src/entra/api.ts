@@ -47,7 +47,7 @@ export interface Api {
 
 export interface Item<T> {
   item: T;
-  /** The provider's own time; undefined when the response has no date. */
+  /** The provider's own time, in milliseconds since 1970; undefined when the response has no valid date. */
   time: number | undefined;
 }
 

@@ -221,7 +221,10 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
   }
 }
 
-/** Returns the name of an assignment, a UUID of version 5 (RFC 9562, 5.5): the same for the same entitlement. */
+/**
+ * Returns the name of an assignment or of a request, in the form of a UUID of version 5 (RFC 9562, 5.5): the same for
+ * the same subject and `id`.
+ */
 function nameOf({ user, what, scope }: Subject, id: string): string {
   const hash = createHash('sha1')
     .update(JSON.stringify(['belay', id, user, what, scope.toLowerCase()]))

@@ -4,7 +4,10 @@ import type { Api } from './api.js';
 import { type Permissions, permissionsSchema, permits } from './azure-roles.js';
 import type { EntraConfig } from './config.js';
 
-/** Returns lists of permissions, of each of which the app needs one. The first permits the least, and is named in the error. */
+/**
+ * Returns lists of permissions. The app needs one permission of each list. The first permission of a list permits the
+ * least, and is named in the error.
+ */
 function needsOf({ pim, directory_roles: roles, end_sign_ins: ends }: EntraConfig): string[][] {
   const all = 'Directory.ReadWrite.All';
   return [

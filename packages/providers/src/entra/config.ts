@@ -49,8 +49,8 @@ export const entraConfig = z
     /** Permits roles whose holder can give themselves more access. */
     allow_privileged_roles: z.boolean().default(false),
     /**
-     * How a person maps to an account: by e-mail address, by a sign-in that they have linked at one of these providers, whose
-     * subject is the object ID of the account, or by a table of e-mail addresses and user principal names.
+     * How a person maps to an account: by e-mail address, by a linked sign-in at one of the listed providers whose
+     * subject is the object ID of the account, or by a table from e-mail addresses to user principal names.
      */
     identity: identitySetting,
     /** With `identity: email`, the domains whose addresses map to accounts; when absent, all domains. */
@@ -72,7 +72,7 @@ export const entraConfig = z
     end_sign_ins: z.boolean().default(false),
     /** How long tokens and caches may still permit access that has ended. */
     residual: durationSetting('PT1H30M').default('PT1H30M'),
-    /** The addresses of a national cloud. */
+    /** The addresses of Microsoft's APIs; those of the global cloud unless set for a national cloud. */
     endpoints: z
       .strictObject({
         login: endpoint.default('https://login.microsoftonline.com'),
@@ -89,7 +89,10 @@ export const entraConfig = z
 export type EntraConfig = z.infer<typeof entraConfig>;
 export type Certificate = NonNullable<EntraConfig['certificate']>;
 
-/** Returns the SHA-256 thumbprint of a certificate, by which Entra finds it; undefined for a text that is not a certificate. */
+/**
+ * Returns the SHA-256 thumbprint of a certificate in base64url, by which Entra finds the certificate; undefined for a
+ * text that is not a certificate.
+ */
 export function thumbprintOf(pem: string): string | undefined {
   try {
     return createHash('sha256').update(new X509Certificate(pem).raw).digest('base64url');

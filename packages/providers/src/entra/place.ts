@@ -22,7 +22,7 @@ export type Subject = z.infer<typeof subjectSchema>;
 
 /** One kind of access: how it is found and checked, and the two ways to grant it. */
 export interface Place {
-  /** Returns the group or role with a name, or null when it does not exist. Throws `Terminal` when there are two. */
+  /** Returns the group or role with a name, or null. Throws `Terminal` when several groups have the name. */
   find(access: EntraAccess, signal: AbortSignal): Promise<Pick<Subject, 'what' | 'scope'> | null>;
   /** Throws `Terminal` when the group or role does not exist or may not be granted. */
   check(subject: Subject, signal: AbortSignal): Promise<void>;
@@ -53,7 +53,7 @@ export interface Plain {
 
 /** Assignments with an end, made by requests that Entra works on (Privileged Identity Management). */
 export interface Schedules {
-  /** Returns when each assignment that is in force ends, Infinity for one without an end. */
+  /** Returns when each assignment in force ends, in milliseconds since 1970; Infinity when it has no end. */
   ends(subject: Subject, signal: AbortSignal): Promise<number[]>;
   requests(subject: Subject, signal: AbortSignal): Promise<ScheduleRequest[]>;
   /** Returns the identifier and status of the new request, or whether the assignment already exists or is missing. */
@@ -84,14 +84,20 @@ export type Outcome = { id: string; status: string } | 'exists' | 'missing';
 export const markOf = (id: string) => `Belay ${id}`;
 export const readMark = (text: string | null | undefined) => /^Belay (.+)$/s.exec(text ?? '')?.[1] ?? '';
 
-/** Returns when an assignment ends: Infinity without an end, undefined when it has ended by the provider's clock. */
+/**
+ * Returns when an assignment ends, in milliseconds since 1970: Infinity without an end, undefined when it has ended by
+ * the provider's clock.
+ */
 export function endOf(text: string | null | undefined, time: number | undefined): number | undefined {
   const end = Date.parse(text ?? '');
   if (Number.isNaN(end)) return Number.POSITIVE_INFINITY;
   return time !== undefined && end <= time ? undefined : end;
 }
 
-/** Returns whether the assignment of a rejected request already exists or is missing. Throws a fault for every other rejection. */
+/**
+ * Returns `exists` or `missing` when a request was rejected because its assignment already exists or is missing. Throws
+ * `Pending`, `Retryable` or `Terminal` for every other rejection.
+ */
 export function explainRefusal(answer: HttpAnswer, action: Order['action']): Outcome {
   const { code, message } = errorOf(answer);
   const is = (...codes: string[]) => codes.some((one) => code === one || message.includes(one));

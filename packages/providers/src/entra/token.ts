@@ -22,7 +22,10 @@ const meanings: Record<number, string> = {
   53003: 'A Conditional Access policy does not let the connector sign in',
 };
 
-/** Fetches an access token of the app for one of the APIs, by its secret or by an assertion that its certificate signs (RFC 7523, 2.2). */
+/**
+ * Fetches an access token of the app for one of the APIs, with the app's secret or an assertion that the key of its
+ * certificate signs (RFC 7523, 2.2). Throws `Retryable` or `Terminal`.
+ */
 export async function fetchToken(
   config: EntraConfig,
   client: HttpClient,

@@ -5,9 +5,12 @@ const settling = 60_000;
 
 /** Records the grants that this process began and has not read back yet, and runs calls for one entitlement in turn. */
 export interface Turns {
-  /** Records that a grant is about to be sent. For a minute, until `end`, a read without it does not show that it is absent. */
+  /**
+   * Records that a grant is about to be sent. Until the record ends, after a minute at most, a read that lacks the
+   * grant does not show that the grant is absent.
+   */
   begin(key: string): void;
-  /** Records the identifier of the grant's request. */
+  /** Records the identifier of the grant's request, and begins the minute again. */
   sent(key: string, request: string): void;
   /** Ends the record when its request is in `requests`: the requests that Entra lists as ended without an assignment. */
   listed(key: string, requests: readonly string[]): void;

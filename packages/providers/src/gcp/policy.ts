@@ -38,7 +38,7 @@ export function markOf({ condition }: Binding): string | undefined {
   return condition && /^belay-(.+)$/s.exec(condition.title ?? '')?.[1];
 }
 
-/** Returns the account of a member, and whether the account still exists; undefined for groups and others. */
+/** Returns the account of a member, and whether the account is deleted; undefined for groups and others. */
 export function accountOf(member: string): { email: string; deleted: boolean } | undefined {
   const [, deleted, email = ''] = /^(deleted:)?user:([^?]*)(?:\?uid=\d+)?$/.exec(member) ?? [];
   return email === '' ? undefined : { email, deleted: deleted !== undefined };

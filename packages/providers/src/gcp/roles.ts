@@ -30,7 +30,10 @@ const roleSchema = z.object({
 });
 const pinned = z.strictObject({ user: z.string(), role: z.string(), project: z.string().regex(/^projects\/\d+$/) });
 
-/** Permissions with which a holder can give themselves more access, act as another account, or make credentials that outlast it. */
+/**
+ * Permissions with which a holder can give themselves more access, act as another account, or make credentials that
+ * outlast the access.
+ */
 const dangers =
   /\.setIamPolicy$|^iam\.serviceAccounts\.(actAs|getAccessToken|getOpenIdToken|implicitDelegation|signBlob|signJwt)$|^iam\.serviceAccountKeys\.(create|upload)$|^iam\.roles\.(create|update|undelete)$|^iam\.workloadIdentityPool(s|Providers|ProviderKeys)\.(create|update|undelete)$|^(storage\.hmacKeys|apikeys\.keys)\.create$/;
 /** How many times a change is tried when the policy changes at the same time. */

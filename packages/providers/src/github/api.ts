@@ -33,7 +33,7 @@ export interface Organization {
 export interface Api extends Pick<HttpClient, 'send' | 'ask' | 'find'> {
   /** Returns the organization that the App is installed in. Read again with each new token, which is valid at one instance only. */
   organization(signal: AbortSignal): Promise<Organization>;
-  /** Returns the installation as it is now. Throws `Terminal` when it is suspended or belongs to a user. */
+  /** Reads the installation. Throws `Terminal` when it does not exist, is suspended, or is not in an organization. */
   installation(signal: AbortSignal): Promise<Installation>;
   /**
    * Throws `Terminal` unless the App has the permission now. GitHub also returns 404 for what the App may not see, so a 404 shows

@@ -124,7 +124,7 @@ const teamSchema = z.object({ slug: z.string(), name: z.string(), description: z
 async function listRoles(api: Api, signal: AbortSignal): Promise<ProviderRole[]> {
   const { at } = await api.organization(signal);
   const teams = (await api.list(`${at}/teams`, teamSchema, signal)) ?? [];
-  // Organization roles need a permission that an App for teams does not have.
+  // Reading organization roles needs a permission that an App may lack when it grants only teams.
   const answer = await api.send({ method: 'GET', path: `${at}/organization-roles`, accept: [403, 404] }, signal);
   const { roles } = rolesSchema.safeParse(answer.body).data ?? { roles: [] };
   const named = [

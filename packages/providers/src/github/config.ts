@@ -34,7 +34,10 @@ export const githubConfig = z.strictObject({
   exclusive: z
     .array(z.string().refine(isExclusive, 'must be team/<slug>, org-role/<name> or <owner>/<repository>'))
     .default([]),
-  /** Repositories, by number, that were deleted while access was held. Access in any other one that the App cannot see counts as held. */
+  /**
+   * Repositories, by number, that were deleted while access was held. In any other repository that the App cannot see,
+   * a revocation fails and is tried again.
+   */
   deleted_repositories: z.array(identifier).default([]),
   /** Permits roles with which a holder can give access to others, or keep it. */
   allow_privileged_roles: z.boolean().default(false),

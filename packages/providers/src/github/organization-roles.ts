@@ -81,7 +81,9 @@ export function createOrganizationRoles(config: GithubConfig, api: Api, people: 
   };
 }
 
-/** Returns whether a role permits more than reading; a permission that is not known counts as more. */
+/**
+ * Returns whether a role has `admin` on repositories, or an organization permission that does not begin with `read_`.
+ */
 function isPrivileged({ permissions, base_role: base }: Role): boolean {
   return base === 'admin' || permissions.some((permission) => !permission.startsWith('read_'));
 }

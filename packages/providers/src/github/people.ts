@@ -17,11 +17,14 @@ export interface People {
   /** Returns the account, or null when there is none. */
   read(user: number, signal: AbortSignal): Promise<Account | null>;
   /**
-   * Returns the account of an active member who is not an owner. Throws `Terminal` for any other: an invitation is not a
-   * membership, and owners have standing access.
+   * Returns the account of an active member who is not an owner. Throws `Terminal` for any other: an invitation is not
+   * a membership, and owners have standing access. Throws `Retryable` when the login changes meanwhile.
    */
   requireMember(user: number, signal: AbortSignal): Promise<Account>;
-  /** Throws `Retryable` when the account has another login now: calls with the earlier one may have reached another person's account. */
+  /**
+   * Throws `Retryable` when the account is gone or has another login: calls with the earlier login may have reached
+   * another person's account.
+   */
   confirmLogin(account: Account, signal: AbortSignal): Promise<void>;
 }
 

@@ -109,7 +109,10 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
   };
 }
 
-/** Throws `Terminal` for a lower direct permission: raising it would change what another request, or an owner, gave the person. */
+/**
+ * Throws `Terminal` for a direct permission that is lower or custom: raising it would change what another request, or
+ * an owner, gave the person.
+ */
 function refuseLess({ role = '' }: Member, wanted: RepositoryRole): void {
   if (ranks.indexOf(role) < ranks.indexOf(wanted)) {
     throw new Terminal('The GitHub account has another direct permission in the repository');

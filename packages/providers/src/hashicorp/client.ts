@@ -77,7 +77,7 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
         const used = await login(limited);
         let answer = await send(method, path, body, used, limited);
         if (answer.status === 403 && before?.token === used) {
-          // The token may have been revoked early: try once with a new one, perhaps of another call.
+          // The token may have been revoked early: try once more with a new token, which another call may have fetched.
           if (held === before) held = undefined;
           answer = await send(method, path, body, await login(limited), limited);
         }

@@ -8,7 +8,7 @@ export interface HttpAnswer {
   body: unknown;
 }
 
-/** Returns the provider's own time at a response, or undefined without a `date` header. */
+/** Returns the provider's own time at a response, in milliseconds since 1970; undefined without a valid `date`. */
 export function timeOf({ headers }: Pick<HttpAnswer, 'headers'>): number | undefined {
   const time = Date.parse(headers.date ?? '');
   return Number.isNaN(time) ? undefined : time;
@@ -44,8 +44,9 @@ export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, { service, m
 }
 
 /**
- * Converts an unexpected response into an error. Only its status decides, because requesters must not read the provider's
- * text. `wait` is the pause that the provider demands, in milliseconds.
+ * Converts an unexpected response into an error. Only its status and `wait` decide, because requesters must not read
+ * the provider's text. `wait` is the pause that the provider demands, in milliseconds; with it, the error is
+ * `Retryable` for every status from 400 on.
  */
 export function explainStatus(answer: HttpAnswer, asked: Asked, wait: number | undefined): Retryable | Terminal {
   const { service, method, path } = asked;
@@ -66,7 +67,7 @@ export function explainStatus(answer: HttpAnswer, asked: Asked, wait: number | u
   return new Terminal(`${service} rejected the request (${status})`, options);
 }
 
-/** Errors of TLS: the server's certificate, or ours. */
+/** Matches the codes of TLS errors, for example when the certificate of the server or of the client is not accepted. */
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|SSL|EPROTO/;
 
 /** Converts the error of a call that got no complete response. */

@@ -55,12 +55,18 @@ export interface HttpCall {
   headers?: Readonly<Record<string, string>>;
   /** Statuses that the caller reads itself, besides 2xx. */
   accept?: readonly number[];
-  /** Calls of one family share a limit of the provider: when it demands a pause, the whole family waits. */
+  /**
+   * Calls of one family share a limit of the provider: during a pause that the provider demands, every call of the
+   * family throws `Retryable`.
+   */
   family?: string;
 }
 
 export interface HttpClient {
-  /** Returns a response with a status of 2xx or one that the call accepts. Throws `Retryable` or `Terminal` for every other. */
+  /**
+   * Returns a response with a status of 2xx or one that the call accepts. Throws `Retryable` or `Terminal` for every
+   * other response, for one that `explain` rejects, and when there is no response.
+   */
   send(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer>;
   /** Returns the body of a response, parsed by the schema. Throws as `send` does, and `Retryable` for another shape. */
   ask<T>(call: HttpCall & { schema: z.ZodType<T> }, signal: AbortSignal): Promise<T>;
@@ -194,8 +200,9 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
 }
 
 /**
- * Returns a path in which every value is one segment or a part of one, so that a slash, a question mark or a percent sign in a
- * name does not change where the path leads. Throws `Terminal` for a segment that is empty, `.` or `..`.
+ * Returns a path in which every value is one segment or a part of one, so that a slash, a question mark or a percent
+ * sign in a name does not change where the path leads. Throws `Terminal` for a segment that is empty, `.` or `..`, and
+ * for a value that a URL cannot contain.
  */
 export function path(texts: TemplateStringsArray, ...values: (string | number)[]): string {
   const whole = texts.reduce((made, text, index) => made + encodeSegment(String(values[index - 1])) + text);

@@ -40,7 +40,7 @@ export function nextLink(header: string): string | undefined {
   return links.find((link) => /;\s*rel="?next"?\s*(;|$)/i.test(link))?.match(/^\s*<([^>]*)>/)?.[1];
 }
 
-/** Returns a `next` for `readPages` that sends the cursor in a body as the query parameter `name`. */
+/** Returns a `next` for `readPages` that sends the cursor in a response body as the query parameter `name`. */
 export function nextByCursor(name: string, read: (body: unknown) => string | undefined) {
   return ({ body }: HttpAnswer, call: HttpCall): HttpCall | undefined => {
     const cursor = read(body);

@@ -4,7 +4,7 @@ import { untilAborted } from '../abort.js';
 export interface Credentials {
   /** Returns the value of the header. Throws `Retryable` or `Terminal`. */
   authorize(signal: AbortSignal): Promise<string>;
-  /** Drops a value that the provider rejected with 401: `authorize` must return another one. */
+  /** Drops a value that the provider rejected with 401: `authorize` then returns a new value where it can fetch one. */
   forget(spent: string): void;
 }
 

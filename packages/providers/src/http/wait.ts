@@ -26,8 +26,9 @@ function untilMoment(moment: number, { headers }: Pick<Told, 'headers'>, now: nu
 }
 
 /**
- * Returns a hook for vendors that name the second, since 1970, at which a limit restarts (`X-Rate-Limit-Reset` of Okta,
- * `X-RateLimit-Reset` of GitHub). `left` is the header that has to be 0, where the vendor sends the moment with each response.
+ * Returns a `waitOf` for vendors that state when a limit restarts, in seconds since 1970 (`X-Rate-Limit-Reset` of Okta,
+ * `X-RateLimit-Reset` of GitHub). `reset` is the header with this time. Where the vendor sends it with each response,
+ * `left` is the header that must be 0.
  */
 export function waitUntilReset({
   reset,

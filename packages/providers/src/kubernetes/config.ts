@@ -8,7 +8,7 @@ const pem = z.string().regex(/-----BEGIN [A-Z ]+-----/, 'must be in PEM form');
 const codeFromConfiguration =
   'is not supported, because it runs a program that the configuration names; use a token, a token_file or a client certificate';
 
-/** One user of a kubeconfig: a token or a client certificate. */
+/** One user of a kubeconfig: a token, a token file or a client certificate. */
 const kubeconfigUser = z
   .object({
     token: z.string().min(1).optional(),
@@ -51,7 +51,7 @@ const settings = z.strictObject({
   users: z.record(z.string(), z.string().min(1)).default({}),
   /** The domains of the addresses from which `{username}` is made. */
   email_domains: z.array(emailDomain).min(1).optional(),
-  /** Permits roles whose holder can give themselves more access, or keep the access. */
+  /** Permits roles whose holder can give themselves more access, act as another user, or keep the access. */
   allow_privileged_roles: z.boolean().default(false),
 });
 
@@ -85,7 +85,10 @@ export interface Connection {
   key?: string | undefined;
 }
 
-/** Returns how to reach the API server; undefined when the kubeconfig lacks its current context, or the cluster or user of it. */
+/**
+ * Returns how to reach the API server; undefined when the kubeconfig lacks its current context, or the cluster or user
+ * that the context names.
+ */
 export function connectionOf(config: z.infer<typeof settings>): Connection | undefined {
   if (!config.kubeconfig) {
     return {

@@ -30,7 +30,7 @@ export function createAuthorizer(config: LdapConfig, directory: Directory, now: 
       directory.call(signal, async (session) => {
         const subject = await findSubject(session, config, entitlement);
         const { group, person } = await refuse(session, config, subject);
-        // Whole seconds, so that the directory never ends a membership before its time.
+        // Rounded up to whole seconds, so that the directory never ends a membership before its time.
         const seconds = Math.max(1, Math.ceil((until.getTime() - now()) / 1_000));
         await add(session, config, { group, person, seconds: config.member_ttl ? seconds : null });
       }),
@@ -75,7 +75,10 @@ async function listGroups(session: Session, config: LdapConfig): Promise<Provide
   return roles.sort((one, other) => one.name.localeCompare(other.name));
 }
 
-/** Lists the members of a group that only Belay grants. A membership has no field for Belay's identifier, so `id` is empty. */
+/**
+ * Lists the members of a group that only Belay grants; null when the group does not exist. A membership has no field
+ * for Belay's identifier, so `id` is empty.
+ */
 async function listMembers(session: Session, config: LdapConfig, name: string): Promise<EntitlementRef[] | null> {
   const group = await findGroup(session, config, name);
   if (!group) return null;

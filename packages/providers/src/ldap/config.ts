@@ -30,9 +30,12 @@ export const ldapConfig = z
   .strictObject({
     url,
     directory: z.enum(['openldap', 'active_directory']),
-    /** Encrypts a connection to `ldap://` before anything is sent. */
+    /** Encrypts a connection to `ldap://` by StartTLS before the connector signs in. */
     start_tls: z.boolean().default(false),
-    /** Permits `ldap://` without TLS on the loopback interface; no other is ever permitted. */
+    /**
+     * OpenLDAP: permits `ldap://` without TLS on the loopback interface. No other connection without TLS is ever
+     * permitted.
+     */
     allow_plain_text: z.boolean().default(false),
     /** PEM: the authority that signs the server's certificate, where it is not a public one. */
     ca: z.string().includes('-----BEGIN CERTIFICATE-----').optional(),

@@ -7,7 +7,7 @@ import { findPersonById, idOf, type Subject } from './subject.js';
 
 /** The codes for a value that is already present: of OpenLDAP, and of Active Directory. */
 const isAlready: readonly (number | undefined)[] = [code.valueExists, code.entryExists];
-/** The codes for a value that is not present; Active Directory's has other causes too. */
+/** The codes for a value that is not present: of OpenLDAP, and of Active Directory, whose code has other causes too. */
 const isNot: readonly (number | undefined)[] = [code.noSuchAttribute, code.unwilling];
 
 /**
@@ -29,7 +29,8 @@ export async function holds(session: Session, config: LdapConfig, subject: Subje
 
 /**
  * Adds the person to the group, for `seconds` or without an end for null. A membership that ends earlier is extended; one that
- * ends later, or never, is kept. Throws `Retryable` when either was renamed meanwhile; then no membership remains.
+ * ends later, or never, is kept. Throws `Retryable` when the group or the person was renamed meanwhile; a membership
+ * under the person's former name is removed first.
  */
 export async function add(
   session: Session,
@@ -91,7 +92,8 @@ async function remove(
     if (!isNot.includes(result)) throw error;
     if (!(await hasValue(session, config, group, value))) return;
     if (result !== code.unwilling) throw crossed(error);
-    // Active Directory also returns this for a value that another call has added since; if it persists, it is a rejection.
+    // Active Directory also returns `unwilling` for a value that another call has added since. If the code persists, it
+    // is a rejection.
     if (tries <= 1) throw error;
     await remove(session, config, group, value, tries - 1);
   }

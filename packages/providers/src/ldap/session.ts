@@ -24,7 +24,7 @@ export type Condition =
 export interface Session {
   /** Returns the entry with this name, or null when it does not exist or the name is not valid. */
   read(dn: string, attributes: readonly string[]): Promise<Entry | null>;
-  /** Returns up to `most` entries below `base`. */
+  /** Returns up to `most` entries below `base`, 2 unless set. */
   find(base: string, condition: Condition, attributes: readonly string[], most?: number): Promise<Entry[]>;
   /** Reads all entries below `base`, in pages. */
   pages(base: string, condition: Condition, attributes: readonly string[]): AsyncIterable<Entry[]>;

@@ -80,7 +80,10 @@ export async function findSubject(session: Session, config: LdapConfig, entitlem
   return { group, ...(await findPinnedPerson(session, config, ids.data.person, entitlement.identity)) };
 }
 
-/** Returns the identifiers of a subject, or null when a part of it does not exist. */
+/**
+ * Returns the identifiers of a subject, or null when a part of it does not exist. Throws `Terminal` when the account
+ * cannot read them.
+ */
 export function idsOf({ group, person }: Subject, config: LdapConfig): Ids | null {
   if (!group || !person) return null;
   const ids = { group: idOf(group, config), person: idOf(person, config) };
@@ -88,7 +91,10 @@ export function idsOf({ group, person }: Subject, config: LdapConfig): Ids | nul
   throw new Terminal("The connector's account cannot read the identifiers of groups and people");
 }
 
-/** Returns the person, and a former name where the server leaves it in groups after a rename; it may be another person's now. */
+/**
+ * Returns the person, and their former name where the server leaves it in groups after a rename. The former name may
+ * belong to another person now.
+ */
 async function findPinnedPerson(
   session: Session,
   config: LdapConfig,

@@ -6,12 +6,18 @@ import { type LanguageModelConfig, languageModelConfig } from './config.js';
 import { describeQuestion, instructions, type Question } from './question.js';
 
 export interface LanguageModel {
-  /** Returns roles that match the question, best first. Throws when the response does not arrive or does not match its schema. */
+  /**
+   * Returns roles that match the question, best first. Throws `Terminal` for more than 500 roles, and an error when the
+   * response does not arrive or does not match its schema.
+   */
   suggest(
     question: Question,
     signal: AbortSignal,
   ): Promise<{ role: string; providers: string[]; duration: string | undefined; score: number; why: string[] }[]>;
-  /** Checks that the endpoint responds and accepts the key, by its list of models. Throws `Retryable` or `Terminal`. */
+  /**
+   * Checks that the endpoint responds and accepts the key, by its list of models. Throws `Terminal` for a rejected key,
+   * `Retryable` for another error status, and the error of fetch when the endpoint does not respond.
+   */
   check(signal: AbortSignal): Promise<void>;
 }
 
@@ -77,7 +83,7 @@ export async function openLanguageModel(input: unknown): Promise<LanguageModel> 
         signal,
       });
       if (response.status === 401 || response.status === 403) throw new Terminal('The endpoint rejected the API key');
-      // Not every compatible server lists its models; a 404 shows that it responds.
+      // Not every compatible server lists its models; a 404 or 405 shows that it responds.
       if (!response.ok && response.status !== 404 && response.status !== 405) {
         throw new Retryable(`The endpoint returned status ${response.status}`);
       }

@@ -8,7 +8,7 @@ const header = 'belay-vault 1';
 const contents = z.array(z.strictObject({ path: z.string(), key: z.string(), value: z.string() }));
 type Contents = z.infer<typeof contents>;
 
-/** The local vault with the operations that write, for operators; other code gets a `VaultService`. */
+/** The local vault with the operations for operators; other code gets a `VaultService`. */
 export interface LocalVault extends VaultService {
   set(name: SecretName, value: string, signal: AbortSignal): Promise<void>;
   /** Returns the sorted names, and never a value. */

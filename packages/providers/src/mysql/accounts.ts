@@ -18,7 +18,10 @@ export interface Account {
 const pinned = z.strictObject({ role: z.string(), user: z.string(), host: z.string(), since: z.int() });
 type Pinned = z.infer<typeof pinned>;
 
-/** The role and the accounts of an entitlement: one account, or several when an administrator copied it with its privileges. */
+/**
+ * The role and the accounts of an entitlement: one account, several when an administrator copied it with its
+ * privileges, or none when it does not exist.
+ */
 export interface Subject {
   role: string;
   roleExists: boolean;
@@ -52,7 +55,7 @@ export function accountOf(identity: string): Account | null {
   return at > 0 && isPossibleName(account.user) && isPossibleHost(account.host) ? account : null;
 }
 
-/** Returns an account as SQL, quoted. */
+/** Returns an account as SQL, quoted. Throws for a name that cannot be that of an account. */
 export function quoteAccount({ user, host }: Account): string {
   if (!accountOf(`${user}@${host}`)) throw new Error('Not a valid name of an account');
   return `\`${user.replaceAll('`', '``')}\`@\`${host}\``;
@@ -133,7 +136,7 @@ export async function hasRole(sql: Statements, role: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Returns when the password of an account was last set, in seconds, or null when there is no such account. */
+/** Returns when the password of an account was last set, in seconds since 1970, or null without such an account. */
 async function readSince(sql: Statements, { user, host }: Account): Promise<number | null> {
   const [row] = await sql.rows<{ since: number }>(
     'select cast(since as signed) as since from accounts where user = ? and host = ? and not is_role',

@@ -49,7 +49,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
   }
 
   return {
-    // Privileges are checked at each statement, and connections in which the role is set are ended.
+    // Privileges are checked at each statement, and the account's connections, which may have set the role, are ended.
     residual: 'PT0S',
     knows: true,
     ...describeLeftBehind(config),
@@ -82,7 +82,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
           return { subject, failure };
         })
         .catch((error: unknown) => {
-          // The role may have been granted, and may have been revoked: only the answer is lost.
+          // The call may have revoked the role although its response was lost.
           absences.delete(entitlement.id);
           throw error;
         });

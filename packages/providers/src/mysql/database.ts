@@ -35,7 +35,10 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The time limit: longer than a statement about accounts takes, shorter than any quarantine that relies on a call to finish (R5). */
+/**
+ * The time limit of a statement: longer than a statement about accounts takes, shorter than any quarantine that relies
+ * on a call finishing (R5).
+ */
 const statementMilliseconds = 5_000;
 
 /** Without NO_AUTO_CREATE_USER, MariaDB creates a missing account that a grant names. MySQL 8 never does, and rejects that mode. */
@@ -125,7 +128,7 @@ export function openDatabase(config: MysqlConfig): Database {
   };
 }
 
-/** Opens a connection. Converts errors to errors of the port, except that the server has no free connection. */
+/** Opens a connection. Converts errors to errors of the port, except the error of a full server (`isFull`). */
 async function connect<T>(open: () => Promise<T>): Promise<T> {
   try {
     return await open();

@@ -1,7 +1,7 @@
 import { isConnectionLoss } from '@belay/contract/outage';
 import { Retryable, Terminal } from '../errors.js';
 
-/** Numbers of the errors that the account does not have the role or privilege to revoke. */
+/** Numbers of the errors for a role or privilege that the account does not have, or for a missing role or account. */
 const absent = new Set([1141, 1133, 1269, 1396, 1959, 1962, 3523, 3530]);
 
 /**

@@ -28,7 +28,10 @@ export async function readAdministered(sql: Statements): Promise<string[]> {
   return rows.map(({ role }) => role);
 }
 
-/** Marks the account and grants it the role. Throws `Retryable` when the account was renamed during the call. */
+/**
+ * Marks the account and grants it the role, without the admin option. Throws `Retryable` when the account was renamed
+ * or lost its mark during the call.
+ */
 export async function grantRole(sql: Statements, id: string, subject: Subject, account: Account): Promise<void> {
   const { role } = subject;
   const mark = markOf(id, role);
@@ -44,12 +47,15 @@ export async function grantRole(sql: Statements, id: string, subject: Subject, a
     account.host,
   ]);
   if (marked.length > 0) return;
-  // The name belongs to another account since, or the mark was removed.
+  // Another account has taken the name, or the mark was removed.
   if (!before) await revokeIfHeld(sql, `revoke ${quoteName(role)} from ${name}`);
   throw new Retryable('The account was renamed or its privileges were changed during the call');
 }
 
-/** Revokes the role from the subject's accounts, even if an administrator granted it. Returns how many accounts had the role. */
+/**
+ * Revokes the role from the subject's accounts, even if an administrator granted it. Returns how many accounts had the
+ * role. Throws `Retryable` when the role was granted again during the call.
+ */
 export async function revokeRole(sql: Statements, subject: Subject): Promise<number> {
   const members = await readMembers(sql, subject);
   for (const account of members)

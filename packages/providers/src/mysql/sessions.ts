@@ -33,8 +33,9 @@ export async function readHolders(
 }
 
 /**
- * Returns the users who may act as one of these by GRANT PROXY, which every account may grant for itself; '' stands for all users.
- * The server reads both names of a proxy as patterns: an account called r_ta can let another account act as rita.
+ * Returns the users who may act as one of `users` by GRANT PROXY, which every account may grant for itself; '' stands
+ * for all users. The server reads both names of a proxy as patterns: an account called r_ta can let another account act
+ * as rita.
  */
 export async function readProxies(sql: Statements, users: string[]): Promise<string[]> {
   const covered = users.map(() => 'or ? like p.Proxied_user').join(' ');

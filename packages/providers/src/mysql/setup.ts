@@ -33,7 +33,8 @@ export async function checkSetup(sql: Statements): Promise<void> {
 }
 
 /**
- * Throws `Terminal` when this connection cannot see the sessions and views of other users: nothing would seem to be left to end.
+ * Throws `Terminal` when this connection cannot see the sessions and views of other users, because it would then find
+ * nothing to end.
  * Tries a statement for each privilege, because a connection keeps the privileges that its user had when it was opened.
  */
 export async function requireSight(sql: Statements): Promise<void> {

@@ -14,7 +14,7 @@ const guarded = guardBy(toPortError);
  */
 export function createAuthenticator(config: OAuth2Config): Authenticator {
   return {
-    // Only the userinfo endpoint identifies the subject.
+    // Subjects come from the userinfo endpoint, so its address identifies the issuer.
     issuer: config.userinfo_endpoint,
 
     authorizationUrl: (request, signal) =>

@@ -47,7 +47,10 @@ function readSubject(config: OAuth2Config, userInfo: unknown): string {
   return subject;
 }
 
-/** Returns a single address from the claims, which is verified only if the provider states so for this very address. */
+/**
+ * Returns the address from the claims. It is verified when the provider states so, or when its domain is in
+ * `email_domains`.
+ */
 function claimed(config: OAuth2Config, { userInfo }: Told) {
   const email = text(at(userInfo, config.claims.email));
   if (email === undefined) throw noAddress();
@@ -70,7 +73,7 @@ function groupsOf(config: OAuth2Config, { userInfo, groups }: Told): string[] {
   return namesIn(at(userInfo, config.claims.groups) ?? []);
 }
 
-/** Returns what an endpoint lists, one object per entry. */
+/** Returns the names in a list that has one object per entry. */
 function listedNames(listed: unknown, name: string): string[] {
   return namesIn(Array.isArray(listed) && listed.map((one: unknown) => at(one, name)));
 }

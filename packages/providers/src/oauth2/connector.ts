@@ -5,7 +5,7 @@ import { type OAuth2Config, oauth2Config } from './config.js';
 import { toPortError } from './faults.js';
 import { knock } from './requests.js';
 
-/** Returns the connector for an identity provider with OAuth 2.0 but no OpenID Connect, such as GitHub. */
+/** The connector for an identity provider with OAuth 2.0 but no OpenID Connect, such as GitHub. */
 export const oauth2Connector: ReadyConnector<OAuth2Config> = {
   type: 'oauth2',
   description: 'OAuth 2.0: signs people in at providers without OpenID Connect (GitHub)',

@@ -18,7 +18,7 @@ export function toPortError(error: unknown): Retryable | Terminal {
 
 /**
  * Returns the error of a response, by its status or by its body, because some providers send it with status 200
- * (GitHub).
+ * (GitHub); undefined for a success.
  */
 export function refusal(status: number, body: unknown): Retryable | Terminal | undefined {
   if (status >= 500 || status === 429 || status === 408)
@@ -42,7 +42,10 @@ class Refused extends Terminal {
   }
 }
 
-/** Converts an error of a later check of a sign-in. Only an error about the person is final. */
+/**
+ * Converts an error of a later check of a sign-in. A rejection by the provider is final only when it is about the
+ * person; an error that Belay's own checks throw stays as it is.
+ */
 export function toRenewalError(error: unknown): Retryable | Terminal {
   const fault = toPortError(error);
   const final = fault instanceof Terminal && (fault instanceof Refused ? fault.aboutPerson : error === fault);

@@ -39,8 +39,9 @@ export async function askAs(accessToken: string, url: string, signal: AbortSigna
 const asBearer = (accessToken: string) => ({ headers: { authorization: `Bearer ${accessToken}` } });
 
 /**
- * Reads all pages of a list with the access token; `Link` headers name the next page (RFC 8288). Throws `Terminal` when a page is
- * at another origin, which must not get the token, and when the pages repeat or are too many.
+ * Reads all pages of a list with the access token; `Link` headers name the next page (RFC 8288). Throws `Terminal` when
+ * a page is at another origin, which must not get the token, and when the pages repeat or are too many. A page that is
+ * not a list is returned as it is.
  */
 export async function askAllAs(accessToken: string, url: string, signal: AbortSignal): Promise<unknown> {
   const all: unknown[] = [];
@@ -58,7 +59,10 @@ export async function askAllAs(accessToken: string, url: string, signal: AbortSi
   return all;
 }
 
-/** Checks that a server responds at an address. Throws `Retryable` when none does. */
+/**
+ * Checks that a server responds. Throws `Retryable` for a status of 500 or more, and the error of fetch without a
+ * response.
+ */
 export async function knock(url: string, signal: AbortSignal): Promise<void> {
   const { status } = await ask(url, { headers, signal: within(signal, requestMilliseconds) });
   if (status >= 500) throw new Retryable('The identity provider cannot be reached');

@@ -113,7 +113,10 @@ function toPortTokens(tokens: client.TokenEndpointResponse & client.TokenEndpoin
   };
 }
 
-/** Rejects a redirect URI with a query, because openid-client reads a query in the callback as the response. */
+/**
+ * Throws `Terminal` for a redirect URI that is not a URL or has a query or fragment: openid-client reads a query in the
+ * callback as the response.
+ */
 function refuseUnusable(redirectUri: string): void {
   const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined;
   if (!url || url.search || url.hash) throw new Terminal('The redirect URI must be a URL without a query or fragment');

@@ -5,8 +5,8 @@ import { Retryable, Terminal } from '../errors.js';
 const errorCode = /^[a-z_]{1,64}$/;
 
 /**
- * Converts an error to an error of the port. Messages contain nothing from the issuer or the browser but registered
- * error codes.
+ * Converts an error to an error of the port. Messages contain nothing from the issuer or the browser but an error
+ * code.
  */
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
@@ -39,7 +39,7 @@ export function toPortError(error: unknown): Retryable | Terminal {
   return new Terminal('The sign-in is not valid', { cause: error });
 }
 
-/** The token endpoint's code for a sign-in that it no longer accepts (RFC 6749, 5.2; OpenID Connect Core, 3.1.2.6). */
+/** The token endpoint's codes for a sign-in that it no longer accepts (RFC 6749, 5.2; OpenID Connect Core, 3.1.2.6). */
 const overs = ['invalid_grant', 'access_denied', 'interaction_required', 'login_required', 'consent_required'];
 
 /**

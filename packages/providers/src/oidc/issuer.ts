@@ -1,7 +1,10 @@
 import * as client from 'openid-client';
 import type { OidcConfig } from './config.js';
 
-/** Returns the metadata of the issuer, fetched when first needed and cached until a fetch fails. */
+/**
+ * The metadata of the issuer, fetched when first needed and cached until `refresh` has fetched it again. A failed fetch
+ * is not cached.
+ */
 export interface Issuer {
   configuration(): Promise<client.Configuration>;
   /** Fetches the metadata again, so that an issuer which is gone, or has changed, is noticed. */

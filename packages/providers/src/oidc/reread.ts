@@ -16,9 +16,10 @@ export interface RereadRequest {
 type Claims = Record<string, unknown>;
 
 /**
- * Returns the person as the issuer describes them now, by a new ID token and the userinfo endpoint. Returns undefined
- * when the issuer no longer sends the groups or organizations that it sent at the sign-in, because then it is unknown
- * which of them the person still has.
+ * Returns the person as the issuer describes them now: by a complete new ID token, otherwise by the userinfo endpoint
+ * and the other claims of the earlier ID token. Returns undefined without both, and without an address. Also returns
+ * undefined when the userinfo endpoint lacks groups or organizations that the earlier ID token contained, because then
+ * it is unknown which of them the person still has.
  */
 export async function rereadClaims(
   config: OidcConfig,
@@ -41,8 +42,8 @@ export async function rereadClaims(
 }
 
 /**
- * Returns whether a new ID token contains the claims that the one of the sign-in contained; it may omit them (OpenID
- * Connect Core, 12.2).
+ * Returns whether a new ID token contains the address and the names that the one of the sign-in contained; it may omit
+ * them (OpenID Connect Core, 12.2). Without an earlier ID token, the address is sufficient.
  */
 function isWhole(idToken: Claims, before: Claims | undefined): boolean {
   const told = ['email', 'name', 'preferred_username'].filter((claim) => before?.[claim] !== undefined);

@@ -4,7 +4,7 @@ import type { Api } from './api.js';
 import type { OktaConfig } from './config.js';
 import { findGroup, resolve, type Subject } from './subject.js';
 
-/** Statuses of users who can sign in, or can after they have set their password. */
+/** Statuses of users who can sign in, or can after they have set their password or are unlocked. */
 const usable = ['ACTIVE', 'PROVISIONED', 'PASSWORD_EXPIRED', 'RECOVERY', 'LOCKED_OUT'];
 
 /** Creates the authorizer: membership of Okta's own groups. */

@@ -9,7 +9,7 @@ import { findOne, findUser } from './subject.js';
 /** Maps people to Okta users, whose identity is their login. */
 export function createIdentities({ identity, email_domains: domains }: OktaConfig, api: Api): Identities {
   const isListed = (user: User) => (login: string) => login.toLowerCase() === user.profile.login.toLowerCase();
-  /** Returns a user as an identity. An address in the configured table takes precedence over the one at Okta. */
+  /** Returns a user as an identity. A single address in the configured table takes precedence over the one at Okta. */
   const present = (user: User): ProviderIdentity => {
     const { login: id, email, firstName, lastName } = user.profile;
     const name = [firstName, lastName].filter(Boolean).join(' ') || id;

@@ -18,7 +18,9 @@ export async function openOkta(config: OktaConfig, tools: ConnectorTools): Promi
   };
 }
 
-/** Throws `Terminal` that names what the service app lacks: missing scopes first, then a permission of its admin role. */
+/**
+ * Throws a `Terminal` that names what the service app lacks: missing scopes first, then a permission of its admin role.
+ */
 async function check(api: Api, signal: AbortSignal): Promise<void> {
   await api.organization(signal);
   const missing = await api.missingScopes(signal);

@@ -10,7 +10,10 @@ const subjectSchema = z.strictObject({ group: z.string().min(1), user: z.string(
 /** An entitlement in Okta's identifiers, which do not change when a group or a user is renamed. */
 export type Subject = z.infer<typeof subjectSchema>;
 
-/** Returns the group and the user of an entitlement: those of its pin, or without a pin those with its names, or null. */
+/**
+ * Returns the group and the user of an entitlement: those of its pin, or without a pin those with its names, or null.
+ * Throws `OtherTarget` when the pin is of another organization.
+ */
 export async function resolve(api: Api, { pin, identity, access }: EntitlementRef, signal: AbortSignal) {
   const named = membership.safeParse(access);
   if (!named.success) throw new Terminal('The access is not membership of a group');
@@ -44,7 +47,7 @@ export async function findUser(api: Api, login: string, signal: AbortSignal): Pr
   return findOne(api, 'profile.login', login, isSame, signal);
 }
 
-/** Returns the user whose property has this value; null when several users match. */
+/** Returns the user whose property has this value; null when no user or several users match. */
 export async function findOne(
   api: Api,
   property: 'profile.login' | 'profile.email',

@@ -74,7 +74,7 @@ async function grant(
     const reason = await findReasonElsewhere(database, facts, subject, signal);
     if (reason !== null) refusePrivileged(reason, config);
   }
-  // Leftovers are checked only for a new membership: the revocation finds what the holder creates during it.
+  // Leftovers are checked only for a new membership: the revocation finds what is created while the access is held.
   if ((await readMemberships(sql, subject)).length === 0) {
     const left = await findLeftovers(sql, subject, config);
     if (left !== null) throw new Terminal(left);

@@ -10,11 +10,12 @@ export interface Holders {
 }
 
 /**
- * Returns the sessions of other logins whose transaction began before `at` and has used a table that the role may use
- * and their own login may not. In such a transaction, a view or a function of the holder runs with the holder's
- * privileges, and the server may not check the memberships again until the transaction ends, even if the function was
- * dropped. Transactions that read with the privileges of another owner look the same. For tables in other databases
- * of the server, a login with any privilege of its own on the table counts as one that may use it.
+ * Returns the sessions of other logins whose transaction began no later than `since`, or than `at` when `since` is
+ * null, and has used a table that the role may use and their own login may not. In such a transaction, a view or a
+ * function of the holder runs with the holder's privileges, and the server may not check the memberships again until
+ * the transaction ends, even if the function was dropped. Transactions that read with the privileges of another owner
+ * look the same. For tables in other databases of the server, a login with any privilege of its own on the table counts
+ * as one that may use it.
  */
 export async function readBorrowers(sql: Statements, { role, since }: Holders, at: string): Promise<number[]> {
   await sql`select pg_catalog.pg_stat_clear_snapshot()`;

@@ -31,9 +31,9 @@ export const reasons = {
 export type Reason = keyof typeof reasons;
 
 /**
- * Returns the roles of the server whose member could keep something after the membership has ended, with the reason:
- * columns `id` and `reason`. Checks the privileges in the current database, and attributes, memberships and owners
- * everywhere.
+ * Returns a query for the roles of the server whose member could keep something after the membership has ended, with
+ * the reason: columns `id` and `reason`. Checks the privileges in the current database, and attributes, memberships and
+ * owners everywhere.
  */
 export function selectBuilders(sql: Statements) {
   return sql`

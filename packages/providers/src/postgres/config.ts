@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { emailDomain } from '../endpoint.js';
 import { addressTable } from '../identity-setting.js';
 
-/** The maximum length of a PostgreSQL name in bytes (NAMEDATALEN - 1); the server silently truncates longer ones. */
+/** The maximum length of a PostgreSQL name in bytes (NAMEDATALEN - 1); the server truncates longer ones. */
 export const longestName = 63;
 
 const url = z.string().refine(isDatabaseUrl, {
@@ -14,7 +14,8 @@ export const postgresConfig = z
   .strictObject({
     url,
     /**
-     * How a person maps to a login role: the local part of the e-mail address, the whole address, or a table of both.
+     * How a person maps to a login role: by the local part of the e-mail address, by the whole address, or by a table
+     * from e-mail addresses to login roles.
      */
     identity: z
       .union([z.enum(['username', 'email']), z.strictObject({ table: addressTable(z.string().min(1)) })], {
@@ -48,7 +49,7 @@ export function isPossibleName(name: string): boolean {
   return name !== '' && !name.includes('\0') && !/\p{Surrogate}/u.test(name) && Buffer.byteLength(name) <= longestName;
 }
 
-/** Returns `name` as a quoted SQL identifier; throws for a name that PostgreSQL would truncate to another one. */
+/** Returns `name` as a quoted SQL identifier; throws for a name that PostgreSQL would truncate or reject. */
 export function quoteName(name: string): string {
   if (!isPossibleName(name)) throw new Error('Not a valid name of a database role');
   return `"${name.replaceAll('"', '""')}"`;
@@ -60,7 +61,10 @@ export function addressOf(url: string): string {
   return `${protocol.replace('postgresql:', 'postgres:')}//${host}${pathname}${search}`;
 }
 
-/** Returns the libpq variables for a person: host, port and database of the URL, without the connector's user and password. */
+/**
+ * Returns the libpq variables for a person: host, port, database and `sslmode` of the URL, and `identity` as the user
+ * instead of the connector's user and password.
+ */
 export function connectionOf(url: string, identity: string): Record<string, string> {
   const { hostname, port, pathname, searchParams } = new URL(url);
   const sslmode = searchParams.get('sslmode');

@@ -17,7 +17,10 @@ export interface Database {
    * server has no free connection, `work` runs on the connection that `standBy` keeps open.
    */
   transaction<T>(signal: AbortSignal, work: Work<T>, lockMilliseconds?: number): Promise<T>;
-  /** Runs work that changes no row, which needs no lock besides those that `standBy` already holds. */
+  /**
+   * Runs `work`, which must change no row, as `transaction` does. When the server has no free connection, `work` runs
+   * inside the open transaction of `standBy`, which keeps its locks.
+   */
   read<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
   /** Runs `work` in a transaction in another database of the same server, over a connection that is closed afterwards. */
   elsewhere<T>(name: string, signal: AbortSignal, work: Work<T>): Promise<T>;
@@ -107,8 +110,8 @@ async function begin<T>(sql: postgres.Sql, signal: AbortSignal, work: Work<T>): 
 }
 
 /**
- * Returns whether a connection was lost or could not be opened. Only the driver's codes for these errors begin with
- * `CONNECT`.
+ * Returns whether the driver lost a connection, or could not open one in time. Only its codes for these errors begin
+ * with `CONNECT`.
  */
 function isLost(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT');
@@ -122,7 +125,7 @@ function withLockTimeout<T>(work: Work<T>, milliseconds: number | undefined): Wo
   };
 }
 
-/** Waits before another attempt after a collision of two sessions; throws `Retryable` when `signal` aborts. */
+/** Waits for a time; throws `Retryable` when `signal` aborts. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await untilAborted(new Promise<void>((done) => setTimeout(done, milliseconds)), signal);
 }
@@ -131,7 +134,7 @@ function openPool(config: PostgresConfig): postgres.Sql {
   return postgres(config.url, { ...connectionOptions, max: config.max_connections, idle_timeout: 60 });
 }
 
-/** How often calls about one membership may collide before the caller gets an error. */
+/** How often one call runs a transaction that collides each time, before the caller gets the error. */
 const mostAttempts = 40;
 
 /**

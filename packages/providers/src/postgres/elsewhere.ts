@@ -9,8 +9,8 @@ const mostDatabases = 10;
 
 /**
  * Returns why a member of the role could keep something in another database of the server, or null. Privileges are
- * stored in each database and can be read only there. Throws `Terminal` when a database cannot be checked: in doubt
- * the grant is rejected.
+ * stored in each database and can be read only there. Throws `Retryable` for a temporary error, and `Terminal` when a
+ * database cannot be checked: in doubt the grant is rejected.
  */
 export async function findReasonElsewhere(
   database: Database,

@@ -76,7 +76,7 @@ export function refuse(facts: Facts, config: PostgresConfig, version: number): v
   }
 }
 
-/** Throws `Terminal` when a role with such a reason must not be granted. */
+/** Throws `Terminal`, which names the reason, unless the configuration permits privileged roles. */
 export function refusePrivileged(reason: Reason, config: PostgresConfig): void {
   if (config.allow_privileged_roles) return;
   throw new Terminal(

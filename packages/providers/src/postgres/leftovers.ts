@@ -6,10 +6,11 @@ import type { Subject } from './pin.js';
 const mostNamed = 5;
 
 /**
- * Returns a sentence about what keeps the role's access without the membership, or null. A grant is rejected when
- * there is something, so a revocation finds only what was created since the grant. Checks objects and default
- * privileges that the role owns (a role that owns any is privileged), prepared transactions that the holder could
- * commit later, and triggers and foreign keys of the holder on tables where the holder may not create any.
+ * Returns a sentence about what keeps the role's access without the membership, or null when nothing does. A grant is
+ * rejected when something does, so a revocation finds only what was created since the grant. Checks objects and default
+ * privileges that the role owns (not with `allow_privileged_roles`: a role that owns any is privileged), prepared
+ * transactions that the holder could commit later, and triggers and foreign keys of the holder on tables where the
+ * holder may not create any.
  */
 export async function findLeftovers(sql: Statements, subject: Subject, config: PostgresConfig): Promise<string | null> {
   const { role, identity } = subject;

@@ -28,9 +28,9 @@ export async function listRoles(sql: Statements, config: PostgresConfig): Promis
 }
 
 /**
- * Lists the memberships that were granted as we grant them. A membership has no field for our identifier, so `id` is
- * empty; the grantor is the only mark: our own user or, as PostgreSQL 16 and newer record it for every superuser, the
- * bootstrap superuser.
+ * Lists the memberships of login roles that the connector's user may have granted. A membership has no field for our
+ * identifier, so `id` is empty; the grantor is the only mark. It is the connector's user, or a role whose privileges
+ * that user has; for a superuser, PostgreSQL 16 and newer record the bootstrap superuser.
  */
 export async function listMemberships(sql: Statements): Promise<EntitlementRef[]> {
   const target = await readTarget(sql);

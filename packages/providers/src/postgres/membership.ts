@@ -66,8 +66,9 @@ export async function grantMembership(sql: Statements, subject: Subject, version
 
 /**
  * Revokes the membership, regardless of its grantor: a grant that another role added meanwhile is the same access, and
- * access must be gone (R6). Revokes as much as it can, and returns the first error, if any. Throws `Retryable` when a
- * rename led a statement to another role; the caller must roll the transaction back then.
+ * access must be gone (R6). Revokes as much as it can, and returns the number of revoked grants and the first permanent
+ * error, if any. Throws a temporary error, also `Retryable` when a rename led a statement to another role or the
+ * membership was granted again; the caller must roll the transaction back then.
  */
 export async function revokeMembership(
   sql: Statements,

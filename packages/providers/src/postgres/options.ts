@@ -1,7 +1,7 @@
 /**
- * Longer than a catalog statement takes, and shorter than any quarantine that relies on a call finishing (R5). The
- * `silence_timeout` that is derived from it, together with the first back-off, stays below the 10 s within which a
- * target must work again (docs/guarantees.md).
+ * How long a statement may take: longer than a catalog statement takes, and shorter than any quarantine that relies on
+ * a call finishing (R5). The `silence_timeout` that is derived from it, together with the first back-off of a grant,
+ * stays below the 10 s within which a target must work again (docs/guarantees.md).
  */
 const statementMilliseconds = 5_000;
 const lockMilliseconds = 4_000;

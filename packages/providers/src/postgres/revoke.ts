@@ -14,8 +14,8 @@ export interface Revoker {
 }
 
 /**
- * A membership that was verified absent, after every earlier session was ended. Kept in memory only; losing it is
- * safe.
+ * A membership that was read back as absent, and whose earlier sessions have all ended. Kept in memory only; losing it
+ * is safe.
  */
 interface Absence {
   /**
@@ -96,7 +96,7 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
   return {
     async revoke(entitlement, signal) {
       const taken = await takeAwayByForce(entitlement, signal).catch((error: unknown) => {
-        // The membership may have been there, and may have been revoked: only the answer is lost.
+        // The call may have revoked the membership although its response was lost.
         absences.delete(entitlement.id);
         throw error;
       });

@@ -16,9 +16,10 @@ export interface Ended {
 }
 
 /**
- * Ends the sessions, in all databases of the server, that can use the role, and returns their number: a session that
- * ran `set role` or has an open cursor keeps its access after the revocation. Sessions that start afterwards have no
- * access, so they are not waited for. Throws `Retryable` while a session that was found still exists.
+ * Ends the sessions, in all databases of the server, that can use the role: a session that ran `set role` or has an
+ * open cursor keeps its access after the revocation. Returns how many sessions it ended, and a time of the server.
+ * Sessions that start afterwards have no access, so they are not waited for. Throws `Retryable` when a session that was
+ * found does not end in time, and `Terminal` when a session may not be ended.
  */
 export async function endSessions(database: Database, holders: Holders, signal: AbortSignal): Promise<Ended> {
   const { found, at } = await database.read(signal, async (sql) => {
@@ -30,8 +31,9 @@ export async function endSessions(database: Database, holders: Holders, signal: 
 }
 
 /**
- * Ends the transactions of other logins in which objects of the holder may continue to read, unless they end normally
- * in a short time, and returns their number. To be called after the revocation, with a later time of the server as `at`.
+ * Ends the sessions of other logins in whose transactions objects of the holder may continue to read, and returns how
+ * many sessions it ended. Waits a short time for the transactions to end normally. To be called after the revocation,
+ * with a later time of the server as `at`. Throws as `endSessions` does.
  */
 export async function endBorrowers(
   database: Database,

@@ -57,7 +57,7 @@ function* describe(setup: Setup, config: PostgresConfig): Generator<Weakness> {
       cure: 'set it to 0 unless an application needs it',
     };
   }
-  // Without that setting nothing is granted before version 16, which `findObstacles` reports.
+  // Without `accept_objects_left_behind`, nothing is granted before version 16, which `findObstacles` reports.
   if (!canWithholdSet(setup.version) && config.accept_objects_left_behind) {
     yield {
       message: `on PostgreSQL ${Math.floor(setup.version / 10_000)} a member can become the role and create objects as its owner`,

@@ -35,7 +35,7 @@ const parsed = z.object({
     AuthnStatement: z
       .array(z.object({ $: z.object({ SessionNotOnOrAfter: z.string().optional() }).optional() }))
       .min(1),
-    // The parser returns an element without attributes as a text.
+    // The parser returns an element without XML attributes and children as a text.
     AttributeStatement: z
       .array(z.union([z.object({ Attribute: z.array(attribute).optional() }), z.string()]))
       .optional(),

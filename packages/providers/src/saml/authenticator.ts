@@ -65,7 +65,10 @@ export function createAuthenticator(config: SamlConfig): Authenticator {
   };
 }
 
-/** Returns the id of our request: the nonce with a prefix, because an XML name may not begin with every character of a nonce. */
+/**
+ * Returns the id of our request: the nonce with a prefix, because a nonce can begin with a digit, and an XML name
+ * cannot.
+ */
 function requestIdOf(nonce: string): string {
   return `_${nonce}`;
 }

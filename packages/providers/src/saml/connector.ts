@@ -7,7 +7,7 @@ import { type SamlConfig, samlConfig } from './config.js';
 
 const requestMilliseconds = 10_000;
 
-/** Returns the connector for an identity provider with SAML 2.0. */
+/** The connector for an identity provider with SAML 2.0. */
 export const samlConnector: ReadyConnector<SamlConfig> = {
   type: 'saml',
   description: 'SAML 2.0: signs people in and reads their groups',

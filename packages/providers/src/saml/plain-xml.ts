@@ -1,8 +1,8 @@
 import { Terminal } from '../errors.js';
 
 /**
- * The accepted algorithms for signatures and digests: no SHA-1, no HMAC, and no transform that leaves out anything
- * (including comments) but the signature itself.
+ * The accepted algorithms for signatures and digests: no SHA-1, no HMAC, and no transform that leaves out more than the
+ * signature itself. Canonicalization also leaves out comments, but documents with comments are rejected.
  */
 const algorithms = new Set([
   'http://www.w3.org/2001/10/xml-exc-c14n#',

@@ -1,7 +1,10 @@
 import { Terminal } from '../errors.js';
 import type { EncryptionService } from './port.js';
 
-/** Returns a check that needs no further permission: it wraps something that is not secret, and unwraps it. */
+/**
+ * Checks a service without a further permission: wraps material that is not secret, and unwraps it. Throws `Terminal`
+ * when the result differs.
+ */
 export async function checkByWrapping(
   service: Pick<EncryptionService, 'wrap' | 'unwrap'>,
   signal: AbortSignal,

@@ -35,7 +35,7 @@ const missing = /NotFound/;
 
 /**
  * Converts an error of a vendor's client. The message names the service and the kind of failure, and nothing from the
- * vendor; without a response, the error is `Retryable`.
+ * vendor. An error without a response is `Retryable`, unless the vendor's library found no valid credentials.
  */
 export function explainFaults(service: string): Explain {
   return (error) => {

@@ -20,7 +20,8 @@ export async function openEncryptionService(
 }
 
 /**
- * Creates the client of `services.vault`. The vendor's code is loaded only here. Throws `Terminal`; sends no request.
+ * Creates the client of `services.vault`. The vendor's code is loaded only here. Throws `Terminal` when the
+ * configuration is not valid; sends no request.
  */
 export async function openVaultService(
   input: unknown,

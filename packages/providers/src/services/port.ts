@@ -1,14 +1,14 @@
 /** Key material as a key management service wrapped it; it contains no secret. */
 export interface WrappedKey {
   wrapped: Uint8Array;
-  /** The key that wrapped it, with the version if the service has versions. The service needs it to unwrap. */
+  /** The key that wrapped it, with the version if the service has versions. Some services need it to unwrap. */
   key: string;
 }
 
 /** Wraps and unwraps key material with a key that never leaves its service. Failures are `Retryable` or `Terminal`. */
 export interface EncryptionService {
   wrap(material: Uint8Array, signal: AbortSignal): Promise<WrappedKey>;
-  /** Throws `Terminal` when it was wrapped by another key, or changed since. */
+  /** Throws `Terminal` when another key wrapped the material, or when it was changed since. */
   unwrap(wrapped: WrappedKey, signal: AbortSignal): Promise<Uint8Array>;
   /** Checks that the service is reachable and permits both operations, by doing both. */
   check(signal: AbortSignal): Promise<void>;
@@ -53,7 +53,9 @@ export interface ServiceTools {
   now(): number;
   /** How long one attempt may take, in milliseconds; 3,000 by default. */
   timeout?: number;
-  /** A PEM of a certificate authority for the vendor, in addition to those that the machine trusts. */
+  /**
+   * The certificate authority of the vendor, as PEM, instead of those that Node.js trusts. Only Azure's clients use it.
+   */
   certificateAuthority?: string;
 }
 

@@ -76,7 +76,7 @@ export async function openApi({ token, url }: SlackConfig, { now }: ConnectorToo
     waitOf: waitOfSlack,
     explain: (answer) => explainSlack(answer, now()),
   });
-  // Slack limits each method by itself.
+  // Slack has a separate rate limit for each method.
   const call = (method: string) => ({ method: 'POST', path: `/${method}`, family: method }) as const;
   const read = <T>(method: string, form: Record<string, string>, schema: z.ZodType<T>, signal: AbortSignal) =>
     client.ask({ ...call(method), form, schema }, signal);

@@ -1,7 +1,7 @@
 import { Terminal } from '../errors.js';
 import type { Action, Message } from '../notifications.js';
 
-/** The longest texts that Slack accepts, in characters after escaping. */
+/** The longest texts, in characters after escaping: Slack's limits, and a lower one for `fallback`. */
 const longest = { header: 150, section: 3_000, field: 2_000, button: 75, fallback: 3_000 };
 /** A section has at most ten fields, two for each fact. */
 const factsInSection = 5;
@@ -15,8 +15,8 @@ type Button = Extract<Action, { kind: 'decision' }>;
 export const actionId = { approve: 'belay:approve', deny: 'belay:deny' } as const;
 
 /**
- * Returns a message as Slack shows it. Texts of people are plain text with escaped control characters, each in a field of its own:
- * they cannot mention people, contain links, or imitate a fact.
+ * Returns a message as Slack shows it. Texts of people are escaped plain text, each in a field of its own: they cannot
+ * mention people, contain links, or imitate a fact. Throws `Terminal` for a link that is not a web address.
  */
 export function composeSlackMessage({ title, text, facts, actions }: Message): { text: string; blocks: Block[] } {
   const links = actions.filter((action): action is Link => action.kind === 'link');

@@ -46,7 +46,7 @@ export function explainSlack(answer: HttpAnswer, now: number): Retryable | Termi
   return new Terminal(`Slack rejected the request (${code})`, { cause });
 }
 
-/** Returns how long to wait when Slack reports a rate limit with status 200. */
+/** Returns the milliseconds to wait when Slack reports a rate limit with status 200. */
 export function waitOfSlack(answer: HttpAnswer, now: number): number | undefined {
   return busy.includes(codeOfAnswer(answer) ?? '') ? readRetryAfter(answer, now) : undefined;
 }

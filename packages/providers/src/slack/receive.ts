@@ -83,7 +83,10 @@ async function findActor(api: SlackApi, click: Click, signal: AbortSignal): Prom
   return { subject: user.id, ...(email && user.is_email_confirmed ? { email } : {}) };
 }
 
-/** Returns whether a click comes from our workspace: the same user id can exist in two workspaces. */
+/**
+ * Returns whether a click comes from our workspace, or, when it names no workspace, from our organization: the same
+ * user id can exist in two workspaces.
+ */
 function isFrom({ team_id: team, enterprise_id: organization }: Workspace, click: Click): boolean {
   if (click.team) return click.team.id === team;
   return Boolean(organization) && click.enterprise?.id === organization;

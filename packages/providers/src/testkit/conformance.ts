@@ -44,8 +44,8 @@ const oddNames = [
 ];
 
 /**
- * Declares the guarantees that every connector with an authorizer gives. `hostile` adds the attacks of a holder who works against
- * it; leave it out when the suite runs again for the same connector with another configuration.
+ * Declares the guarantees that every connector with an authorizer gives. `hostile` adds the attacks of a holder who
+ * tries to keep the access; leave it out when the suite runs again for the same connector with another configuration.
  */
 export function conformance<S extends Seat>(
   runner: TestRunner,

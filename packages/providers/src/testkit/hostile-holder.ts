@@ -44,8 +44,9 @@ export interface HostileHolder<S extends Seat = Seat> {
    */
   watchSeconds?: number;
   /**
-   * True to try less often, which saves time: twice instead of twelve times just after the access is gone, and each foothold only
-   * after one, two, four, eight … further attacks. All footholds are still tried after the last attack.
+   * True to try less often, which saves time: twice instead of twelve times just after the access is gone, and then
+   * each foothold only after its own attack and after one, three, seven … further attacks. All footholds are still
+   * tried after the last attack.
    */
   brief?: boolean;
 }
@@ -60,7 +61,7 @@ const fewTries = 2;
 const until = new Date('2100-01-01T00:00:00.000Z');
 
 /**
- * Declares a test for each attack of a holder who tries to keep the access after `gone`. The access must not be usable
+ * Declares a test for each attack of a holder who tries to keep the access after its end. The access must not be usable
  * once the revocation is verified, and a revocation must not be verified while anything could bring the access back.
  */
 export function hostileHolder<S extends Seat>(
@@ -70,7 +71,7 @@ export function hostileHolder<S extends Seat>(
 ): void {
   const { describe, it, expect, beforeAll, afterAll } = runner;
   const tries = brief ? fewTries : manyTries;
-  /** Returns whether the foothold of an attack that many attacks ago is tried again. */
+  /** Returns whether the foothold of an earlier attack is tried again; `ago` is 1 for the latest attack. */
   const isDue = (ago: number) => !brief || Number.isInteger(Math.log2(ago));
 
   describe(`${name} ends the access of a holder who works against it`, () => {

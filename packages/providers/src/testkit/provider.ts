@@ -21,13 +21,14 @@ export type MemoryOperation =
  * What can go wrong with one call.
  * - `throttle`, `conflict`: `Retryable`, and nothing changes; `refuse`: `Terminal`, and nothing changes.
  * - `hang`: the call does not return until the signal aborts, and nothing changes.
- * - `unknown`: `holds` always returns `unknown`.
+ * - `unknown`: a call of `holds` returns `unknown`.
  * - `lost-answer`: the change happens, but the call fails.
  * - `unreachable`: nothing changes, and the connector throws the error of the connection as it is.
  * - `late`: the call fails now, and the change happens `delayMilliseconds` later.
  * - `asynchronous`: the call succeeds now, and the change happens `delayMilliseconds` later.
  * - `fails-later`: the call succeeds now, and the change never happens.
- * - `operation`: the call is `Pending`; `delayMilliseconds` later the change happens or `fails`. Until then `holds` is `changing`.
+ * - `operation`: the call throws `Pending`; `delayMilliseconds` later the change happens or, with `fails`, does not.
+ *   Until then `holds` returns `changing`.
  */
 export type MemoryFault =
   | { kind: 'throttle'; afterMilliseconds?: number }
@@ -74,7 +75,7 @@ export interface Operation {
   change: () => void;
 }
 
-/** The provider as the test that owns it sees it: what is held, which calls were made, and which faults are injected. */
+/** The provider as its test sees it: what is held, which calls were made, and which faults are injected. */
 export interface MemoryProvider {
   readonly options: MemoryProviderOptions;
   /** When true, every call throws `Retryable`. */

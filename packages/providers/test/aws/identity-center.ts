@@ -41,7 +41,7 @@ export interface Orders {
   takes: number;
   /** Returns why an operation fails, or undefined. */
   failure(task: Operation['task'], body: Body): string | undefined;
-  /** Operations that the credentials lack. */
+  /** Operations that AWS denies to the credentials. */
   denied: Set<string>;
   /** The number of further members in every list of members, for tests with many people. */
   crowd: number;
@@ -104,7 +104,7 @@ export async function openIdentityCenter() {
       () => false,
     );
 
-  /** Ends the operations that are due. Only then is their change sent to moto. */
+  /** Ends the operations that are due. Their change is sent to moto only then. */
   async function settle(): Promise<void> {
     for (const operation of operations.values()) {
       if (operation.status === 'IN_PROGRESS' && operation.at <= now()) await end(operation);

@@ -25,7 +25,7 @@ conformance(vitest, 'aws with permission sets', async () => {
       return {
         id: `entitlement-${user.name}`,
         identity: user.name,
-        // An access in the exclusive set is listed, and other members of that set are its neighbours.
+        // Access in the exclusive set is listed; its neighbours are the other principals of both sets.
         access: { permission_set: 'Exclusive', account: accounts[0] ?? '' },
       };
     },

@@ -110,7 +110,7 @@ describe('a tenant of Entra', () => {
     expect(await find({}, person('omar@example.com'))).toBe('omar@example.com');
     expect(await find({ email_domains: ['example.org'] }, person('omar@example.com'))).toBeUndefined();
     expect(await find({}, person("o'brien@example.com"))).toBeUndefined();
-    // Another account has the address of this one as its mail.
+    // Another account has the address of omar's account as its mail.
     tenant.user({ userPrincipalName: 'x@example.com', mail: 'omar@example.com', accountEnabled: false });
     expect(await find({}, person('omar@example.com'))).toBeUndefined();
   });

@@ -97,7 +97,7 @@ describe.each(modes)('$place, scheduled: $scheduled', ({ place, scheduled }) => 
     tenant.lag = 30_000;
     await authorizer.ensurePresent(held, until(), calm());
     const first = await authorizer.holds(held, calm());
-    // Azure reads an assignment by its name, which does not lag.
+    // The connector reads an assignment in Azure by its name, and such reads do not lag.
     if (place !== 'azure' || scheduled) expect(first).toBe('changing');
     tenant.clock.now += 30_000;
     expect(await authorizer.holds(held, calm())).toBe(true);

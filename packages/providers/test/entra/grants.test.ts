@@ -339,7 +339,7 @@ describe('accounts', () => {
     await authorizer.ensurePresent(held, until(), calm());
     front.on({ path: /revokeSignInSessions/, times: 1 }, answer({ status: 503, body: {} }));
     await expect(authorizer.ensureAbsent(held, calm())).rejects.toBeInstanceOf(Retryable);
-    // The membership is gone, but the process knows that it has removed it.
+    // The membership is already gone, but the process knows that it removed the membership.
     await authorizer.ensureAbsent(held, calm());
     expect(front.journal.filter(({ path }) => path.includes('revokeSignInSessions'))).toHaveLength(2);
   });

@@ -18,7 +18,7 @@ export interface Tenant extends World, AsyncDisposable {
   server: FakeServer;
   clock: { now: number };
   secret: string;
-  /** The error of a token request; when absent, a token is returned. */
+  /** The error of every token request; when absent, the credentials decide. */
   rejection?: { error: string; error_codes: number[] } | undefined;
   /** The forms of the token requests, for tests of certificates. */
   forms: URLSearchParams[];

@@ -66,7 +66,7 @@ export function answerGroups({ method, url, body }: Request, world: GroupWorld):
   return ok(show(group, member, world.users));
 }
 
-/** Serves the Directory API: accounts and groups by any of their names. */
+/** Serves the Directory API: accounts and groups by identifier or e-mail address. */
 export function answerDirectory({ url }: Request, { users, groups }: GroupWorld): Answer | undefined {
   const [, kind, key = ''] = /^\/admin\/directory\/v1\/(users|groups)\/([^/]+)$/.exec(url.pathname) ?? [];
   const wanted = decodeURIComponent(key);

@@ -1,7 +1,9 @@
 import { type Front, type GithubOptions, startFront, startGithub } from '@belay/targets';
 import { type Authorizer, type EntitlementRef, githubConnector, type ProviderClient } from '../../src/index.js';
 
-/** Returns an organization at GitHub with a team, a repository and two organization roles, and clients of the connector. */
+/**
+ * Returns an organization at GitHub with a team, a repository and an organization role, and clients of the connector.
+ */
 export async function openOrganization(options: Partial<GithubOptions> = {}) {
   const github = await startGithub({ now: Date.now, ...options });
   const clients: ProviderClient[] = [];
@@ -71,7 +73,7 @@ export function authorizerOf({ authorizer }: ProviderClient): Authorizer {
   return authorizer;
 }
 
-/** Returns an entitlement that no person has yet. */
+/** Returns the entitlement of an account, without a pin. */
 export function entitlement(id: number, access: EntitlementRef['access']): EntitlementRef {
   return { id: `entitlement-${id}-${JSON.stringify(access)}`, identity: String(id), access };
 }

@@ -3,7 +3,10 @@ import { kubernetesConnector, type ProviderClient } from '../../src/index.js';
 
 export const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
-/** Returns a cluster and a user `belay` with exactly the permissions of the guide, or with `rules: false` without any. */
+/**
+ * Starts a cluster with a user `belay`, who has the permissions of the guide for all roles, or no permission with
+ * `rules: false`.
+ */
 export async function openCluster({ rules = true }: { rules?: boolean } = {}) {
   const target = await startTarget('kubernetes');
   const clients: ProviderClient[] = [];

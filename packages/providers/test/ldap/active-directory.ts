@@ -24,7 +24,7 @@ export interface ActiveDirectory extends AsyncDisposable {
     values: (string | Buffer)[],
   ): Promise<void>;
   signIn(dn: string): Promise<Client>;
-  /** Returns whether a person may write the attribute. */
+  /** Writes an attribute as a person. Returns whether the directory permitted it. */
   write(client: Client, dn: string, attribute: string, value: string): Promise<boolean>;
   /** Permits members of a group to write one attribute (by its schema identifier) of an entry. */
   permit(dn: string, cn: string, attribute: string): Promise<void>;

@@ -266,7 +266,7 @@ describe('memberships with a time to live', () => {
     await authorizer.ensurePresent(one, until, signal());
     const late = ((await front.endOf(one.group, one.identity)) ?? 0) - until.getTime();
     expect(late).toBeGreaterThanOrEqual(0);
-    // The rest is the time of the call.
+    // Everything beyond one second is the time of the call.
     expect(late).toBeLessThan(30_000);
     expect(await authorizer.holds(one, signal())).toBe(true);
     front.pass(2 * hour);

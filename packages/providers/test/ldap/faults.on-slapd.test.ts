@@ -22,7 +22,10 @@ afterAll(async () => {
 });
 
 const calm = () => new AbortController().signal;
-/** A short time limit, for calls without a response. On a busy machine it ends other calls too, which only adds a fault. */
+/**
+ * A short time limit in milliseconds, for calls without a response. On a busy machine it also ends other calls: one
+ * more fault.
+ */
 const patience = 400;
 
 async function make() {

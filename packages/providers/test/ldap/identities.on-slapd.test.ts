@@ -31,7 +31,8 @@ it('finds the one entry of a person by e-mail address, by login, or by a table, 
   const byLogin = { identity: 'username', email_domains: ['example.test'] };
   expect((await find('rita@example.test', byLogin))?.id).toBe(rita.id);
   expect(await find('rita@other.test', byLogin)).toBeNull();
-  // The owner's address, even if the directory has another address or no address; not if the entry may belong to several people.
+  // An entry gets its owner's address, even when the directory has another address or no address, but not when the
+  // entry may belong to several people.
   const sam = `uid=sam,${server.people}`;
   expect((await (await open(byLogin)).get(sam, signal()))?.email).toBe('sam@example.test');
   const several = { ...byLogin, email_domains: ['example.test', 'other.test'] };

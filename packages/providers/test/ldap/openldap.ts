@@ -12,7 +12,7 @@ export interface OpenLdap extends AsyncDisposable {
   admin: Client;
   people: string;
   groups: string;
-  /** Makes a person and returns their name. */
+  /** Makes a person and returns their distinguished name. */
   person(login?: string, attributes?: Record<string, string>): Promise<string>;
   /** Makes a group with one member of its own and returns its cn. */
   group(cn?: string, members?: string[]): Promise<string>;

@@ -93,7 +93,10 @@ export async function startTtlFront(server: ActiveDirectory): Promise<TtlFront> 
     };
   }
 
-  /** Writes the times into an entry that was searched with the control. */
+  /**
+   * Writes the times into an entry that was searched with the control, and cuts a range of members after `atOnce`
+   * values.
+   */
   async function showTimes(entry: Element): Promise<void> {
     const [name, attributes] = entry.inside;
     const group = await idOf(String(name?.bytes));

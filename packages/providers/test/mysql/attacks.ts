@@ -39,7 +39,7 @@ function builds(
   };
 }
 
-/** Connects again and again with the role, as long as that succeeds. */
+/** Connects again and again and uses the role, until it is stopped. */
 const reconnects: MysqlAttack = async ({ holder, role }) => {
   let [reads, rounds, over] = [0, 0, false];
   const loops = Array.from({ length: 4 }, async () => {

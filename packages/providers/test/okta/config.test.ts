@@ -88,7 +88,7 @@ describe('the users of okta', () => {
     const { get } = await identities(byTable);
     const addresses = [await get('rita.admin', calm()), await get('rita', calm())].map((found) => found?.email);
     expect(addresses).toEqual(['r@example.com', 'rita@example.com']);
-    // The user's other names are the address at Okta and a sign-in.
+    // Besides the address of the table, the user has the address at Okta.
     expect((await get('rita.admin', calm()))?.addresses).toEqual(['rita.admin@example.com']);
     const byLogin = { identity: { login: ['sso'] } };
     const { get: getByLogin } = await identities(byLogin);

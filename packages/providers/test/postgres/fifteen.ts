@@ -29,8 +29,8 @@ export interface Fifteen {
 }
 
 /**
- * Starts a PostgreSQL 15: empty, in a folder that is deleted with it, or on the existing folder `data`. `settings` are settings
- * of postgresql.conf, as `name=value`.
+ * Starts a PostgreSQL 15: empty, in a folder that is deleted with it, or in the folder `data`, which is initialised
+ * when it does not exist. `settings` are settings of postgresql.conf, as `name=value`.
  */
 export async function startFifteen(given: { data?: string; settings?: readonly string[] } = {}): Promise<Fifteen> {
   const folder = given.data === undefined ? makeFifteenFolder() : undefined;
@@ -78,7 +78,10 @@ export function runFifteen(program: 'initdb' | 'pg_basebackup' | 'pg_dump' | 'pg
   execFileSync(path.join(programs, program), args, { ...serverAccount(), stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** Returns the account of the package for root, as which PostgreSQL does not run; otherwise the current account. */
+/**
+ * Returns the package's account when this process runs as root, because PostgreSQL does not start as root; otherwise
+ * nothing.
+ */
 function serverAccount(): { uid: number; gid: number } | Record<string, never> {
   if (process.getuid?.() !== 0) return {};
   const id = (which: string) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' }));

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 
-/** A database of the test server with a table only the role `reader` reads; everything in it has a random name. */
+/**
+ * A database of the test server with a table that only the role `reader` reads. The database and the roles that it
+ * makes have random names.
+ */
 export interface TestServer {
   version: number;
   admin: postgres.Sql;

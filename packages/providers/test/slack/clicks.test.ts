@@ -67,7 +67,7 @@ describe('a click at Slack', () => {
   }
   const actorOf = async (change?: (payload: Record<string, unknown>) => Record<string, unknown>) =>
     (await click(change)).decision?.actor(never());
-  /** Sets the fields that Slack returns for the user who clicked. */
+  /** Returns the actor of a click by a user for whom Slack returns these fields. */
   const as = async (fields: Record<string, unknown>) => {
     const user = slack.user('grace@example.com');
     const usual = {

@@ -28,7 +28,10 @@ function readKey(name: string): KeyObject {
   return key;
 }
 
-/** Serves Azure Key Vault and the token endpoint of its tenant, both over TLS: the first request is answered with a challenge. */
+/**
+ * Serves Azure Key Vault and the token endpoint of its tenant, both over TLS: a request without a token gets a
+ * challenge.
+ */
 export async function startAzureServer(options: {
   keys?: string[];
   secrets?: Record<string, string>;

@@ -19,8 +19,9 @@ export interface ApprovalsResource {
   /** Throws `forbidden` for the caller's own request, and `conflict` when it is already decided or has changed since it was shown. */
   decide(decision: Decision, options?: CallOptions): Promise<Decided>;
   /**
-   * Decides several requests for the same access one by one; `results` has the result of each. Throws `invalid`, before any decision, when
-   * the requests differ in role, systems, access or duration.
+   * Decides several requests for the same access one by one; `results` has the result of each. Before any decision,
+   * throws `invalid` when the requests differ in role, systems, access or duration, and `forbidden` for a role whose
+   * requests are decided one by one in Belay.
    */
   decideMany(decision: BulkDecision, options?: CallOptions): Promise<BulkDecided>;
   /** Returns the people who can decide; `id` is the id of the approval or of its execution. */

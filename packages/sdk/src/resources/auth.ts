@@ -21,7 +21,7 @@ export interface AuthResource {
   pollDevice(deviceCode: string, options?: CallOptions): Promise<PolledDeviceLogin>;
   /** Exchanges the code from a login's callback for a bearer token. A code works once. */
   exchange(exchange: CodeExchange, options?: CallOptions): Promise<ExchangedToken>;
-  /** Ends the login at one provider, or all logins of the caller. */
+  /** Ends the caller's login, or only its session with `provider`; the login ends with its last session. */
   logout(provider?: string, options?: CallOptions): Promise<LoggedOut>;
 }
 

@@ -7,8 +7,9 @@ export interface CommentsResource {
   /** Returns the comments, oldest first, and what the caller may write; `id` is the id of the execution or of one of its approvals. */
   list(id: string, options?: PageOptions): Promise<CommentList>;
   /**
-   * Throws `forbidden` for a caller who may only read, `conflict` after the request has ended or at its limit of comments, and
-   * `too_many_requests` for too many comments within a minute.
+   * Throws `forbidden` for a caller who may only read and for a kind that the other side writes; `conflict` after the
+   * request has ended, for an answer without a question, and at its limit of comments; `too_many_requests` for too many
+   * comments within a minute.
    */
   add(comment: NewComment, options?: CallOptions): Promise<Comment>;
 }

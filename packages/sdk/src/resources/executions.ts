@@ -33,8 +33,8 @@ export interface Extension {
 /** The open and ended requests. */
 export interface ExecutionsResource {
   /**
-   * Returns the caller's open requests, or those that a filter selects, newest first. Awaiting it returns the first page, with at most 500
-   * requests; `for await` reads all pages.
+   * Returns the caller's open requests, or those that a filter selects, newest first; with `decided_by`, the latest
+   * decision first. Awaiting it returns the first page, with at most 500 requests; `for await` reads all pages.
    */
   list(options?: ExecutionFilter & PageOptions): ExecutionPages;
   /** Returns the request with the newest 1,000 entries of its history; pass `next` as the `cursor` for the earlier ones. */

@@ -5,7 +5,8 @@ import type { CallOptions, PageOptions, Review, ReviewClosing, ReviewFilter, Rev
 /** The reviews after the use of roles for emergencies. */
 export interface ReviewsResource {
   /**
-   * Returns all reviews for administrators and auditors, and those that name the caller for others; open ones unless the filter differs.
+   * Returns all reviews to administrators and auditors; to others those that name them as a reviewer or that they
+   * closed. By default only open ones, or all when the filter names an execution.
    */
   list(filter?: ReviewFilter, options?: PageOptions): Promise<ReviewList>;
   /** Throws `forbidden` for a caller who may only see the review, and `conflict` when it is closed or its access has not ended. */

@@ -7,7 +7,7 @@ export interface RunsResource {
   start(request: RunRequest, options?: CallOptions): Promise<Run>;
   /** Extends a run by another lease. Throws `conflict` when it has ended. */
   beat(runId: string, options?: CallOptions): Promise<Beat>;
-  /** Ends a run, and gives the access back unless another run uses it. Can be repeated. */
+  /** Ends a run, and gives the access back if a run requested it and no other run uses it. Can be repeated. */
   end(runId: string, options?: CallOptions): Promise<RunEnd>;
 }
 

@@ -12,7 +12,7 @@ export interface SessionsResource {
   begin(provider?: string, options?: CallOptions): Promise<LocalLogin>;
   /** Agents and clients only: returns the session that this machine stores. */
   get(provider: string, options?: CallOptions): Promise<IssuedSession>;
-  /** Agents and clients only: stores the session of a sign-in that was started there. */
+  /** Agents and clients only: stores on this machine the session of a sign-in that was started on it. */
   keep(session: SessionToKeep, options?: CallOptions): Promise<{ message: string; expiry: string }>;
   /** Agents and clients only: removes the session from this machine permanently; tokens at the provider are not revoked. */
   remove(provider: string, options?: CallOptions): Promise<{ message: string }>;

@@ -12,7 +12,7 @@ export interface Deadline {
   end(): void;
 }
 
-/** Starts a deadline after a time in milliseconds. */
+/** Returns a deadline that ends after `milliseconds`. `url` is named in its error. */
 export function startDeadline(
   { delay }: Pick<Patience, 'delay'>,
   milliseconds: number,

@@ -2,7 +2,10 @@ import { TRPCClientError } from '@trpc/client';
 import { BelayError } from '../errors.js';
 import { readFailure } from './read-failure.js';
 
-/** Returns a value that a call threw as the SDK's error: from the error of `createSend`, a streamed error, or an abort. */
+/**
+ * Converts a value that a call threw to the SDK's error: an error of `createSend`, a streamed error, or an abort. Any
+ * other value becomes `network`.
+ */
 export function toBelayError(error: unknown, signal?: AbortSignal): BelayError {
   if (error instanceof BelayError) return error;
   if (signal?.aborted) return new BelayError('aborted', 'the call was aborted', { status: 0, cause: signal.reason });

@@ -11,13 +11,15 @@ export interface WatchRequest extends Omit<StreamRequest, 'input'> {
 }
 
 /**
- * Continues a subscription across connections: after a break, the next connection resumes after the last event that was yielded. Throws
- * BelayError after `streamAttempts` failures without an event between them, and at once after an error that waiting cannot fix.
+ * Continues a subscription across connections: after a break, the next connection resumes after the last event that was
+ * received. Throws BelayError after `streamAttempts` failures without an event between them, after the second one when
+ * connecting takes too long, and at once after an error that waiting cannot fix.
  */
 export async function* watchStream<Event>(request: WatchRequest): AsyncGenerator<Event, void, undefined> {
   const { retry, patience, signal } = request;
   let lastEventId = request.lastEventId;
-  // The service may deliver an event late, with a lower id than the events before it. Resuming after it repeats those, so they are skipped.
+  // The service may deliver an event late, with a lower id than the events before it. Resuming after that id repeats
+  // the events with higher ids, so events that were already yielded are skipped.
   const yielded = new Set<string>();
   let failures = 0;
   for (;;) {

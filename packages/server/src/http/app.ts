@@ -63,7 +63,7 @@ export interface AppOptions {
   admits?(request: IncomingMessage): boolean;
   counters: {
     uptimeMilliseconds(): number;
-    /** Returns the state of the queue backend as one word. */
+    /** Returns `healthy`, or a text that says why the queue backend is not. */
     scheduler(): Promise<string>;
     /** Returns for how long the oldest statement without a response has waited for the database, in milliseconds. */
     databaseWait(): number;

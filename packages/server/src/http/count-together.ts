@@ -23,7 +23,10 @@ export function countTogether(options: {
   let shared: RedisStore | undefined;
   let away = false;
 
-  /** Opens the store at the first request and after each failure: it loads a script when created, and never retries. */
+  /**
+   * Opens the store at the first request and after each failure: a `RedisStore` loads a script when it is created, and
+   * never retries.
+   */
   async function open(): Promise<RedisStore> {
     const sendCommand = (...command: string[]) => options.send(command) as Promise<RedisReply>;
     const opened = new RedisStore({ sendCommand, prefix: options.prefix });

@@ -5,7 +5,7 @@ import type { Pages } from './render.js';
 
 export type OwnPage = 'home' | 'search' | 'cart';
 
-/** Returns which page without a procedure, and so without a JSON form, is at this path. */
+/** Returns the page at this path that has no procedure, and so no JSON form; undefined when there is none. */
 export function ownPage(path: string, basePath: string): OwnPage | undefined {
   if (path === '/' || path === `${basePath}/home`) return 'home';
   if (path === '/search') return 'search';

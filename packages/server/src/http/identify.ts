@@ -34,7 +34,7 @@ export async function identify(
   return { core: site.context, actor, token, reply, request: described, host: site.host };
 }
 
-/** Returns the agent of a credential; never from a cookie. */
+/** Returns the agent of a credential, or null when the token is not the valid credential of an agent. */
 async function findAgent(site: Site, token: string): Promise<Actor | null> {
   return isAgentCredential(token) ? verifyAgent(site.context, { token }) : null;
 }

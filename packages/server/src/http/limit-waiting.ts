@@ -13,7 +13,7 @@ export interface WaitingLimit {
   /** Returns for how long the oldest statement without a response has waited for the database, in milliseconds. */
   waited(): number;
   delay(milliseconds: number): Promise<void>;
-  /** Answers a request that took too long. */
+  /** Sends the error for a request that took too long. */
   late(request: IncomingMessage, response: ServerResponse): void;
   now?(): number;
 }

@@ -32,7 +32,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { context, backend, environment, address, meters, demo, closing } = options;
   let http: ({ server: Server } & Omit<App, 'answer'>) | undefined;
   let worker: { stop(): Promise<unknown> } | undefined;
-  // Together: both stop accepting work at the same moment, and both get time to finish work in progress.
+  // Together: the worker takes no more work from now on, and the HTTP server still serves requests for `drainSeconds`.
   closing.add('the HTTP server and the worker', async () => {
     http?.drain();
     await Promise.all([http && stopServing(http), worker?.stop()]);

@@ -217,7 +217,7 @@ async function startDemo(
   return { ...demo, admits, startWorker };
 }
 
-/** Returns the error for a failed migration, with a fix for its cause. */
+/** Returns the error message for a failed migration, with a fix when the database user lacks a permission. */
 function explainMigration(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const cure =

@@ -219,7 +219,7 @@ describe('an attacker at /hooks', () => {
     expect(await state()).toEqual(once);
     // The signature is valid for these bytes only, and not for the other button.
     expect((await post('chat', deny, signed)).status).toBe(401);
-    // A second provider with the same secret did not send the message with this button. The provider that sent it is the control.
+    // The provider `twin` did not send the message with the button, so a click there does not count. At `chat` it does.
     const anna = { subject: 'u-anna', email: 'anna@example.test', name: 'Anna', groups: ['approvers'] };
     await upsertUser(world.database.db, { id: newId(), provider: 'demo', ...anna });
     const [message] = world.store.messages;

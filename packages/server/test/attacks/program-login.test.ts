@@ -32,7 +32,7 @@ async function lead(browser: Visitor, more: Record<string, string> = {}, site = 
   return { ...proof, location: back.location, status: back.status };
 }
 
-/** Opens the page that asks for approval, and returns a function that submits its form, or an attacker's change of it. */
+/** Opens the confirmation page, and returns a function that submits its form, or an attacker's change of it. */
 async function openPage(browser: Visitor, address: string) {
   const shown = await browser.visit(address, { accept: page, site: 'cross-site' });
   const token = /action="\/api\/v1\/auth\/program"[^>]*><input type="hidden" name="csrf_token" value="([^"]+)"/.exec(

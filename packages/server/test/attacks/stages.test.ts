@@ -32,7 +32,7 @@ const call = (method: string, path: string, options: CallOptions = {}) => callRe
 const decide = (token: string, id: string, verdict = 'approve') =>
   call('POST', `/approvals/${id}/decision`, { token, body: { verdict } });
 
-/** Makes a request, and returns its first stage as a person sees it who may decide at both. */
+/** Makes a request, and returns its first stage as seen by a person who may decide at both stages. */
 async function ask(): Promise<{ id: string; approval: string; digest: string }> {
   const asked = await call('POST', '/elevate', { token: requester, body: { role: 'reader', reason: 'x' } });
   const { execution_id: id } = asked.json.output as { execution_id: string };

@@ -118,7 +118,7 @@ describe.runIf(here)('the page that keeps a form', () => {
     async (colorScheme) => {
       await page.setViewportSize({ width: 390, height: 844 });
       await page.emulateMedia({ colorScheme });
-      // Only this script is blocked, to act like a browser without scripts, because axe itself is a script.
+      // Blocks only this script, so that the page works as without scripts: axe itself is a script and must run.
       await page.route('**/drafts.js*', (route) => route.abort());
       await write('Looked at by axe');
       await endLogins();

@@ -55,7 +55,7 @@ ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction
     url: `postgres://belay@127.0.0.1:${port}/belay`,
     async turnTo(url) {
       write(url);
-      // Reads its configuration again; connections to the old server end, since that server is gone.
+      // PgBouncer reads its configuration again. Its connections to the old server end, because that server is gone.
       child.kill('SIGHUP');
     },
     async stop() {

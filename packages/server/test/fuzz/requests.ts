@@ -160,7 +160,10 @@ function addressOf({ path }: Operation, filled: Filled): string {
   return search === '' ? place : `${place}?${search}`;
 }
 
-/** Encodes a text as a browser does, except for what only a program sends: two malformed percent-encodings, and lone surrogates. */
+/**
+ * Encodes a text as a browser does, except for what only a program sends: a malformed percent-encoding, a text that is
+ * already encoded, and lone surrogates.
+ */
 function encode(given: string): string {
   if (given === '%zz' || given === '..%2f..%2f') return given;
   return Array.from(given, (letter) =>

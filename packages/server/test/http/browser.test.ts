@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Returns a browser at Belay: it keeps cookies, sends the site of each request's origin, and follows no redirects. */
+/** Returns a browser at Belay: it keeps cookies, sends `Sec-Fetch-Site`, and follows no redirects. */
 function openBelay() {
   const cookies = new Map<string, string>();
   const visit = async (

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** JSON with almost the greatest depth that fits into the largest body. */
+/** JSON with 100,000 levels, which fits into the largest body. */
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 const event = `{"execution_id":"x","event":{"type":"x","data":${deep}}}`;
 const role = `{"role":{"name":"reader","grants":${deep}},"reason":"x"}`;

@@ -69,7 +69,7 @@ it(`answers, and evaluates the expression of another request, beside ${execution
     for (let n = 0; n < 20 && during < 20; n += 1) during += await counted(ready);
     expect(during).toBeLessThan(20);
     const id = await request('brief');
-    // In addition to the two sweeps, because a worker performs up to 64 steps at a time.
+    // Performed beside the two sweeps, as a worker does: it performs up to 64 steps at a time.
     const waited = await counted(() => performStep(context, { executionId: id, key: TURN }));
     expect((await getExecution(requester, { id })).status).toBe('completed');
     // One program of another execution on each thread, and programs that end while the rows are read and written.

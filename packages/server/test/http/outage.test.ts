@@ -26,7 +26,10 @@ const needsNoDatabase = [
   'page /api/v1/belay.schema.json',
 ];
 
-/** Returns a call, with example input, for each operation over REST and tRPC, each page without one, and each operation of SCIM. */
+/**
+ * Returns a call, with example input, for each operation over REST and tRPC, each page without an operation, and each
+ * operation of SCIM.
+ */
 function listCalls(tokens: { login: string; directory: string }): Call[] {
   const authorization = `Bearer ${tokens.login}`;
   const operations = listOperations(serverRouter).flatMap(

@@ -18,7 +18,7 @@ const words = 'The October figures do not match <the ledger>';
 
 type Fields = Record<string, string>;
 
-/** Sends what a browser sends: a request for a page without `fields`, otherwise a form from a page of `site`. */
+/** Sends what a browser sends: with `fields` a form from a page of `site`, otherwise a request for a page. */
 function visit(token: string | undefined, path: string, fields?: Fields, site = 'same-origin'): Promise<Answer> {
   return send(`${world.url}${path}`, {
     method: fields === undefined ? 'GET' : 'POST',

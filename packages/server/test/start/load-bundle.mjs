@@ -1,5 +1,5 @@
-// Loads every file of the given bundles except the program itself. Writes as JSON which files cannot be loaded, and which export
-// nothing but a default although they are libraries.
+// Loads every file of the given bundles except the program itself. Writes as JSON the files that cannot be loaded, the
+// files that export nothing but a default, and the exports of the files of undici.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -152,7 +152,7 @@ describe.runIf(hasFifteen())('a restore', { timeout: 300_000 }, () => {
     }
     await expect.poll(members).toEqual(kept);
     await operate(backup, 'restore', 'open');
-    // Mary's request waited for this. Ada's access was revoked after the backup, and the restored rows do not grant it again.
+    // Mary's request waited for `restore open`. Ada's access was revoked after the backup, and is not granted again.
     await expect.poll(members).toEqual([...kept, 'mary']);
     await expect.poll(async () => (await client('ada').executions.get(first)).status).not.toBe('active');
     expect(await members()).toEqual([...kept, 'mary']);

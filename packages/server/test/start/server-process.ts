@@ -18,7 +18,7 @@ export interface ServerProcess extends AsyncDisposable {
   says(text: string): Promise<void>;
 }
 
-/** Runs the demo or the server alone in a process of its own, which gets only the path from the environment of the tests. */
+/** Runs the demo or the server alone in its own process, with only PATH and HOME of the environment of the tests. */
 export function startProcess(
   directory: string,
   env: Record<string, string> = {},

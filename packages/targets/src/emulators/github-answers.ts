@@ -33,7 +33,7 @@ export function completeGithub(state: GithubState, now: () => number): Act {
   const { direct, repositoryInvitations, roles, holders } = state;
   let asked = 0;
 
-  /** Returns a login as the emulator has it; undefined for one that no user has. */
+  /** Returns a login as the emulator has it; undefined for the old login of a renamed user, and for a deleted user. */
   const realLogin = (shown: string) => {
     const renamed = [...logins].find(([, to]) => to === shown)?.[0];
     const real = renamed ?? (logins.has(shown) ? undefined : shown);

@@ -84,7 +84,10 @@ export function completeOkta({ clientId, publicKey, now }: { clientId: string; p
     return signed && inTime && iss === clientId && sub === clientId && String(aud).endsWith('/oauth2/v1/token');
   }
 
-  /** Returns the error of a call that the token's scopes or the admin role do not permit, before anything is read. */
+  /**
+   * Returns the error of a call whose token is not valid, or that its scopes or the admin role do not permit, before
+   * anything is read.
+   */
   function judge(method: string, pathname: string, token: string): Reply | undefined {
     const held = tokens.get(token);
     if (!held || held.until <= now()) return fault(401, 'E0000011', 'Invalid token provided');

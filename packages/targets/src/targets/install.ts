@@ -39,7 +39,9 @@ async function installPython(folder: string, requirement: string): Promise<void>
   await run(join(folder, 'bin', 'pip'), ['install', '-q', requirement]);
 }
 
-/** Builds kube-apiserver and etcd from one Go module: six minutes of a processor, once for each version and machine. */
+/**
+ * Builds kube-apiserver and etcd from one Go module: six minutes of processor time, once for each version and machine.
+ */
 async function buildKubernetes(): Promise<void> {
   const module = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'go', 'kubernetes');
   const version = `-X k8s.io/component-base/version.gitVersion=v${versions.kubernetes}`;
@@ -52,7 +54,7 @@ async function buildKubernetes(): Promise<void> {
   }
 }
 
-/** Builds helm: two minutes of a processor, once for each version and machine. */
+/** Builds helm: two minutes of processor time, once for each version and machine. */
 async function buildHelm(): Promise<void> {
   const folder = dirname(programs.helm);
   await mkdir(folder, { recursive: true });

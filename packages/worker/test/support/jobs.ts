@@ -5,11 +5,11 @@ import { createWaker } from '../../src/waker.js';
 import { type RecordedLog, type RecordedVerbs, recordLog, recordVerbs, stepJob, testContext } from './context.js';
 import type { Transport, transports } from './transports.js';
 
-/** The places of a worker that does one work at a time. */
+/** The places of a worker that does one piece of work at a time. */
 const one = { executions: 1, provider: 1, grants: 1, calls: 1 };
 const eventually = { timeout: 30_000, interval: 10 };
 
-/** Describes the tests that jobs have to pass over every transport. */
+/** Declares the tests that jobs have to pass over every transport. */
 export function describeJobs({ kind, start }: (typeof transports)[number]): void {
   describe(`jobs over ${kind}`, () => {
     let transport: Transport;

@@ -5,7 +5,7 @@ import type { Caller, Json } from '../types.js';
 import { compileSchema, type Differences, listDifferences } from './json-schema.js';
 import { isPlainSchema, PLAIN_VALUE } from './plain-schema.js';
 
-/** Milliseconds of processor time for a schema that is not plain, including its first compilation. */
+/** Milliseconds of processor time for one check in the thread, including the first compilation of the schema. */
 const LIMIT = 500;
 /** A schema up to this many characters compiles in milliseconds, regardless of its content. */
 const SHORT = 10_000;
@@ -24,7 +24,7 @@ export async function checkSchema(schema: Json, value: Json, caller?: Caller): P
   return found;
 }
 
-/** Returns whether a schema takes too long to compile on this thread. */
+/** Returns whether a schema may take too long to compile on this thread. */
 export function isLong(schema: Json): boolean {
   return exceeds(schema, { depth: 100, length: SHORT }) !== null;
 }

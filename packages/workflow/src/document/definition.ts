@@ -198,5 +198,5 @@ export const workflowSchema = z.strictObject({
   evaluate: z.strictObject({ language: text.optional(), mode: text.optional() }).optional(),
 });
 
-/** A checked definition: plain JSON, stored with every execution and read back unchanged. */
+/** A checked definition: plain JSON, which is stored and read back unchanged. */
 export type Workflow = z.infer<typeof workflowSchema>;

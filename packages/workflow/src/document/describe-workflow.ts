@@ -4,8 +4,9 @@ import { taskList, taskSchemas, workflowSchema } from './definition.js';
 type JsonSchema = Record<string, unknown>;
 
 /**
- * Returns the shape of a workflow's document as JSON Schema (draft 7) for editors, and the definitions that it refers to. `calls` are the
- * schemas of `with` of the functions. Expressions, and parts that have several forms, are checked by `parseWorkflow` alone.
+ * Returns the shape of a workflow's document as JSON Schema (draft 7) for editors, and the definitions that it refers
+ * to. `calls` has the schema of `with` for each function, by name. Only `parseWorkflow` checks expressions, and parts
+ * that have several forms.
  */
 export function describeWorkflow(calls: Readonly<Record<string, z.ZodType>>): {
   workflow: JsonSchema;

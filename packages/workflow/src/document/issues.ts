@@ -20,7 +20,7 @@ export interface Issues {
   expressions: Expression[];
   schemas: Schema[];
   add(code: string, path: string, message: string): void;
-  /** Returns the value parsed by the schema, or undefined after adding an issue at `path`. */
+  /** Returns the value parsed by the schema, or undefined after adding its issues, at `path` or below it. */
   read<T>(schema: z.ZodType<T>, value: unknown, path: string): T | undefined;
 }
 

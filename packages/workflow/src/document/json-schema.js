@@ -37,8 +37,8 @@ const ajv = new Ajv2020({
 formats.default(ajv);
 
 /**
- * Returns every difference of a value from a JSON Schema (2020-12), twenty at most, without quoting the value. Throws when the
- * schema itself is wrong or refers to something outside of itself.
+ * Returns the differences of a value from a JSON Schema (2020-12), at most twenty, without quoting the value. Throws
+ * when the schema itself is wrong or refers to something outside of itself.
  * @param {Json} schema @param {Json} value
  * @returns {Differences}
  */

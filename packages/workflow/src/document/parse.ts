@@ -45,7 +45,10 @@ export function parseWorkflow(source: unknown, options: { functions: { [name: st
   return { ok: false, issues: [...seen.values()] };
 }
 
-/** Compiles long schemas in a thread. Throws `ExpressionOutage` when that is not possible now. */
+/**
+ * Compiles long schemas in a thread, and returns an issue for each one that is wrong. Throws `ExpressionOutage` when
+ * that is not possible now.
+ */
 export async function compileSchemas(schemas: readonly Schema[]): Promise<Issue[]> {
   const issues: Issue[] = [];
   for (const { path, schema } of schemas) {
@@ -55,7 +58,10 @@ export async function compileSchemas(schemas: readonly Schema[]): Promise<Issue[
   return issues;
 }
 
-/** Reads a definition that `parseWorkflow` accepted before, without the deep checks. Throws on anything else. */
+/**
+ * Reads a definition that `parseWorkflow` accepted before, without the deep checks. Throws a `TypeError` for a value
+ * without a `document` or a `do`.
+ */
 export function loadWorkflow(stored: unknown): Workflow {
   if (isObject(stored) && isObject(stored.document) && Array.isArray(stored.do)) return stored as Workflow;
   throw new TypeError('not a stored workflow definition');

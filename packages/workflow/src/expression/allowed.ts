@@ -1,7 +1,10 @@
 import { ExpressionError } from './error.js';
 import { lex, type Token } from './lex.js';
 
-/** What jq can do and a workflow may not: read its environment, read other input, load modules, or read the clock. */
+/**
+ * What jq can do and a workflow may not: read the environment, other input or the clock, load modules, print, or stop
+ * jq.
+ */
 const REFUSED = new Set([
   'env',
   'input',

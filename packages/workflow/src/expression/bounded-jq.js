@@ -19,8 +19,9 @@ const MOST_ERRORS = 4_000;
 const NEWLINE = 10;
 
 /**
- * Redefines `error` in a program that uses it: it also writes a mark, which tells the program's own message from a message
- * of jq, which quotes data. The mark is one write to stderr that starts with this character.
+ * The first character of a mark: one write to stderr with the message of an error that the program itself raised.
+ * Messages of jq, which quote data, have no mark. `MARKED` redefines `error` to write the mark, for a program that uses
+ * `error`.
  */
 const MARK = '\u0001';
 const MARKED = `def _error: error; def error: (("\\u0001" + tojson) | stderr | empty), _error; def error(f): f | error; `;
@@ -31,8 +32,8 @@ const MARKED = `def _error: error; def error: (("\\u0001" + tojson) | stderr | e
  */
 
 /**
- * Loads jq with bounded memory and output. `compiled` is jq's code as compiled for another thread, to save time. jq-web has
- * no option for either, so its call of `WebAssembly.instantiate` is intercepted.
+ * Loads jq with bounded memory and output. `compiled` is jq's code as compiled for another thread, to save time. jq-web
+ * has no options for the bounds and the code, so its call of `WebAssembly.instantiate` is intercepted.
  * @param {object | undefined} compiled
  */
 export async function loadJq(compiled) {

@@ -25,7 +25,7 @@ export async function compileExpressions(expressions: readonly Expression[]): Pr
   let thread = await startCompiler();
   try {
     const issues: Issue[] = [];
-    /** Runs a program, and replaces the thread if the program broke it. */
+    /** Runs a program, and replaces the thread when it must not be used again. */
     const run = async (program: string): Promise<Result> => {
       const { result, spoilt } = await thread.run({ program, input: 'null', raises: false }, LIMIT);
       if (spoilt) {
@@ -62,7 +62,7 @@ async function startCompiler(): Promise<Thread> {
   }
 }
 
-/** Returns a program with its variables bound as when it is run, in a form that compiles it but never runs it. */
+/** Returns a program in a form that jq compiles and never runs, with its variables bound. */
 function unused(program: string): string {
   const bindings = readProgram(program).variables.map((name) => `null as $${name} | `);
   return `${bindings.join('')}empty | ${program}`;

@@ -12,9 +12,9 @@ export type ExpressionErrorCode =
   | 'ERR_EXPRESSION_TOO_LONG';
 
 /**
- * The threads that run expressions are not available: too many expressions wait, no thread can be started, the machine
- * is too busy to give them processor time, or the process is stopping. Never the workflow's fault; the same expression
- * can be evaluated later.
+ * The threads that run expressions and check schemas are not available: too many programs wait, no thread can be
+ * started, the machine is too busy to give them processor time, or the process is stopping. Never the workflow's fault;
+ * the same work can be done later.
  */
 export class ExpressionOutage extends Error {
   override readonly name = 'ExpressionOutage';

@@ -46,7 +46,7 @@ export async function evaluateValue(value: Json, sight: Sight): Promise<Json> {
 
 /**
  * Returns the result of a `from` or an `as`: a string is always an expression, an object is a value that may contain
- * expressions.
+ * expressions. Throws `ExpressionError`.
  */
 export async function evaluateTransform(value: Json, sight: Sight): Promise<Json> {
   return typeof value === 'string' ? await evaluateAlways(value, sight) : await evaluateValue(value, sight);

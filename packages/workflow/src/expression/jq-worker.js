@@ -7,7 +7,8 @@ const port = parentPort;
 if (!port) throw new Error('the jq worker runs only as a worker thread');
 const thread = threadId();
 const clock = openThreadClock(thread);
-// Before jq is loaded: each program that never ends costs its thread, and loading the next one must not slow down the process.
+// Before jq is loaded: a program that never ends costs its thread, and loading jq in the next thread must not slow down
+// the process.
 lowerPriority(thread);
 const jq = await loadJq(workerData.module);
 

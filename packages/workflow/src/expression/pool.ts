@@ -13,7 +13,7 @@ const LIMIT = 250;
 
 export interface ExpressionPool {
   evaluate: Evaluate;
-  /** Stops the threads. Running and later evaluations reject with an `ExpressionOutage`. */
+  /** Stops the threads. Running, waiting and later evaluations that need a thread reject with an `ExpressionOutage`. */
   close(): Promise<void>;
 }
 

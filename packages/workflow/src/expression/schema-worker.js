@@ -1,4 +1,4 @@
-// Checks values against JSON Schemas, one at a time, in a thread of its own that is ended when one takes too long.
+// Checks values against JSON Schemas, one at a time, in a thread of its own that is ended when a check takes too long.
 import { parentPort } from 'node:worker_threads';
 import { compileSchema, listDifferences } from '../document/json-schema.js';
 import { lowerPriority, openThreadClock, threadId } from './thread-clock.js';

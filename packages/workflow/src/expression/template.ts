@@ -13,7 +13,8 @@ const known = new Map<string, Template | ExpressionError>();
 
 /**
  * Splits a string at its `${ … }`. A string that consists of one expression has the value of that expression; text
- * around or between expressions makes it a string. Throws `ExpressionError` when a `${` is not closed.
+ * around or between expressions makes it a string. Throws `ExpressionError` when a `${` is not closed, or its program
+ * cannot be read.
  */
 export function readTemplate(text: string): Template {
   if (!text.includes('${')) return LITERAL;
@@ -50,7 +51,10 @@ function split(text: string): Template | ExpressionError {
     : { is: 'mixed', parts };
 }
 
-/** Returns the program of a place that is always an expression (`when`, `as` …), where `${ }` may be omitted. */
+/**
+ * Returns the program of a place that is always an expression (`when`, `as` …), where `${ }` may be omitted. Throws
+ * `ExpressionError` when there is text around the expression.
+ */
 export function programOf(text: string): string {
   const template = readTemplate(text);
   if (template.is === 'literal') return text.trim();

@@ -55,7 +55,8 @@ function openSchedulerClock(thread) {
     let open = true;
     const read = () => {
       try {
-        // Nanoseconds on a processor, nanoseconds waiting for one, slices.
+        // The file has the nanoseconds on a processor, the nanoseconds of waiting for one, and the number of time
+        // slices.
         const length = open ? readSync(file, buffer, 0, buffer.length, 0) : 0;
         if (length > 0) last = Number(buffer.toString('latin1', 0, length).split(' ')[0]) / 1e6;
       } catch {

@@ -24,9 +24,10 @@ interface Answered {
 
 export interface ThreadPool {
   /**
-   * Runs a program when it is its owner's turn, and calls `prepare` then. `text` is the key under which its cost is
-   * remembered: among programs whose turn it is, one that took long before comes last. Rejects with the error of
-   * `prepare`, and with `ExpressionOutage` when too many wait, no thread can be started or the pool is closed.
+   * Runs a program when it is its owner's turn, and calls `prepare` then. `text` is the key under which the cost of the
+   * program is remembered: between owners that have used the same time, the program that was quicker before runs first.
+   * Rejects with the error of `prepare`, and with `ExpressionOutage` when too many wait, no thread can be started or
+   * the pool is closed.
    */
   run(owner: string, text: string, prepare: () => Program): Promise<Answered>;
   close(): Promise<void>;

@@ -10,8 +10,8 @@ const WORKERS = {
 };
 
 /**
- * One program with its input: of jq, or a JSON Schema and a value (without a value the schema is only compiled).
- * `raises`: whether it may call `error`.
+ * A program of jq with its input, or a JSON Schema with a value (with an empty text instead, the schema is only
+ * compiled). `raises`: whether the program may call `error`.
  */
 export interface Program {
   program: string;
@@ -19,7 +19,7 @@ export interface Program {
   raises: boolean;
 }
 
-/** The result that a thread sends about one program. */
+/** The result of one program. `timeout` and `starved` come from the watch of its thread, the others from the thread. */
 export type Result =
   | { is: 'output'; text: string }
   | { is: 'failed'; exitCode: number; message: string; own: boolean }
@@ -67,11 +67,14 @@ const realTime: ThreadTime = {
   },
 };
 
-/** The factor by which a program may exceed its limit on a machine so busy that its thread hardly runs. */
+/** How many times its limit a program may take in elapsed time, on a machine so busy that its thread hardly runs. */
 const PATIENCE = 100;
 const SHORTEST_LOOK = 5;
 
-/** Starts a thread; resolves when it has loaded its code, so that loading never counts as the time of a program. */
+/**
+ * Starts a thread; resolves when it has loaded its code, so that loading never counts as the time of a program. Rejects
+ * when the thread cannot be started.
+ */
 export async function startThread(does: Work, module?: object, time: ThreadTime = realTime): Promise<Thread> {
   const worker = new Worker(WORKERS[does], {
     // jq must not see the environment, and its output must not reach the process.

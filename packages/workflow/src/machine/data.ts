@@ -35,7 +35,7 @@ export function taskSight(
   return { input: more.input === undefined ? taken : more.input, args, evaluate: meteredEvaluate(run) };
 }
 
-/** Returns what the workflow's own `input.from` and `output.as` see; `$context` only in the latter. */
+/** Returns what the workflow's own `input.from` sees and, with `$context`, what its `timeout` and `output.as` see. */
 export function workflowSight(run: Run, input: Json, withContext: boolean): Sight {
   const args: { [name: string]: Json } = { workflow: describeWorkflow(run), runtime: describeRuntime(run) };
   if (withContext) args.context = run.state.context;
@@ -85,7 +85,7 @@ export async function transform(
   return value;
 }
 
-/** Returns the context after a task's (or an iteration's) `export`: steps 7 and 8 of the data flow. */
+/** Sets the context by a task's (or an iteration's) `export`, when it is valid: steps 7 and 8 of the data flow. */
 export async function exportContext(run: Run, definition: OutputDefinition | undefined, sight: Sight): Promise<void> {
   if (!definition) return;
   const context = definition.as === undefined ? run.state.context : await evaluateTransform(definition.as, sight);

@@ -25,7 +25,7 @@ export type Progress =
 
 export const PENDING: Progress = { is: 'pending' };
 
-/** What moves a waiting execution: the outcome of a step, an event for a step, or its cancellation. */
+/** What moves a waiting execution: the outcome of a step, an event for a step, or the cancellation of the execution. */
 export type Signal =
   | { is: 'outcome'; key: StepKey; outcome: Outcome }
   | { is: 'event'; key: StepKey; event: CloudEvent; admits: Admits }
@@ -34,10 +34,10 @@ export type Signal =
 /** The variables that the enclosing loops and catches have introduced. */
 export type Variables = { [name: string]: Json };
 
-/** The behaviour of a kind of task. `start` and `advance` may change only the body of the frame. */
+/** The behaviour of a kind of task. Of the frame, `start` and `advance` may change only the body. */
 export interface TaskKind<T = Task> {
   start(run: Run, frame: Frame, task: T, variables: Variables): Promise<Progress> | Progress;
-  /** Only for tasks that wait for other tasks; a task that waits for its own step needs none. */
+  /** Continues a waiting task. When absent, the task ends with the outcome of its own step (`settleStep`). */
   advance?(run: Run, frame: Frame, task: T, variables: Variables, signal: Signal): Promise<Progress> | Progress;
 }
 
@@ -70,7 +70,7 @@ export function taskAt(run: Run, pointer: string): Task {
 
 /** Returns whether a transition must pause, by its fuel or by its host. Once true, it stays true. */
 export async function hasDoneEnough(run: Run): Promise<boolean> {
-  // Never before the first task, because transitions that do nothing would follow each other without end.
+  // A transition that has done nothing must not pause: such transitions would follow each other without end.
   if (run.fuel === FUEL) return false;
   if (run.fuel > 0 && (await run.env.pause?.())) run.fuel = 0;
   return run.fuel <= 0;
@@ -129,7 +129,7 @@ const PARTICIPLES = {
   retried: 'retriedAt',
 };
 
-/** Adds one of the DSL's task events. It contains no data of the workflow, and no detail of a fault. */
+/** Adds one of the DSL's task events. It contains no input, no output, and of a fault everything but its detail. */
 export function recordTask(run: Run, frame: Frame, what: keyof typeof PARTICIPLES, fault?: Fault): void {
   record(run, 'task', what, { workflow: qualifiedName(run), task: frame.task }, fault);
 }

@@ -40,13 +40,13 @@ export interface ListenBody {
   list: ListFrame | null;
 }
 
-/** A task that has started and not ended. */
+/** A task that was reached and has not ended. */
 export interface Frame {
   /** JSON pointer of the task in the definition. */
   task: string;
   key: string;
   startedAt: string;
-  /** The raw input, and the transformed one if it differs. */
+  /** The raw input, and the transformed one if the task has an `input.from`. */
   input: Json;
   taken?: Json;
   body: Body | null;

@@ -2,9 +2,9 @@ import type { Json } from '../types.js';
 import { childrenOf, copyState, type Frame, parseState, type State } from './state.js';
 
 /**
- * Returns a state without its copies of the execution's input, which the host stores once beside it: in the state
- * itself, in the context that starts as the input, and in every task that received it unchanged. `restoreState` puts
- * them back.
+ * Returns a state without its copies of the execution's input, which the host stores once beside the state. Copies are
+ * in the state itself, in a context that is still the input, and in every task that received the input unchanged.
+ * `restoreState` puts them back.
  */
 export function storeState(state: State): unknown {
   const { input } = state;

@@ -41,7 +41,8 @@ export interface Transition {
 
 /**
  * Starts an execution and runs it as far as it goes without waiting. An invalid input is a fault of the execution;
- * call `validateInput` before to reject it instead. Throws only when the host's `evaluate` breaks.
+ * call `validateInput` before to reject it instead. Throws `ExpressionOutage` when an expression or a schema cannot be
+ * evaluated now, and otherwise only what the functions of `env` throw.
  */
 export async function begin(workflow: Workflow, input: Json, env: Env): Promise<Transition> {
   const state: State = {
@@ -122,7 +123,7 @@ export async function deliver(
 
 /**
  * Cancels an execution (docs/architecture.md, section 5): raises the reserved fault at every task that waits. A task
- * that catches it by its name cleans up undisturbed, and then the execution ends `cancelled`, regardless of the
+ * that catches it by its type cleans up undisturbed, and then the execution ends `cancelled`, regardless of the
  * result. An execution that has ended, or is already being cancelled, does not change.
  */
 export async function interrupt(workflow: Workflow, state: State, env: Env): Promise<Transition> {

@@ -10,7 +10,8 @@ import { httpRequest } from './http.js';
 
 /**
  * Requests a call from the host: the step's request is `{call, with}`, with everything in it evaluated. A function of
- * the workflow itself is a task instead, run in place with `with` as its input and no variables but its own.
+ * the workflow itself is a task instead. It runs in place, without the caller's variables; its input is `with`, or the
+ * caller's input when there is no `with`.
  */
 export const callTask: TaskKind<TaskOf<'call'>> = {
   async start(run, frame, task, variables) {

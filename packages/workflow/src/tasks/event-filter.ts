@@ -68,7 +68,7 @@ async function correlates(
   return true;
 }
 
-/** Returns the attributes that a filter compares with literal values. */
+/** Returns the attributes that a filter compares with literal values, except `data`. */
 export function describeFilter(filter: EventFilter): Json {
   const words = Object.entries(filter.with).filter(([name, value]) => name !== 'data' && !isExpression(value));
   return Object.fromEntries(words);

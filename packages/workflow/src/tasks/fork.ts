@@ -17,8 +17,8 @@ type ForkTask = TaskOf<'fork'>;
 
 /**
  * Runs tasks in parallel. Without `compete` its value is the array of their results, in the order of the definition.
- * With it the first branch that ends decides, with its result or its fault. Any fault ends the fork and stops the
- * other branches.
+ * With `compete`, the first branch that ends decides, with its result or its fault. Any fault ends the fork and stops
+ * the other branches.
  */
 export const forkTask: TaskKind<ForkTask> = {
   async start(run, frame, task, variables) {

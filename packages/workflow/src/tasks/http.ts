@@ -10,8 +10,9 @@ import type { Json, JsonObject } from '../types.js';
 type Endpoint = z.infer<typeof endpointSchema>;
 
 /**
- * Returns the request of a `call: http`: `{method, uri, headers?, query?, body?, output?, redirect?,
- * authentication?}`, evaluated, with the URI template expanded (DSL reference, "URI Template").
+ * Returns the request of a `call: http`: `{method, uri, headers?, query?, body?, output?, redirect?, authentication?}`,
+ * evaluated, with the URI template expanded (DSL reference, "URI Template"). Throws `Raised` for a part of the wrong
+ * type.
  */
 export async function httpRequest(run: Run, given: JsonObject, sight: Sight): Promise<JsonObject> {
   const call = given as unknown as z.infer<typeof httpSchema>;

@@ -29,8 +29,7 @@ interface Strategy {
 
 /**
  * Waits for events; its value is the array of the consumed events, each as returned by `foreach`. Its step stays open
- * while it listens, and is closed by the transition that receives the last event; events are processed one at a time,
- * in order.
+ * while it listens. Events are processed one at a time, in order.
  */
 export const listenTask: TaskKind<ListenTask> = {
   async start(run, frame, task, variables) {
@@ -78,7 +77,7 @@ async function consume(
 ): Promise<boolean> {
   const body = bodyOf(frame, 'listen');
   const strategy = strategyOf(task);
-  // The event that ends the listening is never one of its events.
+  // An event that matches `until` is never one of the consumed events.
   if (typeof strategy.until === 'object') {
     const ended = await take(run, frame, variables, strategy.until, body.untilMatched, event);
     if (ended !== null) {
@@ -149,7 +148,7 @@ async function finishItem(run: Run, frame: Frame, task: ListenTask, variables: V
   if (await evaluateCondition(until, taskSight(run, frame, variables, { input: body.outputs }))) stop(run, frame);
 }
 
-/** Ends the listening; drops events that still wait for `foreach`, because they came after the end. */
+/** Ends the listening, and drops the events that wait for `foreach`, except the one that is being processed. */
 function stop(run: Run, frame: Frame): void {
   const body = bodyOf(frame, 'listen');
   body.listening = false;

@@ -78,7 +78,7 @@ async function holdsFor(
   return exceptWhen === undefined || !(await evaluateCondition(exceptWhen, sight));
 }
 
-/** Returns FNV-1a with a final mix: spread evenly over [0, 1), which is all that jitter needs. */
+/** Returns a hash of a text (FNV-1a with a final mix), spread evenly over [0, 1): jitter needs no more. */
 function fraction(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

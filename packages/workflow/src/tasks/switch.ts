@@ -6,8 +6,8 @@ import type { TaskKind } from '../machine/run.js';
 import { inputOf } from '../machine/task.js';
 
 /**
- * Continues where the first case with a true condition leads, otherwise where the case without a condition leads; the
- * data passes through.
+ * Takes the `then` of the first case whose condition is true, otherwise that of the case without a condition. The data
+ * passes through.
  */
 export const switchTask: TaskKind<TaskOf<'switch'>> = {
   async start(run, frame, task, variables) {

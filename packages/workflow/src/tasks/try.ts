@@ -25,7 +25,8 @@ type TryTask = TaskOf<'try'>;
 
 /**
  * Runs tasks whose fault can be caught, retried and handled. A cancellation is caught only by a filter that names its
- * type; its cleanup is not interrupted, and the cancellation continues after it, regardless of its result.
+ * type. The handler is then a cleanup: it is not interrupted, and after it the cancellation continues, regardless of
+ * the result of the cleanup.
  */
 export const tryTask: TaskKind<TryTask> = {
   async start(run, frame, task, variables) {

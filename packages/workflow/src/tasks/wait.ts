@@ -4,7 +4,7 @@ import { evaluateDuration, taskSight } from '../machine/data.js';
 import { openStep, PENDING, type TaskKind } from '../machine/run.js';
 import { inputOf, settleStep } from '../machine/task.js';
 
-/** Pauses; the data passes through. */
+/** Waits for a duration; the data passes through. */
 export const waitTask: TaskKind<TaskOf<'wait'>> = {
   async start(run, frame, task, variables) {
     const milliseconds = await evaluateDuration(task.wait, taskSight(run, frame, variables));

@@ -32,7 +32,7 @@ export function sharedPool(): ExpressionPool {
 /** The functions that definitions of tests may call, with any `with`. */
 export const anyFunction: { [name: string]: CallCheck } = { ask: () => [], 'access.grant': () => [], tell: () => [] };
 
-/** Returns the definition, or an error that lists what is wrong with it. */
+/** Returns the definition. Throws an error that lists what is wrong with it. */
 export function parsed(source: unknown, functions = anyFunction): Workflow {
   const result = parseWorkflow(source, { functions });
   if (!result.ok)

@@ -31,7 +31,7 @@ export async function startHosts(): Promise<{ url: string; close(): Promise<void
   };
 }
 
-/** Performs the request of a `call: http` step against those hosts, as the DSL defines an HTTP call. */
+/** Performs the request of a `call: http` step at the server of `startHosts`, as the DSL defines an HTTP call. */
 export async function performHttp(base: string, request: Json): Promise<Outcome> {
   const { with: call } = request as unknown as {
     with: {

@@ -2,7 +2,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { type Check, failed, noServerHere, type Outcome, ok, skipped, warning } from '../check.js';
 
-/** A database fills less space than this, in bytes, within days. */
+/** The free space, in bytes, below which the check warns: a database can fill it within days. */
 const room = 256 * 1024 * 1024;
 
 /** Returns the data folder, or its nearest parent folder that exists. */

@@ -40,7 +40,7 @@ export function Comments({ list, id, view }: { list: List; id: string; view: Vie
   );
 }
 
-/** Renders the form to write a comment. Enter presses the first button, so the likeliest kind comes first. */
+/** Renders the form to write a comment, with the button of the likeliest kind first. */
 function CommentForm({ may, id, view }: { may: List['may']; id: string; view: View }): VNode {
   const kinds = [...may].reverse();
   const action = to(view, 'execution', id, 'comments');

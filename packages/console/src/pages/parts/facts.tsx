@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment, type VNode } from 'preact';
 
 export type Fact = [name: string, value: ComponentChildren] | false | undefined;
 
-/** Renders names and values; leaves out facts that are false. */
+/** Renders names and values; leaves out facts that are false or undefined. */
 export function Facts({ facts }: { facts: readonly Fact[] }): VNode {
   return (
     <dl class="facts">

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 
-/** A text with more characters than this is folded; on a phone they are ten lines. */
+/** A text with more characters than this is folded; on a phone, this many are ten lines. */
 const most = 400;
 /** How many characters of a folded text are shown. */
 const beginning = 200;

@@ -9,7 +9,10 @@ export function tintOf(text: string): number {
   return sum % tints;
 }
 
-/** Returns the initials of a name or an e-mail address: `Rita Requester` and `rita.requester@example.test` are `RR`. */
+/**
+ * Returns the initials of a name or an e-mail address: `RR` for `Rita Requester`, `rr` for
+ * `rita.requester@example.test`.
+ */
 export function initialsOf(name: string): string {
   const words = (name.split('@')[0] ?? '').split(/[\s._-]+/).filter((word) => word !== '');
   const letters = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];

@@ -52,7 +52,7 @@ export function EmergencyMark(): VNode {
   );
 }
 
-/** Renders what the use of a role for emergencies means, where people request or decide it. */
+/** Renders what the use of a role for emergencies means, where people request it. */
 export function EmergencyNotice({ text }: { text: string }): VNode {
   return (
     <p class="notice alarm">

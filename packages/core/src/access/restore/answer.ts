@@ -16,8 +16,8 @@ import { providersToCompare } from './status.js';
 
 /**
  * Decides about access that a comparison found: `revoke` makes a revocation due, `keep` leaves it, in later restores
- * too. Throws `forbidden`, also for a person who would keep access of their own, `invalid`, and `not_found` when no such access
- * waits for a decision.
+ * too. Throws `forbidden`, also for a person who would keep access of their own, `invalid`, `conflict` when no restore
+ * has begun, and `not_found` when no such access waits for a decision.
  */
 export async function answerLeftover(
   ctx: ActorStore,
@@ -103,7 +103,7 @@ async function freeId(tx: Transaction, mark: string | null, id: string): Promise
 
 /**
  * Skips the comparison of a provider that does not respond: what it holds stays unknown, and grants do not wait for it.
- * Throws `forbidden`, `invalid`, and `not_found` for an unknown provider.
+ * Throws `forbidden`, `invalid`, `not_found` for an unknown provider, and `conflict` when no restore has begun.
  */
 export async function skipProvider(
   ctx: ActorStore,
@@ -136,8 +136,8 @@ export async function skipProvider(
 }
 
 /**
- * Permits grants again, and makes those that waited due. Throws `forbidden`, and `conflict` while a provider is neither
- * compared nor skipped, or while found access waits for a decision.
+ * Permits grants again, and makes those that waited due. Throws `forbidden`, and `conflict` when no restore has begun,
+ * while a provider is neither compared nor skipped, or while found access waits for a decision.
  */
 export async function openRestore(ctx: ActorStore): Promise<{ message: string }> {
   requireAdministrator(ctx);

@@ -11,8 +11,8 @@ import { noteCluster, readCluster } from './notice.js';
 
 /**
  * Stops all grants because the database was restored to an earlier time, until every provider was compared with its rows
- * and `openRestore` was called. Revocations continue. Every login of a person ends, except the caller's. A repeated call
- * starts again: every provider is compared anew. Throws `forbidden` and `invalid`.
+ * and `openRestore` was called. Revocations continue. Every login ends, except tokens and the caller's login. A
+ * repeated call starts again: every provider is compared anew. Throws `forbidden` and `invalid`.
  */
 export async function beginRestore(ctx: ActorStore, input: { reason: string }): Promise<{ epoch: number }> {
   requireAdministrator(ctx);

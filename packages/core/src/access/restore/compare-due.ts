@@ -129,9 +129,9 @@ export function describeDifference(ctx: Store, provider: string, { identity, acc
 }
 
 /**
- * Ends the grants on access that the provider no longer holds: it may have been revoked for a reason that the restored rows
- * do not contain. Access that was requested since the restore began has not been granted yet: its grants wait, unless they
- * extend such access.
+ * Ends the grants on access that the provider no longer holds: it may have been revoked for a reason that the restored
+ * rows do not contain. Grants that were intended since the gate closed do not end, because their access has not been
+ * granted yet. Grants of extensions do end, because they extend access from before.
  */
 async function endMissing(ctx: Store, provider: string, gate: Gate, entitlementId: string): Promise<void> {
   // Only access that is active can be extended, and none has become active since the gate closed.
@@ -147,7 +147,7 @@ async function endMissing(ctx: Store, provider: string, gate: Gate, entitlementI
     const entry = { type: 'restore.missing', level: 'warning', message, actor, userId, provider, executionId } as const;
     const how = { reason: 'revoked', entry, entitlementIds: [entitlementId] } as const;
     await endHeld({ ...ctx, actor }, { id: executionId }, how).catch((error: unknown) => {
-      // The access has ended by itself since.
+      // The access has ended meanwhile.
       if (!(error instanceof AccessError && error.code === 'conflict')) throw error;
     });
   }

@@ -3,7 +3,9 @@ import { driftAudits, entitlements, restores, type SqlText, sqlText, type Transa
 import { getTableColumns, gt, isNotNull, sql } from 'drizzle-orm';
 import type { Store } from '../../context.js';
 
-/** Matches while no grant may be claimed, because the database was restored and not every provider is compared. */
+/**
+ * Matches while no grant may be claimed, because the database was restored and the restore has not ended (`reopen`).
+ */
 export const grantsWait: SqlText = sqlText`exists (select from ${restores} where ${restores.closedAt} is not null)`;
 
 export interface Gate {
@@ -26,7 +28,7 @@ export async function readGate(ctx: Store): Promise<Gate | null> {
   return { epoch, closedAt, reason, noticed, settled: row.settled };
 }
 
-/** Stops all grants until every provider was compared. Returns the number of the restore. */
+/** Stops all grants until the restore ends (`reopen`). Returns the number of the restore. */
 export async function closeGate(
   tx: Transaction,
   { reason, noticed }: Pick<Gate, 'reason' | 'noticed'>,
@@ -58,9 +60,9 @@ export async function lockGate(tx: Transaction): Promise<{ epoch: number; notice
 }
 
 /**
- * Permits grants, and makes those that waited due now. The caller holds the lock of the restore. Later drift audits are
- * brought forward to the end of the quarantine, when calls from before the restore can no longer take effect (R5): the
- * restored rows do not show such calls.
+ * Permits grants, and makes the grants that waited and all unclaimed revocations due now. The caller holds the lock of
+ * the restore. Later drift audits are brought forward to the end of the quarantine, when calls from before the restore
+ * can no longer take effect (R5): the restored rows do not show such calls.
  */
 export async function reopen(ctx: Store, tx: Transaction): Promise<void> {
   await tx.update(restores).set({ closedAt: null });

@@ -6,7 +6,10 @@ import { requireUser } from '../../actor.js';
 import type { ActorStore } from '../../context.js';
 import { hashUserCode, readUserCode } from './codes.js';
 
-/** Returns the machine that showed a code. Throws the same `not_found` for a code that is unknown, decided or expired. */
+/**
+ * Returns the sign-in of the machine that showed a code; null without a code. Throws the same `not_found` for a code
+ * that is unknown, decided or expired.
+ */
 export async function findDeviceLogin(
   ctx: ActorStore,
   input: { user_code?: string | undefined },

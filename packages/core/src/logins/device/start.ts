@@ -10,7 +10,10 @@ import { hashUserCode, newUserCode } from './codes.js';
 /** How often a program may poll for the approval, in seconds. */
 export const deviceInterval = 5;
 
-/** Starts a login for a machine without a browser (RFC 8628, section 3.2): one code for the machine, one for the person. */
+/**
+ * Starts a login for a machine without a browser (RFC 8628, section 3.2): returns one code for the machine, and one for
+ * the person. Throws `invalid` for the label, and `unavailable` when no free code was found.
+ */
 export async function startDeviceLogin(ctx: Store, input: { label: string }): Promise<StartedDeviceLogin> {
   const label = requireLabel(input.label);
   const deviceCode = Buffer.from(ctx.randomBytes(32)).toString('base64url');

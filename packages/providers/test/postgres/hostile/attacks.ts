@@ -289,7 +289,7 @@ const building: Record<string, PostgresAttack> = {
     );
     await seat.admin.unsafe(`alter function both_${seat.holder.name}.kept() owner to ${seat.role}`);
     return {
-      // The revocation names the function, but only the function's owner can remove it.
+      // The revocation names the function, but the connector cannot remove it.
       reaches: () => canRead(seat.holder.connect()),
       cleanUp: async () => {
         await seat.admin.unsafe(`drop function both_${seat.holder.name}.kept()`);

@@ -18,12 +18,12 @@ export interface Login {
 /** A holder's seat in PostgreSQL. */
 export interface PostgresSeat extends Seat {
   admin: postgres.Sql;
-  /** The database role that is granted; it may read and write the table `report`, and only that. */
+  /** The database role that is granted; it may read and insert into the tables `report` and `log`, and nothing else. */
   role: string;
   holder: Login;
   /** Another login, without the role. */
   accomplice: Login;
-  /** A second database of the server, where the role may read the same table. */
+  /** A second database of the server, where the role may read a table `report` too. */
   otherDatabase: string;
   server: HostileServer;
 }
@@ -157,7 +157,10 @@ export async function canRead(sql: postgres.Sql): Promise<boolean> {
   }
 }
 
-/** Returns whether the statement still returns rows in the session `pid`. After a reconnect, the session is another one. */
+/**
+ * Returns a function that returns whether the statement still returns rows in the session `pid`. After a reconnect, the
+ * session is another one.
+ */
 export function worksIn(sql: postgres.Sql, pid: number, statement: string): () => Promise<boolean> {
   return async () => {
     try {

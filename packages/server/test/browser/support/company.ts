@@ -117,7 +117,7 @@ const shown = {
   },
 };
 
-/** Returns the providers of these roles. */
+/** The providers of these roles. */
 export const manySystems = Object.fromEntries(
   Object.entries(systems).map(([id, name]) => [id, { name, provider: 'memory' }]),
 );

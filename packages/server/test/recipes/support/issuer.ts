@@ -116,7 +116,7 @@ export async function startIssuer(vendor: Vendor) {
   };
 }
 
-/** Returns ID tokens that are not for this client, not from the issuer, or not valid now. */
+/** Returns forgeries of an ID token, each with its description. A sign-in must reject all of them. */
 export async function forgeries(): Promise<[string, Forgery][]> {
   const { privateKey: key } = await foreignKeys;
   const now = Math.floor(Date.now() / 1000);
