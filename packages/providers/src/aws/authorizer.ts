@@ -1,6 +1,7 @@
 import { untilAborted } from '../abort.js';
 import { OtherTarget, Terminal } from '../errors.js';
 import type { Access, Authorizer, EntitlementRef, Pin } from '../port.js';
+import { createTurns } from '../turns.js';
 import { type NamedAccess, readAccess, readSubject, type Subject } from './access.js';
 import { type Api, present, readPages } from './api.js';
 import { createAssignments } from './assignments.js';
@@ -16,7 +17,10 @@ const fewNames = 50;
 export function createAuthorizer(config: AwsConfig, api: Api, directory: Directory): Authorizer {
   const assignments = createAssignments(config, api, directory);
   const memberships = createMemberships(config, api, directory);
-  const inTurn = createTurns();
+  const turns = createTurns();
+  // One assignment has one operation at a time, also while the caller of an earlier one no longer waits for it.
+  const inTurn = <T>(subject: Subject, signal: AbortSignal, work: () => Promise<T>) =>
+    untilAborted(turns(keyOf(subject), signal, work), signal);
   const targetOf = ({ arn, store }: Instance) => `${arn} ${store}`;
   const readTarget = async (signal: AbortSignal) => targetOf(await directory.instance(signal));
 
@@ -107,7 +111,7 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
     async ensurePresent(entitlement, _until, signal) {
       const subject = await resolve(entitlement, signal);
       if (!subject) throw new Terminal('The user, the permission set or the group does not exist');
-      await inTurn(keyOf(subject), signal, () =>
+      await inTurn(subject, signal, () =>
         'group' in subject ? memberships.ensurePresent(subject, signal) : assignments.ensurePresent(subject, signal),
       );
     },
@@ -115,7 +119,7 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
     async ensureAbsent(entitlement, signal) {
       const subject = await resolve(entitlement, signal);
       if (!subject) return;
-      await inTurn(keyOf(subject), signal, () =>
+      await inTurn(subject, signal, () =>
         'group' in subject ? memberships.ensureAbsent(subject, signal) : assignments.ensureAbsent(subject, signal),
       );
     },
@@ -143,26 +147,5 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
 
     // Permissions are in permission sets (see planAccess), so none can be requested alone.
     permissions: async () => [],
-  };
-}
-
-/**
- * Returns a function that runs work for the same key one after the other, so that one process never begins two operations for one
- * assignment. Work whose caller has stopped waiting also ends before the next work starts.
- */
-function createTurns() {
-  const last = new Map<string, Promise<unknown>>();
-  return async <T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const before = last.get(key) ?? Promise.resolve();
-    const turn = before.then(work);
-    const settled = turn.then(
-      () => {},
-      () => {},
-    );
-    last.set(key, settled);
-    void settled.then(() => {
-      if (last.get(key) === settled) last.delete(key);
-    });
-    return untilAborted(turn, signal);
   };
 }

@@ -1,8 +1,8 @@
 import { connect, isIP } from 'node:net';
 import { createTransport, type SMTPTransportOptions } from 'nodemailer';
 import { refuseWhenAborted, stopped, untilAborted } from '../abort.js';
-import { createPlaces } from '../http/places.js';
 import type { ConnectorTools, ProviderClient } from '../port.js';
+import { createPlaces } from '../turns.js';
 import { composeMail } from './compose.js';
 import type { EmailConfig } from './config.js';
 import { explainCheckFault, explainMailFault } from './faults.js';

@@ -8,7 +8,7 @@ import { createDirectoryRoles } from './directory-roles.js';
 import { createGroups } from './groups.js';
 import { faultOfUser, findUser } from './identities.js';
 import { type Place, type Subject, subjectSchema } from './place.js';
-import { createTurns } from './turns.js';
+import { createUnsettled } from './unsettled.js';
 import { bySchedules, plainly, type Way } from './ways.js';
 
 const kindOfPrefix: Record<string, Kind> = {
@@ -20,7 +20,7 @@ const kindOfPrefix: Record<string, Kind> = {
 /** Creates the authorizer for memberships of groups, directory roles and roles of Azure. */
 export function createAuthorizer(config: EntraConfig, api: Api, now: () => number): Authorizer {
   const target = config.tenant;
-  const turns = createTurns(now);
+  const unsettled = createUnsettled(now);
   const places: Record<Kind, Place> = {
     groups: createGroups(config, api, now),
     directory_roles: createDirectoryRoles(config, api, now),
@@ -29,7 +29,7 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
 
   /** Returns the way in which the access was granted: the pin has it, because the configuration may have changed since. */
   function wayOf({ kind, scheduled }: Subject): Way {
-    return scheduled ? bySchedules(places[kind], turns) : plainly(places[kind], turns);
+    return scheduled ? bySchedules(places[kind], unsettled) : plainly(places[kind], unsettled);
   }
 
   async function resolve(entitlement: EntitlementRef, signal: AbortSignal): Promise<Subject | null> {

@@ -4,8 +4,8 @@ import { Pending, Terminal } from '../errors.js';
 import { type HttpAnswer, parseAnswer, timeOf } from '../http/answer.js';
 import { path } from '../http/client.js';
 import { nextByCursor, readPages } from '../http/pages.js';
-import { createPlaces, type Places } from '../http/places.js';
 import type { EntitlementRef } from '../port.js';
+import { createTurns } from '../turns.js';
 import { type GroupAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
 import { type GoogleClients, type KindOfAccess, target } from './kind.js';
@@ -53,7 +53,7 @@ export function createGroupAccess(
   { groups, directory }: GoogleClients,
   now: () => number,
 ): KindOfAccess {
-  const turns = new Map<string, Places>();
+  const turns = createTurns();
   /** The time until which reads may lack a membership that this process created, in milliseconds since 1970. */
   const unsettled = new Map<string, number>();
   const asked = (at: string) => ({ service: 'Google Groups', method: 'GET', path: at });
@@ -124,9 +124,7 @@ export function createGroupAccess(
   const keyOf = ({ group, user }: Place) => `${group} ${user.id}`;
   const isUnsettled = (place: Place) => now() < (unsettled.get(keyOf(place)) ?? 0);
   const inTurn = <T>(place: Place, signal: AbortSignal, work: () => Promise<T>) => {
-    const known = turns.get(keyOf(place)) ?? createPlaces(1);
-    turns.set(keyOf(place), known);
-    return known.take(signal, work).finally(() => {
+    return turns(keyOf(place), signal, work).finally(() => {
       if (!isUnsettled(place)) unsettled.delete(keyOf(place));
     });
   };

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { parseAnswer, timeOf } from '../http/answer.js';
 import { path } from '../http/client.js';
-import { createPlaces, type Places } from '../http/places.js';
 import type { EntitlementRef } from '../port.js';
+import { createTurns } from '../turns.js';
 import { type RoleAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
 import { type GoogleClients, type KindOfAccess, target } from './kind.js';
@@ -47,16 +47,10 @@ interface Place {
 
 /** Creates the part that grants roles on projects, each by one binding with a condition that ends it. */
 export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleClients): KindOfAccess {
-  const turns = new Map<string, Places>();
+  /** Runs changes of one project's policy in turn, because a policy is replaced as a whole. */
+  const inTurn = createTurns();
   /** The grants that this process began and has not revoked: a read that lags must not count as a revocation. */
   const begun = new Set<string>();
-
-  /** Returns the turns for a project's policy: a policy is replaced as a whole, so this process makes its changes in turn. */
-  function turnsOf(project: string): Places {
-    const known = turns.get(project) ?? createPlaces(1);
-    turns.set(project, known);
-    return known;
-  }
 
   const readRole = async (role: string, signal: AbortSignal) => {
     const found = await iam.find({ method: 'GET', path: `/v1/${role}`, schema: roleSchema }, signal);
@@ -97,7 +91,7 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     signal: AbortSignal,
     edit: (policy: Policy, now: number | undefined) => Policy | undefined,
   ): Promise<void> {
-    await turnsOf(project).take(signal, async () => {
+    await inTurn(project, signal, async () => {
       for (let tried = 0; tried < tries; tried += 1) {
         const { policy, now } = await readPolicy(project, signal);
         const changed = edit(policy, now);

@@ -4,10 +4,10 @@ import type { z } from 'zod';
 import { refuseWhenAborted, stopped } from '../abort.js';
 import { isLoopback } from '../endpoint.js';
 import { Retryable, Terminal } from '../errors.js';
+import { createPlaces } from '../turns.js';
 import { within } from '../within.js';
 import { type Asked, explainSilence, explainStatus, type HttpAnswer, HttpFault, parseAnswer } from './answer.js';
 import { readBounded } from './bounded-fetch.js';
-import { createPlaces } from './places.js';
 import type { Credentials } from './tokens.js';
 import { readRetryAfter } from './wait.js';
 

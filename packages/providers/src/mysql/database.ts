@@ -7,6 +7,7 @@ import {
   type RowDataPacket,
 } from 'mysql2/promise';
 import { refuseWhenAborted, stopped, untilAborted } from '../abort.js';
+import { createPlaces } from '../turns.js';
 import { isLoopback, type MysqlConfig, readUrl } from './config.js';
 import { isFull, toPortError } from './faults.js';
 
@@ -49,14 +50,16 @@ export function openDatabase(config: MysqlConfig): Database {
   const options = connectionOptions(config);
   const pool = createPool({ ...options, connectionLimit: config.max_connections, idleTimeout: 60_000 });
   let spare: Connection | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
+  const places = createPlaces(1);
 
-  /** Runs one call at a time on the spare connection. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work, work);
-    turn = mine.catch(() => {});
-    return mine;
-  };
+  /**
+   * Runs one call at a time, because there is one spare connection. The next call starts only after the statement of an aborted one has
+   * ended, and the connection stays open: the holder could take its place.
+   */
+  const inTurn = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
+    untilAborted(places.take(signal, work), signal).catch((error: unknown) => {
+      throw toPortError(error);
+    });
 
   const drop = () => {
     spare?.destroy();
@@ -69,11 +72,11 @@ export function openDatabase(config: MysqlConfig): Database {
       connection.release();
       throw stopped(signal);
     }
-    // The server may still carry out the last statement, but no further one is sent.
+    // The server may still carry out the last statement.
     const destroy = () => connection.destroy();
     signal.addEventListener('abort', destroy, { once: true });
     try {
-      const result = await begin(connection, work);
+      const result = await begin(connection, signal, work);
       connection.release();
       return result;
     } catch (error) {
@@ -90,13 +93,10 @@ export function openDatabase(config: MysqlConfig): Database {
       try {
         return await untilAborted(onPool(signal, work), signal);
       } catch (error) {
-        const kept = spare;
-        if (signal.aborted || !isFull(error) || !kept) throw toPortError(error);
-        return await untilAborted(
-          inTurn(() => begin(kept, work)),
-          signal,
-        ).catch((fault: unknown) => {
-          throw toPortError(fault);
+        if (signal.aborted || !isFull(error)) throw toPortError(error);
+        return await inTurn(signal, async () => {
+          if (!spare) throw error;
+          return begin(spare, signal, work);
         });
       }
     },
@@ -117,13 +117,11 @@ export function openDatabase(config: MysqlConfig): Database {
         opened.on('error', () => {});
         spare = opened;
       };
-      await untilAborted(inTurn(renew), signal).catch((error: unknown) => {
-        throw toPortError(error);
-      });
+      await inTurn(signal, renew);
     },
-    standDown: () => inTurn(async () => drop()),
+    standDown: () => inTurn(new AbortController().signal, async () => drop()),
     async close() {
-      await Promise.all([pool.end().catch(() => {}), inTurn(async () => drop())]);
+      await Promise.all([pool.end().catch(() => {}), inTurn(new AbortController().signal, async () => drop())]);
     },
   };
 }
@@ -137,8 +135,10 @@ async function connect<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-async function begin<T>(connection: Connection, work: Work<T>): Promise<T> {
+/** Runs `work` on a connection. Sends no further statement after `signal` has aborted. */
+async function begin<T>(connection: Connection, signal: AbortSignal, work: Work<T>): Promise<T> {
   const query = async (sql: string, values: readonly Value[]) => {
+    refuseWhenAborted(signal);
     const [rows] = await connection.query<RowDataPacket[]>({
       sql,
       timeout: statementMilliseconds,

@@ -3,7 +3,7 @@ import { refuseWhenAborted, untilAborted } from '../abort.js';
 import type { PostgresConfig } from './config.js';
 import { isCollision, isOutOfRoom, toPortError } from './faults.js';
 import { connectionOptions } from './options.js';
-import { openSpare } from './spare.js';
+import { openSpare, type Spare } from './spare.js';
 
 /** Runs statements inside a transaction. */
 export type Statements = postgres.TransactionSql;
@@ -47,7 +47,7 @@ export function openDatabase(config: PostgresConfig): Database {
   };
 
   /** Runs `work` on the pool, or on the spare connection when the server has no free connection. */
-  async function run<T>(signal: AbortSignal, work: Work<T>, instead: (work: Work<T>) => Promise<T>): Promise<T> {
+  async function run<T>(signal: AbortSignal, work: Work<T>, instead: Spare['commit']): Promise<T> {
     refuseWhenAborted(signal);
     const own = pool;
     try {
@@ -58,16 +58,9 @@ export function openDatabase(config: PostgresConfig): Database {
       if (signal.aborted) replace(own);
       if (signal.aborted || !isOutOfRoom(error) || !spare.isOpen()) throw toPortError(error);
     }
-    return overSpare(signal, () => instead(work));
-  }
-
-  async function overSpare<T>(signal: AbortSignal, use: () => Promise<T>): Promise<T> {
-    try {
-      return await untilAborted(use(), signal);
-    } catch (error) {
-      if (signal.aborted) void spare.abandon();
+    return instead(signal, work).catch((error: unknown) => {
       throw toPortError(error);
-    }
+    });
   }
 
   return {
@@ -85,8 +78,9 @@ export function openDatabase(config: PostgresConfig): Database {
       }
     },
     async standBy(signal, warm) {
-      refuseWhenAborted(signal);
-      await overSpare(signal, () => spare.renew(warm));
+      await spare.renew(signal, warm).catch((error: unknown) => {
+        throw toPortError(error);
+      });
     },
     standDown: () => spare.close(),
     async close() {

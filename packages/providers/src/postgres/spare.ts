@@ -1,4 +1,6 @@
 import postgres from 'postgres';
+import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { createPlaces } from '../turns.js';
 import type { PostgresConfig } from './config.js';
 import { connectionOptions } from './options.js';
 
@@ -26,14 +28,12 @@ type Work<T> = (sql: Statements) => Promise<T>;
 export interface Spare {
   isOpen(): boolean;
   /** Opens the connection, or runs `warm` on it again; `warm` takes the locks to keep. */
-  renew(warm: Work<unknown>): Promise<void>;
+  renew(signal: AbortSignal, warm: Work<unknown>): Promise<void>;
   /** Runs `work` in the open transaction. */
-  inside<T>(work: Work<T>): Promise<T>;
+  inside<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
   /** Runs `work` in the open transaction, commits it, and starts the next; the locks stay when `work` fails. */
-  commit<T>(work: Work<T>): Promise<T>;
+  commit<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
   close(): Promise<void>;
-  /** Drops a connection that does not respond; the next `renew` opens another. */
-  abandon(): Promise<void>;
   /** Notes that another connection to the server was lost, so that the next `renew` waits less for this one. */
   doubt(): void;
 }
@@ -49,14 +49,7 @@ export function openSpare(config: PostgresConfig): Spare {
   let connection: postgres.Sql | undefined;
   let kept: Kept | undefined;
   let warming: Work<unknown> = async () => {};
-  let turn: Promise<unknown> = Promise.resolve();
-
-  /** Runs one call at a time, because there is one connection. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work, work);
-    turn = mine.catch(() => {});
-    return mine;
-  };
+  const places = createPlaces(1);
 
   const open = () =>
     postgres(config.url, {
@@ -100,44 +93,63 @@ export function openSpare(config: PostgresConfig): Spare {
         fail(error);
       });
     });
+    if (connection !== own) throw new Error('The spare connection was dropped');
     kept = now;
     return now;
   };
 
+  /**
+   * Runs one call at a time, because there is one connection. A call that is aborted while it runs drops the connection, which may
+   * hang on a dead network; the next `renew` opens another. A call that is aborted while it waits leaves the connection to the others.
+   */
+  const inTurn = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
+    places.take(signal, async () => {
+      refuseWhenAborted(signal);
+      try {
+        return await untilAborted(work(), signal);
+      } catch (error) {
+        if (signal.aborted) void drop();
+        throw error;
+      }
+    });
+
   return {
     isOpen: () => kept !== undefined,
-    renew: (warm) =>
-      inTurn(async () => {
+    renew: (signal, warm) =>
+      inTurn(signal, async () => {
         warming = warm;
         try {
           // Grants wait for this check, so a lost connection must not delay them by the whole `silence_timeout`.
           const limit = doubted ? doubtedMilliseconds : answerMilliseconds;
           doubted = false;
           if (kept && !(await answers(kept.sql, limit))) await drop();
+          refuseWhenAborted(signal);
           if (kept) await warm(kept.sql);
           else await keep();
         } catch (error) {
-          await drop();
+          // After an abort the connection was dropped already, and there may be another one.
+          if (!signal.aborted) await drop();
           throw error;
         }
       }),
-    inside: (work) =>
-      inTurn(async () => {
+    inside: (signal, work) =>
+      inTurn(signal, async () => {
         const { sql } = kept ?? (await keep());
         // Without the savepoint, a failing statement would end the transaction and release the locks.
         return (await sql.savepoint(async (one) => ({ result: await work(one) }))).result;
       }),
-    commit: (work) =>
-      inTurn(async () => {
+    commit: (signal, work) =>
+      inTurn(signal, async () => {
         const now = kept ?? (await keep());
         const { result } = await now.sql.savepoint(async (one) => ({ result: await work(one) }));
+        refuseWhenAborted(signal);
         kept = undefined;
         await now.end();
-        await keep().catch(() => {});
+        if (!signal.aborted) await keep().catch(() => {});
         return result;
       }),
     close: () =>
-      inTurn(async () => {
+      inTurn(new AbortController().signal, async () => {
         const now = kept;
         kept = undefined;
         await now?.end().catch(() => {});
@@ -145,10 +157,6 @@ export function openSpare(config: PostgresConfig): Spare {
       }),
     doubt() {
       doubted = true;
-    },
-    async abandon() {
-      turn = Promise.resolve();
-      await drop();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { refuseWhenAborted, untilAborted } from './abort.js';
 
 /** Limits how many calls run at once; the others wait in order. */
 export interface Places {
@@ -6,6 +6,7 @@ export interface Places {
   take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
+/** Creates `most` places. */
 export function createPlaces(most: number): Places {
   let free = most;
   const waiting: (() => void)[] = [];
@@ -47,5 +48,24 @@ export function createPlaces(most: number): Places {
         leave();
       }
     },
+  };
+}
+
+/** Runs `work` after all earlier work with the same key. Throws `Retryable` when the signal aborts before that. */
+export type InTurn = <T>(key: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+
+/** Creates turns for any number of keys. Only keys with work are kept. */
+export function createTurns(): InTurn {
+  const turns = new Map<string, { places: Places; users: number }>();
+  return async (key, signal, work) => {
+    const turn = turns.get(key) ?? { places: createPlaces(1), users: 0 };
+    turns.set(key, turn);
+    turn.users += 1;
+    try {
+      return await turn.places.take(signal, work);
+    } finally {
+      turn.users -= 1;
+      if (turn.users === 0) turns.delete(key);
+    }
   };
 }

@@ -1,10 +1,10 @@
-import { createPlaces, type Places } from '../http/places.js';
+import { createTurns, type InTurn } from '../turns.js';
 
 /** How long, in milliseconds, a write may be missing from reads. */
 const settling = 60_000;
 
 /** Records the grants that this process began and has not read back yet, and runs calls for one entitlement in turn. */
-export interface Turns {
+export interface Unsettled {
   /**
    * Records that a grant is about to be sent. Until the record ends, after a minute at most, a read that lacks the
    * grant does not show that the grant is absent.
@@ -16,11 +16,10 @@ export interface Turns {
   listed(key: string, requests: readonly string[]): void;
   end(key: string): void;
   isUnsettled(key: string): boolean;
-  take<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  inTurn: InTurn;
 }
 
-export function createTurns(now: () => number): Turns {
-  const turns = new Map<string, { places: Places; users: number }>();
+export function createUnsettled(now: () => number): Unsettled {
   const begun = new Map<string, { until: number; request?: string }>();
   const isUnsettled = (key: string) => {
     if (now() < (begun.get(key)?.until ?? 0)) return true;
@@ -36,16 +35,6 @@ export function createTurns(now: () => number): Turns {
     },
     end: (key) => void begun.delete(key),
     isUnsettled,
-    async take(key, signal, work) {
-      const turn = turns.get(key) ?? { places: createPlaces(1), users: 0 };
-      turns.set(key, turn);
-      turn.users += 1;
-      try {
-        return await turn.places.take(signal, work);
-      } finally {
-        turn.users -= 1;
-        if (turn.users === 0) turns.delete(key);
-      }
-    },
+    inTurn: createTurns(),
   };
 }
