@@ -212,6 +212,12 @@ describe('people', () => {
     expect(await identities.find({ email: 'omar@example.com', name: '', subject: '' }, calm())).toBeNull();
   });
 
+  it('are found by an address that is longer than a user name can be', async () => {
+    const email = `${'r'.repeat(64)}@${'long.'.repeat(30)}example.com`;
+    await center.user('regina', email);
+    expect(await identitiesOf(client).find({ email, name: '', subject: '' }, calm())).toMatchObject({ id: 'regina' });
+  });
+
   it('are found by a user name that is their address, where the configuration says so', async () => {
     const identities = identitiesOf(await center.client({ identity: 'username' }));
     await center.user('olga@example.com', 'other@example.com');
