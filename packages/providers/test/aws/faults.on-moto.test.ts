@@ -113,6 +113,18 @@ describe('credentials', () => {
     );
   });
 
+  it('that may not read the status of one operation are told so by the check, once an operation exists', async () => {
+    const { one } = await assignment();
+    await authorizerOf(client).ensurePresent(one, until, calm());
+    await authorizerOf(client).ensureAbsent(one, calm());
+    await client.check(calm());
+    center.orders.denied.add('DescribeAccountAssignmentCreationStatus');
+    center.orders.denied.add('DescribeAccountAssignmentDeletionStatus');
+    await expect(client.check(calm())).rejects.toThrow(
+      'AWS does not permit the connector to call sso:DescribeAccountAssignmentCreationStatus, sso:DescribeAccountAssignmentDeletionStatus',
+    );
+  });
+
   it('that may not change anything end the grant with the name of the operation', async () => {
     const { one } = await assignment();
     center.orders.denied.add('CreateAccountAssignment');
