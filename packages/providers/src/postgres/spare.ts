@@ -95,8 +95,9 @@ export function openSpare(config: PostgresConfig): Spare {
         await until;
       });
       running.catch((error: unknown) => {
-        // The server ended the connection, or a statement failed: nothing is kept any longer.
-        if (connection === own) kept = undefined;
+        // A kept connection was lost. It is not opened again by the same client: the driver pauses before it connects again, and
+        // would connect even when it is ended in that pause.
+        if (connection === own && kept) void drop();
         fail(error);
       });
     });

@@ -109,6 +109,21 @@ describe('the connection that stands by, at a server with no free connection', (
     expect(await countOpen()).toBe(1);
   });
 
+  it('leaves no connection behind when it is lost and the call that opens it again is aborted', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      await expect.poll(() => database.standBy(calm(), pidOf).then(() => 'open', String)).toBe('open');
+      await server.admin`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where usename = ${login.name} and application_name = 'belay'`;
+      await server.admin`select 1`;
+      const aborted = new AbortController();
+      setTimeout(() => aborted.abort(), round % 4);
+      await database.standBy(aborted.signal, pidOf).catch(() => {});
+    }
+    await database.standDown();
+    await expect.poll(countOpen).toBe(0);
+  });
+
   it('is not opened any more after the database was closed', async () => {
     const closing = database.close();
     const late = database.standBy(calm(), pidOf);
