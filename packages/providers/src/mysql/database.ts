@@ -7,6 +7,7 @@ import {
   type RowDataPacket,
 } from 'mysql2/promise';
 import { refuseWhenAborted, stopped, untilAborted } from '../abort.js';
+import { Retryable } from '../errors.js';
 import { createPlaces } from '../turns.js';
 import { isLoopback, type MysqlConfig, readUrl } from './config.js';
 import { isFull, toPortError } from './faults.js';
@@ -41,6 +42,8 @@ export interface Database {
  * on a call finishing (R5).
  */
 const statementMilliseconds = 5_000;
+/** How long the spare connection may take to respond to a check, in milliseconds. */
+const answerMilliseconds = 3_000;
 
 /** Without NO_AUTO_CREATE_USER, MariaDB creates a missing account that a grant names. MySQL 8 never does, and rejects that mode. */
 const settings = `set session lock_wait_timeout = 4,
@@ -50,6 +53,7 @@ export function openDatabase(config: MysqlConfig): Database {
   const options = connectionOptions(config);
   const pool = createPool({ ...options, connectionLimit: config.max_connections, idleTimeout: 60_000 });
   let spare: Connection | undefined;
+  let closed = false;
   const places = createPlaces(1);
 
   /**
@@ -102,15 +106,10 @@ export function openDatabase(config: MysqlConfig): Database {
     },
     async standBy(signal) {
       refuseWhenAborted(signal);
+      // The caller may have got this client before it was replaced: nobody would close the connection.
+      if (closed) throw new Retryable('The connections to the database were closed');
       const renew = async () => {
-        if (
-          spare &&
-          (await spare.query({ sql: 'select 1', timeout: 3_000 }).then(
-            () => true,
-            () => false,
-          ))
-        )
-          return;
+        if (spare && (await answers(spare))) return;
         drop();
         const opened = await connect(() => createConnection(options));
         // Without a listener the end of an idle connection would end the process.
@@ -121,6 +120,7 @@ export function openDatabase(config: MysqlConfig): Database {
     },
     standDown: () => inTurn(new AbortController().signal, async () => drop()),
     async close() {
+      closed = true;
       await Promise.all([pool.end().catch(() => {}), inTurn(new AbortController().signal, async () => drop())]);
     },
   };
@@ -139,17 +139,33 @@ async function connect<T>(open: () => Promise<T>): Promise<T> {
 async function begin<T>(connection: Connection, signal: AbortSignal, work: Work<T>): Promise<T> {
   const query = async (sql: string, values: readonly Value[]) => {
     refuseWhenAborted(signal);
-    const [rows] = await connection.query<RowDataPacket[]>({
-      sql,
-      timeout: statementMilliseconds,
-      values: [...values],
-    });
+    const [rows] = await inTime(statementMilliseconds, (timeout) =>
+      connection.query<RowDataPacket[]>({ sql, timeout, values: [...values] }),
+    );
     return rows;
   };
   await query(settings, []);
   return work({
     rows: async <T>(text: string, values: readonly Value[] = []) => (await query(text, values)) as T[],
     run: async (statement) => void (await query(statement, [])),
+  });
+}
+
+/** Returns whether a connection responds in time. */
+async function answers(connection: Connection): Promise<boolean> {
+  return inTime(answerMilliseconds, (timeout) => connection.query({ sql: 'select 1', timeout })).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Limits the time of a statement, in milliseconds. The driver's own limit starts only when the statement is sent, and an earlier one
+ * that never ends keeps it from being sent. Throws `Retryable` then.
+ */
+function inTime<T>(milliseconds: number, run: (timeout: number) => Promise<T>): Promise<T> {
+  return untilAborted(run(milliseconds), AbortSignal.timeout(milliseconds)).catch((error: unknown) => {
+    throw error instanceof Retryable ? new Retryable('The database did not respond in time', { cause: error }) : error;
   });
 }
 
