@@ -18,10 +18,14 @@ import {
   staged,
 } from './support/stories.js';
 
+const failing = (title = 'It fails') => [
+  { fail: { raise: { error: { type: 'https://x.example/e', status: 500, title } } } },
+];
+
 let cast: Cast;
 beforeEach(async () => {
   cast = await openCast({
-    catalog: catalogWith({ faulty: [{ fail: { raise: { error: { type: 'https://x.example/e', status: 500 } } } }] }),
+    catalog: catalogWith({ faulty: failing(), cut: failing(`${'x'.repeat(499)}😀 and more`) }),
   });
 });
 afterEach(() => cast[Symbol.asyncDispose]());
@@ -53,6 +57,12 @@ describe('the state of a request', () => {
     house.provider.down = false;
     await house.pass(hour);
     expect(await stateOf(id)).toBe('ended');
+  });
+
+  it('says that a request has failed when the text of its error is cut within an emoji', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'cut' });
+    expect((await getExecution(ada, { id })).status).toBe('faulted');
   });
 
   it('tells a denial, no decision in time, a cancellation, a termination and a fault apart', async () => {

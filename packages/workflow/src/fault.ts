@@ -1,4 +1,4 @@
-import { storable } from './json.js';
+import { toStorable } from '@belay/contract/text';
 import type { Fault } from './types.js';
 
 /** The reserved type of the fault that `interrupt` raises at every waiting task (docs/architecture.md, section 5). */
@@ -33,11 +33,13 @@ const TITLE = {
 export type StandardFault = keyof typeof STATUS;
 
 /**
- * Returns one of the DSL's standard errors, with its default status and title unless `more` overrides them. The
- * machine adds a missing `instance`.
+ * Returns one of the DSL's standard errors, with its default status and title unless `more` overrides them, and with a detail that
+ * can be stored. The machine adds a missing `instance`.
  */
 export function standardFault(name: StandardFault, more: Omit<Partial<Fault>, 'type'> = {}): Fault {
-  return { type: `${SPECIFIED}${name}`, status: STATUS[name], title: TITLE[name], ...more };
+  const fault: Fault = { type: `${SPECIFIED}${name}`, status: STATUS[name], title: TITLE[name], ...more };
+  // A detail can name a field or contain a value of data from outside.
+  return fault.detail === undefined ? fault : { ...fault, detail: toStorable(fault.detail) };
 }
 
 /** Returns a fault of exactly these parts, without the undefined ones, and with every text fit to be stored. */
@@ -48,9 +50,9 @@ export function newFault(parts: {
   title?: string | undefined;
   detail?: string | undefined;
 }): Fault {
-  const fault: Fault = { type: storable(parts.type), status: parts.status, instance: storable(parts.instance) };
-  if (parts.title !== undefined) fault.title = storable(parts.title);
-  if (parts.detail !== undefined) fault.detail = storable(parts.detail);
+  const fault: Fault = { type: toStorable(parts.type), status: parts.status, instance: toStorable(parts.instance) };
+  if (parts.title !== undefined) fault.title = toStorable(parts.title);
+  if (parts.detail !== undefined) fault.detail = toStorable(parts.detail);
   return fault;
 }
 

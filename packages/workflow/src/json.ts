@@ -22,11 +22,6 @@ export function isEqual(one: Json | undefined, other: Json | undefined): boolean
   );
 }
 
-/** Returns a text that can be stored, with a replacement character for each character that cannot. */
-export function storable(text: string): string {
-  return isStorable(text) ? text : text.replace(/[\0\uD800-\uDFFF]/gu, '\uFFFD');
-}
-
 export type Excess = 'depth' | 'length' | 'text';
 
 /** The limits on the data of an execution. */

@@ -1,3 +1,4 @@
+import { cutText, toStorable } from '@belay/contract/text';
 import { type Access, type Authorizer, Retryable, Terminal } from '@belay/providers';
 import type { Store } from '../context.js';
 
@@ -17,7 +18,7 @@ export function authorizerOf(ctx: Store, provider: string, task: 'observe' | 'gr
 /** Returns a message for the ledger and the requester: that of a connector, never that of an unexpected error. */
 export function publicMessage(error: unknown): string {
   // Decided by class: an error of a library can have any name, and its message can contain a secret.
-  if (error instanceof Retryable || error instanceof Terminal) return error.message.slice(0, 500);
+  if (error instanceof Retryable || error instanceof Terminal) return cutText(toStorable(error.message), 500);
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
     return 'The provider did not respond in time';
   return 'The provider failed unexpectedly';

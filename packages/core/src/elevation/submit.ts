@@ -3,6 +3,7 @@ import type { Elevation, ElevationRequest } from '@belay/contract/elevation';
 import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { causesOf } from '@belay/contract/outage';
+import { cutText } from '@belay/contract/text';
 import { execute, executeFor, idempotencyKeys, inGroups, sqlText, type Transaction, users } from '@belay/db';
 import {
   claiming,
@@ -262,7 +263,7 @@ function requireStarted(started: Started | undefined, limit: number): Started {
 function wantedBy({ role, dynamic }: ElevationInput): string {
   if (!dynamic) return role;
   const names = [...dynamic.groups, ...dynamic.permissions, ...dynamic.resources].join(', ');
-  return `${role} (${names.length > 500 ? `${names.slice(0, 500)}…` : names})`;
+  return `${role} (${names.length > 500 ? `${cutText(names, 500)}…` : names})`;
 }
 
 /**

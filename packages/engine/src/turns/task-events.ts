@@ -1,3 +1,4 @@
+import { cutText } from '@belay/contract/text';
 import type { LedgerLevel, TaskEvent } from '@belay/db';
 import type { CloudEvent, LifecycleEvent } from '@belay/workflow';
 
@@ -67,5 +68,5 @@ export function errorText({ data: { error } }: Pick<LifecycleEvent, 'data'>): st
 }
 
 function clip(text: string): string {
-  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+  return text.length > longest ? `${cutText(text, longest)}…` : text;
 }

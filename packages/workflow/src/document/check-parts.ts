@@ -46,9 +46,10 @@ export function checkReference(
   return found;
 }
 
-export function checkDuration({ issues }: Checking, path: string, value: Json, names: Names): void {
+/** Checks a duration, which can be an expression with the variables `seen`. */
+export function checkDuration({ issues }: Checking, path: string, value: Json, seen: readonly string[]): void {
   if (isExpression(value)) {
-    checkValue(issues, path, value, [...ARGUMENTS.task, ...names]);
+    checkValue(issues, path, value, seen);
     return;
   }
   try {
@@ -60,14 +61,21 @@ export function checkDuration({ issues }: Checking, path: string, value: Json, n
   }
 }
 
-/** Checks a timeout, inline or by name. */
-export function checkTimeout(checking: Checking, path: string, value: Json, names: Names): void {
+/** Checks a timeout, inline or by name, whose expressions have the variables `seen`. */
+export function checkTimeout(checking: Checking, path: string, value: Json, seen: readonly string[]): void {
   if (typeof value === 'string') {
     checkReference(checking, 'timeouts', value, path);
     return;
   }
   const timeout = checking.issues.read(timeoutSchema, value, path);
-  if (timeout) checkDuration(checking, `${path}/after`, timeout.after, names);
+  if (timeout) checkDuration(checking, `${path}/after`, timeout.after, seen);
+}
+
+/** Checks the timeout of a workflow. It is evaluated before the first task, so it has fewer variables than those of tasks. */
+export function checkWorkflowTimeout(checking: Checking, value: Json): void {
+  const timeout = typeof value === 'string' ? checkReference(checking, 'timeouts', value, '/timeout') : value;
+  if (timeout !== undefined && typeof timeout !== 'string')
+    checkTimeout(checking, '/timeout', timeout, ARGUMENTS.workflowOutput);
 }
 
 export function checkSchemaDefinition({ issues }: Checking, path: string, schema: SchemaDefinition): void {
@@ -136,7 +144,7 @@ export function checkRetry(checking: Checking, path: string, value: Json, names:
     '/jitter/to': retry.jitter?.to,
   };
   for (const [at, duration] of Object.entries(durations)) {
-    if (duration !== undefined) checkDuration(checking, `${path}${at}`, duration, names);
+    if (duration !== undefined) checkDuration(checking, `${path}${at}`, duration, seen);
   }
   return retry;
 }

@@ -131,7 +131,8 @@ const checks: { [K in TaskKindName]: Check<K> } = {
     }
     if (handler) checkTaskList(checking, `${path}/catch/do`, handler, inner);
   },
-  wait: (checking, path, task, names) => checkDuration(checking, `${path}/wait`, task.wait, names),
+  wait: (checking, path, task, names) =>
+    checkDuration(checking, `${path}/wait`, task.wait, [...ARGUMENTS.task, ...names]),
 };
 
 /** Checks a list of named tasks; `targets` are the names that a `then` may lead to, by default those of the list. */
@@ -203,7 +204,8 @@ function checkBase(checking: Checking, path: string, task: Task, names: Names, t
   }
   checkOutput(checking, `${path}/output`, task.output, [...ARGUMENTS.task, ...names]);
   checkOutput(checking, `${path}/export`, task.export, [...ARGUMENTS.taskExport, ...names]);
-  if (task.timeout !== undefined) checkTimeout(checking, `${path}/timeout`, task.timeout, names);
+  if (task.timeout !== undefined)
+    checkTimeout(checking, `${path}/timeout`, task.timeout, [...ARGUMENTS.task, ...names]);
   if (task.then !== undefined) checkThen(checking, `${path}/then`, task.then, targets);
 }
 

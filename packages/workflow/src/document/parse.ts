@@ -9,6 +9,7 @@ import {
   checkRetry,
   checkSchemaDefinition,
   checkTimeout,
+  checkWorkflowTimeout,
 } from './check-parts.js';
 import { checkSchema, findLongSchemaFault } from './check-schema.js';
 import { checkTask, checkTaskList } from './check-tasks.js';
@@ -94,7 +95,7 @@ function checkWorkflow(checking: Checking, workflow: Workflow): void {
     checkTransform(issues, '/input/from', workflow.input.from, ARGUMENTS.workflowInput);
   }
   checkOutput(checking, '/output', workflow.output, ARGUMENTS.workflowOutput);
-  if (workflow.timeout !== undefined) checkTimeout(checking, '/timeout', workflow.timeout, []);
+  if (workflow.timeout !== undefined) checkWorkflowTimeout(checking, workflow.timeout);
   checkUse(checking);
   checkTaskList(checking, '/do', workflow.do, []);
 }
@@ -107,7 +108,7 @@ function checkUse(checking: Checking): void {
   }
   for (const [at, timeout] of named('/use/timeouts', use.timeouts)) {
     if (typeof timeout === 'string') issues.add('ERR_INVALID', at, 'a timeout must be an object');
-    else checkTimeout(checking, at, timeout, []);
+    else checkTimeout(checking, at, timeout, ARGUMENTS.task);
   }
   for (const [at, error] of named('/use/errors', use.errors)) checkError(checking, at, error, []);
   // Undefined variables are reported only where a policy is used, because the variable of the caught error exists only there.

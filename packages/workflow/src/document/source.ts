@@ -1,5 +1,6 @@
+import { isStorable } from '@belay/contract/text';
 import { parseDocument } from 'yaml';
-import { BEYOND, pointerSegment, storable } from '../json.js';
+import { BEYOND, pointerSegment } from '../json.js';
 import type { Issue, Json } from '../types.js';
 
 const LONGEST = 1_000_000;
@@ -38,7 +39,7 @@ function refuse(code: string, path: string, message: string): { ok: false; issue
 
 function copy(value: unknown, path: string, depth: number, refused: (path: string, message: string) => void): Json {
   if (typeof value === 'string') {
-    if (storable(value) !== value) refused(path, BEYOND.text);
+    if (!isStorable(value)) refused(path, BEYOND.text);
     return value;
   }
   if (value === null || typeof value === 'boolean') return value;
@@ -53,7 +54,7 @@ function copy(value: unknown, path: string, depth: number, refused: (path: strin
     for (const [key, item] of Object.entries(value)) {
       const at = `${path}/${pointerSegment(key)}`;
       if (key === '__proto__') refused(at, '__proto__ must not be a key');
-      else if (storable(key) !== key) refused(at, BEYOND.text);
+      else if (!isStorable(key)) refused(at, BEYOND.text);
       else if (item !== undefined) entries.push([key, copy(item, at, depth + 1, refused)]);
     }
     return Object.fromEntries(entries);

@@ -1,4 +1,4 @@
-import { storable } from '../json.js';
+import { cutText, toStorable } from '@belay/contract/text';
 import type { Json } from '../types.js';
 import { ExpressionError, ExpressionOutage } from './error.js';
 import type { Result } from './thread.js';
@@ -33,7 +33,8 @@ export function readValue(read: Read): Json {
       throw new ExpressionError('ERR_EXPRESSION_RESULT', 'the expression gave more than one result');
     }
     case 'failed': {
-      if (read.own) throw new ExpressionError('ERR_EXPRESSION_FAILED', cut(storable(read.message)));
+      if (read.own)
+        throw new ExpressionError('ERR_EXPRESSION_FAILED', cutText(toStorable(read.message), LONGEST_MESSAGE));
       const code = read.exitCode === COMPILE_ERROR ? 'ERR_EXPRESSION_SYNTAX' : 'ERR_EXPRESSION_FAILED';
       throw new ExpressionError(code, readableMessage(read.message));
     }
@@ -67,11 +68,7 @@ function readableMessage(message: string): string {
 export function syntaxMessage(message: string): string {
   const [found = ''] = message.replace(/^jq: error: /, '').split('\n');
   return (
-    cut(found.replace(/ \(Unix shell quoting issues\?\)/, '').replace(/ at <top-level>.*/, '')) || 'it does not compile'
+    cutText(found.replace(/ \(Unix shell quoting issues\?\)/, '').replace(/ at <top-level>.*/, ''), LONGEST_MESSAGE) ||
+    'it does not compile'
   );
-}
-
-/** Returns a text cut to `LONGEST_MESSAGE`, without half a surrogate pair at its end. */
-function cut(text: string): string {
-  return text.length <= LONGEST_MESSAGE ? text : storable(text.slice(0, LONGEST_MESSAGE)).replace(/\uFFFD$/, '');
 }

@@ -220,10 +220,14 @@ function cancelled(progress: Progress): End {
 async function finish(run: Run, progress: Exclude<Progress, { is: 'pending' }>): Promise<End> {
   if (progress.is === 'fault') return progress;
   const { value } = progress;
-  return await guardWorkflow('/output', async () => ({
+  const end = await guardWorkflow<End>('/output', async () => ({
     is: 'done',
     value: await transform(run, run.workflow.output, workflowSight(run, value, true), 'output'),
   }));
+  const excess =
+    end.is === 'done' && end.value !== value && (await exceedsInParts(end.value, BOUNDS, () => run.env.pause?.()));
+  if (!excess) return end;
+  return { is: 'fault', fault: standardFault('runtime', { detail: BEYOND[excess], instance: '/output' }) };
 }
 
 /** Converts an error in the workflow's own input or output to its fault. */
