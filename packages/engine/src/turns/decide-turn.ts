@@ -137,11 +137,15 @@ class Turn {
     };
   }
 
-  /** Returns whether every open call was opened in this turn and only waits; the execution then waits too. */
+  /** Returns whether every open call only waits; the execution then waits too. The calls of one that waited before only wait. */
   private onlyWaits(status: string): boolean {
     const calls = Object.entries(this.state?.open ?? {}).flatMap(([key, kind]) => (kind === 'call' ? [key] : []));
     const { functions } = this.ctx.host;
-    return status === 'running' && calls.every((key) => functions.get(callName(this.opened.get(key)?.request))?.parks);
+    const parks = (key: string) => {
+      const step = this.opened.get(key);
+      return step ? functions.get(callName(step.request))?.parks !== undefined : this.snapshot.status === 'waiting';
+    };
+    return status === 'running' && calls.every(parks);
   }
 
   private isOver(): boolean {
