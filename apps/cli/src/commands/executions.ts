@@ -150,8 +150,8 @@ interface WatchOptions {
 }
 
 /**
- * Declares the command `belay executions watch <id>`, which prints every event until the request has ended. It exits with 8 when the
- * request ended without access.
+ * Declares the command `belay executions watch <id>`, which prints every event until the request has ended and no
+ * access is left. It exits with 8 when no access was ever active.
  */
 export function addExecutionsWatch(parent: Parent): void {
   addCommand<WatchOptions>(parent, {

@@ -44,9 +44,10 @@ interface LedgerArchive {
 const margin = '1 day';
 
 /**
- * Archives the entries of every past month that are not archived yet, in one file for each month. Deletes nothing: workers
- * delete entries after `server.retention.ledger`, and only those whose digest is the archived one. Throws `forbidden`, and
- * `conflict` when another archive of the same entries was written meanwhile.
+ * Archives the entries of past months that are not archived yet, in one file for each month. A month waits while a
+ * request that is not over has entries in it. Deletes nothing: workers delete entries after
+ * `server.retention.ledger`, and only those whose digest is the archived one. Throws `forbidden`, and `conflict` when
+ * another archive of the same entries was written meanwhile.
  */
 export async function archiveLedger(ctx: ActorStore, files: ArchiveFiles): Promise<LedgerArchive> {
   requireAdministrator(ctx);
