@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -107,11 +107,21 @@ describe('belay agent install', () => {
 
   it('is undone by uninstall, which reports a missing service', async () => {
     await terminal.run(['agent', 'install'], { host: host('linux') });
-    expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('systemctl --user disable --now belay-agent'),
-    });
+    expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({ code: 0 });
+    await expect(stat(unit())).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({ code: 5 });
+  });
+
+  it('leaves nothing that systemd would start, and prints how to stop it with commands that need no unit file', async () => {
+    await terminal.run(['agent', 'install'], { host: host('linux') });
+    // What `systemctl --user enable` makes.
+    const wants = path.join(path.dirname(unit()), 'default.target.wants');
+    await mkdir(wants);
+    await symlink(unit(), path.join(wants, 'belay-agent.service'));
+    const { stderr } = await terminal.run(['agent', 'uninstall'], { host: host('linux') });
+    expect(await readdir(wants)).toEqual([]);
+    // Without the unit file, `systemctl disable` fails.
+    expect(stderr).toBe('stop it with:\n  systemctl --user stop belay-agent\n  systemctl --user daemon-reload\n');
   });
 });
 
