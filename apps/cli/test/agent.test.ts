@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openCredentials } from '../src/credentials.js';
 import { isOwnListener } from '../src/find-agent.js';
 import { type Belay, openBelay } from './support/belay.js';
 import { signInThroughDemo } from './support/browser.js';
@@ -238,6 +239,30 @@ describe('with an agent on this machine', () => {
       stderr: expect.stringContaining('127.0.0.1:8080'),
     });
     other.close();
+  });
+});
+
+describe('a stored login', () => {
+  it('is not sent to a program that listens at its address and was only discovered as the agent', async () => {
+    const authorization: unknown[] = [];
+    const agent = await startAgent([], authorization);
+    const login = {
+      token: 'stored',
+      expires_at: '2030-01-02T00:00:00.000Z',
+      email: 'r@example.test',
+      provider: 'demo',
+    };
+    await openCredentials({
+      file: terminal.credentialsFile,
+      posix: true,
+      randomName: () => 'new',
+    }).save(addressOf(agent), login);
+    expect(await terminal.run(['sessions'], { agent: addressOf(agent) })).toMatchObject({ code: 0 });
+    expect(authorization.filter((header) => header !== undefined)).toEqual([]);
+    // Naming the address is a decision to send it.
+    await terminal.run(['sessions', '--url', addressOf(agent)]);
+    expect(authorization.at(-1)).toBe('Bearer stored');
+    agent.close();
   });
 });
 
