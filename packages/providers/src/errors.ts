@@ -27,6 +27,11 @@ export class Terminal extends SystemError {
   }
 }
 
+/** An error of a sign-in that is about the person: it also ends a sign-in that is checked again later. */
+export class AboutPerson extends Terminal {
+  override readonly name = 'AboutPerson';
+}
+
 /** The receiver accepts no more messages at this address: core sends none until the provider's configuration changes. */
 export class Disabled extends Terminal {
   override readonly name = 'Disabled';

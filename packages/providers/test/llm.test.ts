@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Retryable } from '../src/errors.js';
 import { languageModelConfig } from '../src/llm/config.js';
 import { openLanguageModel } from '../src/llm/open.js';
 import { redactSecrets } from '../src/llm/question.js';
@@ -103,6 +104,13 @@ describe.each(kinds)('a language model of the kind %s', (kind) => {
       server.models = status;
       await expect(model.check(patience()), String(status)).rejects.toThrow();
     }
+  });
+
+  it('reports an endpoint that does not respond, and an aborted check, as an error of the port', async () => {
+    const gone = await openLanguageModel(configOf(kind, { base_url: 'http://127.0.0.1:1/v1' }));
+    await expect(gone.check(patience())).rejects.toBeInstanceOf(Retryable);
+    const model = await openLanguageModel(configOf(kind));
+    await expect(model.check(AbortSignal.abort())).rejects.toBeInstanceOf(Retryable);
   });
 
   it('rejects more roles than its limit', async () => {

@@ -1,6 +1,6 @@
 import * as vitest from 'vitest';
 import { describe, expect, it } from 'vitest';
-import { type AccessRequest, type EntitlementRef, Retryable, Terminal } from '../src/index.js';
+import { type AccessRequest, type EntitlementRef, Pending, Retryable, Terminal } from '../src/index.js';
 import {
   type AtProvider,
   type Attack,
@@ -199,6 +199,25 @@ describe('the memory provider fails on demand', () => {
     await authorizer.ensurePresent(one, until, calm());
     expect(await authorizer.holds(one, calm())).toBe(false);
     state.land();
+    expect(await authorizer.holds(one, calm())).toBe(true);
+  });
+
+  it('grants after a failed revocation, and reports a failed grant once', async () => {
+    const { state, authorizer, advance } = open();
+    const operation = { kind: 'operation', delayMilliseconds: 5, fails: true } as const;
+    await authorizer.ensurePresent(one, until, calm());
+    for (const end of [() => advance(5), () => state.fail(one.identity, one.access)]) {
+      state.inject('ensureAbsent', operation);
+      await expect(authorizer.ensureAbsent(one, calm())).rejects.toBeInstanceOf(Pending);
+      end();
+      await authorizer.ensurePresent(one, until, calm());
+    }
+    state.remove(one.identity, one.access);
+    state.inject('ensurePresent', operation);
+    await expect(authorizer.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Pending);
+    advance(5);
+    await expect(authorizer.ensurePresent(one, until, calm())).rejects.toThrow('could not grant it');
+    await authorizer.ensurePresent(one, until, calm());
     expect(await authorizer.holds(one, calm())).toBe(true);
   });
 

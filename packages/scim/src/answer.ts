@@ -206,14 +206,16 @@ async function answerSearch(ctx: Context, base: string, call: Call, collection: 
   if (!['Users', 'Groups', '.search'].includes(collection))
     throw new ScimError(404, 'There is nothing at this address');
   const none = { total: 0, rows: [] };
-  const users =
-    collection === 'Groups' ? none : await listProvisionedUsers(ctx, call.provider, userFilterOf(asked), range);
+  const [noUsers, noGroups] =
+    collection === '.search'
+      ? [needsOther(asked, userFields, groupFields), needsOther(asked, groupFields, userFields)]
+      : [collection === 'Groups', collection === 'Users'];
+  const users = noUsers ? none : await listProvisionedUsers(ctx, call.provider, userFilterOf(asked), range);
   const rest = {
     offset: Math.max(0, range.offset - users.total),
     limit: range.limit - users.rows.length,
   };
-  const groups =
-    collection === 'Users' ? none : await listProvisionedGroups(ctx, call.provider, groupFilterOf(asked), rest);
+  const groups = noGroups ? none : await listProvisionedGroups(ctx, call.provider, groupFilterOf(asked), rest);
   const found = [
     ...users.rows.map((user) => showUser(base, user)),
     ...groups.rows.map((group) => showGroup(base, group)),
@@ -315,8 +317,7 @@ function groupFilterOf({ query }: Call): GroupFilter {
 
 function filterOf<Field extends string>(text: string | null, fields: Record<string, Field>): Record<string, never> {
   const found: Record<string, Equal['value']> = {};
-  for (const { path, value } of text === null ? [] : parseFilter(text)) {
-    const plain = path.replace(/^urn:ietf:params:scim:schemas:core:2\.0:(user|group):/, '');
+  for (const { path: plain, value } of comparisonsOf(text)) {
     const field = Object.hasOwn(fields, plain) ? fields[plain] : undefined;
     const wanted = field === 'active' ? 'boolean' : 'string';
     if (field === undefined || typeof value !== wanted || field in found || String(value).includes('\0')) {
@@ -325,6 +326,21 @@ function filterOf<Field extends string>(text: string | null, fields: Record<stri
     found[field] = value;
   }
   return found as Record<string, never>;
+}
+
+/**
+ * Returns whether a filter names an attribute that only the other kind of resource has. Then it matches no resource of this kind
+ * (RFC 7644, 3.4.2.1).
+ */
+function needsOther({ query }: Call, own: Record<string, string>, other: Record<string, string>): boolean {
+  return comparisonsOf(query.get('filter')).some(({ path }) => Object.hasOwn(other, path) && !Object.hasOwn(own, path));
+}
+
+/** Returns the comparisons of a filter; their paths do not name the schema. */
+function comparisonsOf(text: string | null): Equal[] {
+  if (text === null) return [];
+  const schema = /^urn:ietf:params:scim:schemas:core:2\.0:(user|group):/;
+  return parseFilter(text).map(({ path, value }) => ({ path: path.replace(schema, ''), value }));
 }
 
 function decode(path: string): string {

@@ -54,6 +54,33 @@ describe('provisioned groups', () => {
   });
 });
 
+describe('a search at the root', () => {
+  it('matches no resource that does not have the attribute of its filter', async () => {
+    const { add, call } = directory;
+    const id = await add({ userName: 'ada@example.com', displayName: 'engineers' });
+    const made = await call('POST', '/Groups', { displayName: 'engineers', members: [{ value: id }] });
+    const search = async (filter: string, path = '/.search') => {
+      const { status, body } = await call('POST', path, { filter });
+      return status === 200 ? (body.Resources as { id: string }[]).map((one) => one.id) : status;
+    };
+    expect(await search('displayName eq "engineers"')).toEqual([id, made.body.id]);
+    for (const filter of ['userName eq "ada@example.com"', 'active eq true and displayName eq "engineers"']) {
+      expect(await search(filter)).toEqual([id]);
+    }
+    expect(await search(`members eq "${id}"`)).toEqual([made.body.id]);
+    expect(await search(`members.value eq "${id}" and displayName eq "engineers"`)).toEqual([made.body.id]);
+    expect(await search(`userName eq "ada@example.com" and members eq "${id}"`)).toEqual([]);
+    for (const filter of [
+      'nickName eq "ada"',
+      'userName eq 7',
+      'userName eq "ada@example.com" and nickName eq "ada"',
+    ]) {
+      expect(await search(filter)).toBe(400);
+    }
+    expect(await search('userName eq "ada@example.com"', '/Groups/.search')).toBe(400);
+  });
+});
+
 describe('the token of a directory', () => {
   it('has one successor at most, and stops when it is revoked or has expired', async () => {
     const { house, call } = directory;

@@ -5,8 +5,8 @@ import { Denied, NotFound } from './faults.js';
 
 /**
  * Throws a `Terminal` that names the reading permissions that the credentials lack. AWS does not report permissions in
- * advance, so reading operations are tried on existing objects. Operations without such an object, operations that read
- * the status of one assignment operation, and operations that change something are not tried.
+ * advance, so reading operations are tried on existing objects. Operations without such an object, and operations that
+ * change something, are not tried.
  */
 export async function check(api: Api, directory: Directory, signal: AbortSignal): Promise<void> {
   const { arn: InstanceArn, store: IdentityStoreId } = await directory.instance(signal);
@@ -22,12 +22,30 @@ export async function check(api: Api, directory: Directory, signal: AbortSignal)
   };
   const one = { MaxResults: 1 };
 
-  await attempt('sso:ListAccountAssignmentCreationStatus', ({ admin }, options) =>
+  const creations = await attempt('sso:ListAccountAssignmentCreationStatus', ({ admin }, options) =>
     admin.listAccountAssignmentCreationStatus({ InstanceArn, ...one }, options),
   );
-  await attempt('sso:ListAccountAssignmentDeletionStatus', ({ admin }, options) =>
+  const creation = creations?.AccountAssignmentsCreationStatus?.[0]?.RequestId;
+  if (creation !== undefined) {
+    await attempt('sso:DescribeAccountAssignmentCreationStatus', ({ admin }, options) =>
+      admin.describeAccountAssignmentCreationStatus(
+        { InstanceArn, AccountAssignmentCreationRequestId: creation },
+        options,
+      ),
+    );
+  }
+  const deletions = await attempt('sso:ListAccountAssignmentDeletionStatus', ({ admin }, options) =>
     admin.listAccountAssignmentDeletionStatus({ InstanceArn, ...one }, options),
   );
+  const deletion = deletions?.AccountAssignmentsDeletionStatus?.[0]?.RequestId;
+  if (deletion !== undefined) {
+    await attempt('sso:DescribeAccountAssignmentDeletionStatus', ({ admin }, options) =>
+      admin.describeAccountAssignmentDeletionStatus(
+        { InstanceArn, AccountAssignmentDeletionRequestId: deletion },
+        options,
+      ),
+    );
+  }
   const sets = await attempt('sso:ListPermissionSets', ({ admin }, options) =>
     admin.listPermissionSets({ InstanceArn, ...one }, options),
   );

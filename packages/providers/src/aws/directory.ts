@@ -29,8 +29,11 @@ export interface User {
 
 /** The session duration of a permission set that does not set one. */
 const usualSession = 'PT1H';
-/** The names that AWS permits. No request is sent for other names, because AWS would reject it. */
-const userName = /^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,128}$/u;
+/** The names and addresses that AWS permits. No request is sent for others, because AWS would reject it. */
+const unique = {
+  userName: /^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,128}$/u,
+  'emails.value': /^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,1024}$/u,
+};
 const groupName = /^[\p{L}\p{M}\p{S}\p{N}\p{P} ]{1,1024}$/u;
 
 /** Reads the instance, its permission sets, users and groups. */
@@ -41,7 +44,7 @@ export interface Directory {
   findPermissionSet(name: string, signal: AbortSignal): Promise<string | null>;
   users(signal: AbortSignal): AsyncGenerator<User>;
   user(id: string, signal: AbortSignal): Promise<User | null>;
-  findUser(attribute: 'userName' | 'emails.value', value: string, signal: AbortSignal): Promise<string | null>;
+  findUser(attribute: keyof typeof unique, value: string, signal: AbortSignal): Promise<string | null>;
   groups(signal: AbortSignal): AsyncGenerator<{ id: string; name: string; description: string }>;
   findGroup(name: string, signal: AbortSignal): Promise<string | null>;
 }
@@ -135,7 +138,7 @@ export function createDirectory(api: Api, arn: string): Directory {
     },
 
     async findUser(AttributePath, AttributeValue, signal) {
-      if (!userName.test(AttributeValue)) return null;
+      if (!unique[AttributePath].test(AttributeValue)) return null;
       const { store: IdentityStoreId } = await instance(signal);
       const AlternateIdentifier = { UniqueAttribute: { AttributePath, AttributeValue } };
       const found = await api.find('identitystore:GetUserId', signal, ({ store }, options) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { boundedFetch } from '../http/bounded-fetch.js';
-import { attempt } from '../services/attempt.js';
+import { attempt, timeout } from '../services/attempt.js';
 import { explainFaults, explainStatus } from '../services/faults.js';
 import type { ServiceTools } from '../services/port.js';
 
@@ -36,6 +36,7 @@ const loginAnswer = z.object({ auth: z.object({ client_token: z.string().min(1),
 export function openHashicorp(settings: Settings, tools: ServiceTools): HashicorpClient {
   const fetch = boundedFetch(maximumBytes);
   let held: { token: string; until: number } | undefined;
+  let signingIn: Promise<string> | undefined;
 
   async function send(
     method: string,
@@ -57,11 +58,21 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
     return { status: response.status, text: await response.text() };
   }
 
-  async function login(signal: AbortSignal): Promise<string> {
+  /** Returns the token in use. Calls that need a new one share a sign-in, which the abort of one of them does not end. */
+  async function login(): Promise<string> {
     if (settings.token !== undefined) return settings.token;
     if (held && tools.now() < held.until) return held.token;
+    signingIn ??= signIn().finally(() => {
+      signingIn = undefined;
+    });
+    return signingIn;
+  }
+
+  async function signIn(): Promise<string> {
     const { role_id, secret_id, approle_mount } = settings;
-    const answer = await send('POST', `auth/${approle_mount}/login`, { role_id, secret_id }, undefined, signal);
+    const limit = AbortSignal.timeout(tools.timeout ?? timeout);
+    const answer = await send('POST', `auth/${approle_mount}/login`, { role_id, secret_id }, undefined, limit);
+    if (answer.status === 404) throw new Terminal(`${service} has no AppRole sign-in at approle_mount`);
     // Vault returns 400, not 403, for an AppRole that it rejects.
     if (answer.status === 400) throw explainStatus(service, 403);
     if (answer.status !== 200) throw explainStatus(service, answer.status);
@@ -74,12 +85,12 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
     ask: ({ method, path, body }, signal) =>
       attempt(tools, signal, explain, async (limited) => {
         const before = held;
-        const used = await login(limited);
+        const used = await login();
         let answer = await send(method, path, body, used, limited);
         if (answer.status === 403 && before?.token === used) {
           // The token may have been revoked early: try once more with a new token, which another call may have fetched.
           if (held === before) held = undefined;
-          answer = await send(method, path, body, await login(limited), limited);
+          answer = await send(method, path, body, await login(), limited);
         }
         if (answer.status === 404) return undefined;
         if (answer.status !== 200) throw explainStatus(service, answer.status);

@@ -26,7 +26,9 @@ export function openVault(config: z.infer<typeof hashicorpVault>, tools: Service
     async check(signal) {
       // The policy `default` lets every token look itself up.
       const answer = await client.ask({ method: 'GET', path: 'auth/token/lookup-self' }, signal);
-      if (answer === undefined) throw new Terminal(`${service} has no secret with this name`);
+      if (answer === undefined) {
+        throw new Terminal(`${service} does not have its API at this address, or not the namespace`);
+      }
     },
     close: async () => {},
   };

@@ -1,4 +1,4 @@
-import { untilAborted } from '../abort.js';
+import { guardBy, untilAborted } from '../abort.js';
 import { Retryable, Terminal } from '../errors.js';
 import { boundedFetch } from '../http/bounded-fetch.js';
 import { answerJsonSchema, answerSchema } from './answer.js';
@@ -16,11 +16,16 @@ export interface LanguageModel {
   ): Promise<{ role: string; providers: string[]; duration: string | undefined; score: number; why: string[] }[]>;
   /**
    * Checks that the endpoint responds and accepts the key, by its list of models. Throws `Terminal` for a rejected key,
-   * `Retryable` for another error status, and the error of fetch when the endpoint does not respond.
+   * `Retryable` for another error status, and when the endpoint does not respond.
    */
   check(signal: AbortSignal): Promise<void>;
 }
 
+const guarded = guardBy((error) =>
+  error instanceof Retryable || error instanceof Terminal
+    ? error
+    : new Retryable('The endpoint cannot be reached', { cause: error }),
+);
 /** The largest response, in bytes: a response has a few hundred bytes, and vendors wrap it in more. */
 const maximumBytes = 256 * 1024;
 const maximumTokens = 1_000;
@@ -77,17 +82,18 @@ export async function openLanguageModel(input: unknown): Promise<LanguageModel> 
         why: [],
       }));
     },
-    async check(signal) {
-      const response = await fetch(`${config.base_url.replace(/\/$/, '')}/models`, {
-        headers: credentialsOf(config),
-        signal,
-      });
-      if (response.status === 401 || response.status === 403) throw new Terminal('The endpoint rejected the API key');
-      // Not every compatible server lists its models; a 404 or 405 shows that it responds.
-      if (!response.ok && response.status !== 404 && response.status !== 405) {
-        throw new Retryable(`The endpoint returned status ${response.status}`);
-      }
-    },
+    check: (signal) =>
+      guarded(signal, async () => {
+        const response = await fetch(`${config.base_url.replace(/\/$/, '')}/models`, {
+          headers: credentialsOf(config),
+          signal,
+        });
+        if (response.status === 401 || response.status === 403) throw new Terminal('The endpoint rejected the API key');
+        // Not every compatible server lists its models; a 404 or 405 shows that it responds.
+        if (!response.ok && response.status !== 404 && response.status !== 405) {
+          throw new Retryable(`The endpoint returned status ${response.status}`);
+        }
+      }),
   };
 }
 

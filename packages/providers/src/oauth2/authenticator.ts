@@ -1,5 +1,5 @@
 import { guardBy } from '../abort.js';
-import { Retryable, Terminal } from '../errors.js';
+import { AboutPerson, Retryable, Terminal } from '../errors.js';
 import type { Authenticator, ToldPerson } from '../port.js';
 import { readPerson } from './claims.js';
 import type { OAuth2Config } from './config.js';
@@ -82,10 +82,10 @@ async function readAll(config: OAuth2Config, accessToken: string, signal: AbortS
   return readPerson(config, { userInfo, emails, groups, organizations });
 }
 
-/** Reads a person who is already known. Throws `Terminal` when it is another person. */
+/** Reads a person who is already known. Throws `AboutPerson` when it is another person. */
 async function readSame(config: OAuth2Config, accessToken: string, subject: string, signal: AbortSignal) {
   const person = await readAll(config, accessToken, signal);
-  if (person.subject !== subject) throw new Terminal('The identity provider returned another person');
+  if (person.subject !== subject) throw new AboutPerson('The identity provider returned another person');
   return person;
 }
 

@@ -1,6 +1,6 @@
 import { isInDomains } from '@belay/contract/address';
 import { z } from 'zod';
-import { Terminal } from '../errors.js';
+import { AboutPerson, Terminal } from '../errors.js';
 import type { Authenticated } from '../port.js';
 import type { OAuth2Config } from './config.js';
 
@@ -25,10 +25,12 @@ const groupNames = z.union([z.array(groupName), z.string().transform((one) => [o
 /** Returns the person that a provider's endpoints describe. Throws `Terminal` when they do not return enough. */
 export function readPerson(config: OAuth2Config, told: Told): Person {
   const { claims } = config;
+  // Read first: a response without a subject is not about the person, even if it also has no address.
+  const subject = readSubject(config, told.userInfo);
   const { email, emailVerified } = config.emails_endpoint === undefined ? claimed(config, told) : listed(told.emails);
   const name = claims.name.map((field) => text(at(told.userInfo, field))).find((one) => one !== undefined);
   return {
-    subject: readSubject(config, told.userInfo),
+    subject,
     email,
     emailVerified,
     name: name ?? email,
@@ -85,8 +87,8 @@ function namesIn(given: unknown): string[] {
   return [...new Set(names.data)];
 }
 
-function noAddress(): Terminal {
-  return new Terminal('The identity provider returned no e-mail address for the person');
+function noAddress(): AboutPerson {
+  return new AboutPerson('The identity provider returned no e-mail address for the person');
 }
 
 /** Returns the value at a dotted name; own properties only. */

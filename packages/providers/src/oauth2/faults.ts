@@ -1,4 +1,4 @@
-import { Retryable, Terminal } from '../errors.js';
+import { AboutPerson, Retryable, Terminal } from '../errors.js';
 
 /** Matches an error code of OAuth, which is safe to repeat in a message; other texts of the provider are not. */
 const errorCode = /^[a-z_]{1,64}$/;
@@ -26,30 +26,21 @@ export function refusal(status: number, body: unknown): Retryable | Terminal | u
   const code = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
   if (status >= 200 && status < 300 && (code === undefined || code === null)) return undefined;
   const about = overs.includes(String(code)) || (status === 401 && (code === undefined || code === 'invalid_token'));
-  return new Refused(`The identity provider rejected the sign-in${named(code)}`, about);
+  return new (about ? AboutPerson : Terminal)(`The identity provider rejected the sign-in${named(code)}`);
 }
 
 /** The token endpoint's codes for a sign-in that it no longer accepts (RFC 6749, 5.2), and GitHub's own code. */
 const overs = ['invalid_grant', 'access_denied', 'bad_refresh_token'];
 
-/** An error response of the provider, with whether it is about the person's sign-in or about our request. */
-class Refused extends Terminal {
-  constructor(
-    message: string,
-    readonly aboutPerson: boolean,
-  ) {
-    super(message);
-  }
-}
-
 /**
- * Converts an error of a later check of a sign-in. A rejection by the provider is final only when it is about the
- * person; an error that Belay's own checks throw stays as it is.
+ * Converts an error of a later check of a sign-in. Only errors about the person are final: a rejection of our request,
+ * or a response that cannot be read, tells nothing about the person and can be repaired.
  */
 export function toRenewalError(error: unknown): Retryable | Terminal {
   const fault = toPortError(error);
-  const final = fault instanceof Terminal && (fault instanceof Refused ? fault.aboutPerson : error === fault);
-  return final ? fault : new Retryable(fault.message, { cause: error });
+  return fault instanceof Retryable || fault instanceof AboutPerson
+    ? fault
+    : new Retryable(fault.message, { cause: error });
 }
 
 function named(code: unknown): string {

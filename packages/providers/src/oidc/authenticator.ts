@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
 import { guardBy, refuseWhenAborted } from '../abort.js';
-import { Retryable, Terminal } from '../errors.js';
+import { AboutPerson, Retryable, Terminal } from '../errors.js';
 import type { Authenticator, ProviderTokens } from '../port.js';
 import { readClaims } from './claims.js';
 import type { OidcConfig } from './config.js';
@@ -68,7 +68,8 @@ export function createAuthenticator(config: OidcConfig, issuer: Issuer): Authent
           const tokens = await client.refreshTokenGrant(configuration, refreshToken);
           // OpenID Connect Core 12.2: an ID token is optional here, but it must be about the same person.
           const idToken = tokens.claims();
-          if (idToken && idToken.sub !== subject) throw new Terminal('The identity provider returned another person');
+          if (idToken && idToken.sub !== subject)
+            throw new AboutPerson('The identity provider returned another person');
           const request = { accessToken: tokens.access_token, subject, idToken, earlier };
           const person = await rereadClaims(config, configuration, request).catch((error: unknown) => {
             const fault = toRenewalError(error);

@@ -1,6 +1,6 @@
 import { isInDomains } from '@belay/contract/address';
 import { z } from 'zod';
-import { Terminal } from '../errors.js';
+import { AboutPerson, Terminal } from '../errors.js';
 import type { Authenticated } from '../port.js';
 import type { OidcConfig } from './config.js';
 
@@ -24,7 +24,7 @@ export function readClaims(
   // An address and its verification belong together: neither source may vouch for the other's address.
   const source = text(userInfo.email) === undefined ? idToken : userInfo;
   const email = text(source.email);
-  if (email === undefined) throw new Terminal('The identity provider returned no e-mail address for the person');
+  if (email === undefined) throw new AboutPerson('The identity provider returned no e-mail address for the person');
   const name = [userInfo.name, idToken.name, userInfo.preferred_username, idToken.preferred_username].map(text);
   const listed = (claim: string) => {
     const names = groups.safeParse(userInfo[claim] ?? idToken[claim] ?? []);

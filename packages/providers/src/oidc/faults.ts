@@ -1,5 +1,5 @@
 import * as client from 'openid-client';
-import { Retryable, Terminal } from '../errors.js';
+import { AboutPerson, Retryable, Terminal } from '../errors.js';
 
 /** Matches an error code of OAuth, which is safe to repeat in a message; other texts of the issuer are not. */
 const errorCode = /^[a-z_]{1,64}$/;
@@ -53,7 +53,7 @@ export function toRenewalError(error: unknown): Retryable | Terminal {
 }
 
 function isAboutPerson(error: unknown): boolean {
-  if (error instanceof Terminal) return true;
+  if (error instanceof AboutPerson) return true;
   if (error instanceof client.ResponseBodyError) return overs.includes(error.error);
   if (error instanceof client.WWWAuthenticateChallengeError) {
     return error.status === 401 && error.cause.some(({ scheme }) => scheme.toLowerCase() === 'bearer');

@@ -39,7 +39,7 @@ export async function readBorrowers(sql: Statements, { role, since }: Holders, a
       where l.locktype = 'relation' and l.granted and l.relation::int8 >= 16384 and l.database <> 0
         and not r.rolsuper and r.rolname not in (current_user, session_user)
         and not pg_catalog.pg_has_role(r.oid, ${role}::int8::oid, 'USAGE')
-        -- The start is hidden from who may not read other people's statistics; one without it counts.
+        -- The start is null for a user who may not read the statistics of others; such a transaction counts.
         and (s.xact_start is null or s.xact_start <= coalesce(${since}::text, ${at}::text)::timestamptz)
     )
     select distinct u.pid

@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { Retryable } from '../errors.js';
 import type { PostgresConfig } from './config.js';
 import { isCollision, isOutOfRoom, toPortError } from './faults.js';
 import { connectionOptions } from './options.js';
@@ -36,6 +37,7 @@ export function openDatabase(config: PostgresConfig): Database {
   let pool = openPool(config);
   const spare = openSpare(config);
   const retiring = new Set<Promise<void>>();
+  let closed = false;
 
   /** Replaces the pool after an aborted call, whose connection may hang on a dead network, so that new calls do not use it. */
   const replace = (old: postgres.Sql) => {
@@ -78,12 +80,15 @@ export function openDatabase(config: PostgresConfig): Database {
       }
     },
     async standBy(signal, warm) {
+      // The caller may have got this client before it was replaced: nobody would close the connection.
+      if (closed) throw new Retryable('The connections to the database were closed');
       await spare.renew(signal, warm).catch((error: unknown) => {
         throw toPortError(error);
       });
     },
     standDown: () => spare.close(),
     async close() {
+      closed = true;
       await Promise.all([pool.end({ timeout: graceSeconds }), spare.close(), ...retiring]);
     },
   };

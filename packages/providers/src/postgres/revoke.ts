@@ -30,7 +30,7 @@ interface Absence {
 }
 
 /** How long each attempt waits for a lock that a session of the holder may keep, in milliseconds. */
-const firstLockMilliseconds = 1_000;
+const lockMilliseconds = 1_000;
 /** How often one call tries to revoke the membership; between the attempts it ends sessions. */
 const mostRounds = 4;
 /** The largest number of ended memberships that are remembered. Repeated revocations of others end all sessions again. */
@@ -49,7 +49,7 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
           if (!subject) return null;
           return { subject, ...(await revokeMembership(sql, subject, await readVersion(sql))) };
         },
-        firstLockMilliseconds,
+        lockMilliseconds,
       ),
     );
 

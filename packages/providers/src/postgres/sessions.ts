@@ -141,7 +141,7 @@ async function readSessions(sql: Statements, { identity, role, since }: Holders)
     from pg_catalog.pg_stat_get_activity(null) s
     where s.usesysid in (select id from path)
       and s.usesysid not in (select oid from pg_catalog.pg_roles where rolname in (current_user, session_user))
-      -- The start is hidden from who may not read other people's statistics; a session without one is ended.
+      -- The start is null for a user who may not read the statistics of others; such a session is ended.
       and (${since}::text is null or s.backend_start is null or s.backend_start <= (${since}::text)::timestamptz)`;
   return rows.map(({ pid }) => pid);
 }

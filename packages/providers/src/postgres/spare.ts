@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
+import { Retryable } from '../errors.js';
 import { createPlaces } from '../turns.js';
 import type { PostgresConfig } from './config.js';
 import { connectionOptions } from './options.js';
@@ -27,12 +28,16 @@ type Work<T> = (sql: Statements) => Promise<T>;
  */
 export interface Spare {
   isOpen(): boolean;
-  /** Opens the connection, or runs `warm` on it again; `warm` takes the locks to keep. */
+  /**
+   * Opens the connection, or runs `warm` on it again; `warm` takes the locks to keep. A connection that responds stays open when
+   * `warm` fails on it, because the holder could take its place.
+   */
   renew(signal: AbortSignal, warm: Work<unknown>): Promise<void>;
   /** Runs `work` in the open transaction. */
   inside<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
   /** Runs `work` in the open transaction, commits it, and starts the next; the locks stay when `work` fails. */
   commit<T>(signal: AbortSignal, work: Work<T>): Promise<T>;
+  /** Closes the connection. Until the next `renew`, calls do not open it again. */
   close(): Promise<void>;
   /** Notes that another connection to the server was lost, so that the next `renew` waits less for this one. */
   doubt(): void;
@@ -48,7 +53,7 @@ export function openSpare(config: PostgresConfig): Spare {
   let doubted = false;
   let connection: postgres.Sql | undefined;
   let kept: Kept | undefined;
-  let warming: Work<unknown> = async () => {};
+  let warming: Work<unknown> | undefined;
   const places = createPlaces(1);
 
   const open = () =>
@@ -69,6 +74,8 @@ export function openSpare(config: PostgresConfig): Spare {
   };
 
   const keep = async (): Promise<Kept> => {
+    const warm = warming;
+    if (!warm) throw new Retryable('No connection to the database stands by');
     connection ??= open();
     const own = connection;
     const now = await new Promise<Kept>((done, fail) => {
@@ -77,7 +84,7 @@ export function openSpare(config: PostgresConfig): Spare {
         end = resolve;
       });
       const running = own.begin(async (sql) => {
-        await warming(sql);
+        await warm(sql);
         done({
           sql,
           end: async () => {
@@ -88,12 +95,13 @@ export function openSpare(config: PostgresConfig): Spare {
         await until;
       });
       running.catch((error: unknown) => {
-        // The server ended the connection, or a statement failed: nothing is kept any longer.
-        if (connection === own) kept = undefined;
+        // A kept connection was lost. It is not opened again by the same client: the driver pauses before it connects again, and
+        // would connect even when it is ended in that pause.
+        if (connection === own && kept) void drop();
         fail(error);
       });
     });
-    if (connection !== own) throw new Error('The spare connection was dropped');
+    if (connection !== own) throw new Retryable('The connection that stands by was dropped');
     kept = now;
     return now;
   };
@@ -122,13 +130,15 @@ export function openSpare(config: PostgresConfig): Spare {
           // Grants wait for this check, so a lost connection must not delay them by the whole `silence_timeout`.
           const limit = doubted ? doubtedMilliseconds : answerMilliseconds;
           doubted = false;
-          if (kept && !(await answers(kept.sql, limit))) await drop();
+          const silent = kept && !(await answers(kept.sql, limit));
           refuseWhenAborted(signal);
-          if (kept) await warm(kept.sql);
+          if (silent) await drop();
+          refuseWhenAborted(signal);
+          if (kept) await kept.sql.savepoint(warm);
           else await keep();
         } catch (error) {
           // After an abort the connection was dropped already, and there may be another one.
-          if (!signal.aborted) await drop();
+          if (!signal.aborted && !kept) await drop();
           throw error;
         }
       }),
@@ -152,6 +162,7 @@ export function openSpare(config: PostgresConfig): Spare {
       inTurn(new AbortController().signal, async () => {
         const now = kept;
         kept = undefined;
+        warming = undefined;
         await now?.end().catch(() => {});
         await drop();
       }),
@@ -161,11 +172,12 @@ export function openSpare(config: PostgresConfig): Spare {
   };
 }
 
-/** Returns whether the connection responds in time; throws when the check fails. */
+/** Returns whether the connection responds in time, and without an error. */
 async function answers(sql: Statements, milliseconds: number): Promise<boolean> {
-  const asked = sql`select 1`.then(() => true);
-  // After `silence_timeout` the driver closes the connection, and this promise rejects when nothing awaits it.
-  asked.catch(() => {});
+  const asked = sql`select 1`.then(
+    () => true,
+    () => false,
+  );
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), milliseconds);

@@ -6,7 +6,8 @@ import type { ServiceTools } from './port.js';
 
 /** The number of attempts per call: enough to outlast a short failure, and few enough that a start fails fast. */
 const tries = 3;
-const timeout = 3_000;
+/** How long one attempt may take, in milliseconds, unless the tools say otherwise. */
+export const timeout = 3_000;
 const pauses = { first: 300, last: 2_000 };
 
 /** Converts a vendor's error to an error with our own message. */

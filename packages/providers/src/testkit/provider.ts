@@ -113,7 +113,7 @@ export interface MemoryProvider {
   later(delayMilliseconds: number, change: () => void): void;
   /** For the connector: begins an operation, which the clock ends. */
   begin(identity: string, access: Access, operation: Operation): void;
-  /** For the connector: returns the task in progress, or `failed` once after an operation failed. With `peek`, never `failed`. */
+  /** For the connector: returns the task in progress, or `failed` once after a grant failed. With `peek`, never `failed`. */
   operation(identity: string, access: Access, how?: { peek: true }): Operation['task'] | 'failed' | undefined;
   /** For the connector: stores a message unless one with its key is stored. */
   accept(message: Message): void;
@@ -134,16 +134,17 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
   let calls: MemoryCall[] = [];
   let pending: { at: number; change: () => void }[] = [];
 
+  /** A revocation that failed needs no report: the access is still held. */
+  const end = (key: string, { task, fails, change }: Operation) => {
+    operations.delete(key);
+    if (!fails) change();
+    else if (task === 'grant') failed.add(key);
+  };
   const settle = (until: number) => {
     const due = pending.filter(({ at }) => at <= until);
     pending = pending.filter(({ at }) => at > until);
     for (const { change } of due.sort((a, b) => a.at - b.at)) change();
-    for (const [key, { at, fails, change }] of operations) {
-      if (at > until) continue;
-      operations.delete(key);
-      if (fails) failed.add(key);
-      else change();
-    }
+    for (const [key, operation] of operations) if (operation.at <= until) end(key, operation);
   };
   const current = () => {
     const now = options.now().getTime();
@@ -179,7 +180,8 @@ export function createMemoryProvider(options: MemoryProviderOptions): MemoryProv
     cancel: (identity, access) => void operations.delete(keyOf(identity, access)),
     fail(identity, access) {
       const key = keyOf(identity, access);
-      if (operations.delete(key)) failed.add(key);
+      const operation = operations.get(key);
+      if (operation) end(key, { ...operation, fails: true });
     },
     get messages() {
       return [...messages.values()];

@@ -113,6 +113,18 @@ describe('credentials', () => {
     );
   });
 
+  it('that may not read the status of one operation are told so by the check, once an operation exists', async () => {
+    const { one } = await assignment();
+    await authorizerOf(client).ensurePresent(one, until, calm());
+    await authorizerOf(client).ensureAbsent(one, calm());
+    await client.check(calm());
+    center.orders.denied.add('DescribeAccountAssignmentCreationStatus');
+    center.orders.denied.add('DescribeAccountAssignmentDeletionStatus');
+    await expect(client.check(calm())).rejects.toThrow(
+      'AWS does not permit the connector to call sso:DescribeAccountAssignmentCreationStatus, sso:DescribeAccountAssignmentDeletionStatus',
+    );
+  });
+
   it('that may not change anything end the grant with the name of the operation', async () => {
     const { one } = await assignment();
     center.orders.denied.add('CreateAccountAssignment');
@@ -210,6 +222,12 @@ describe('people', () => {
     expect(found).toEqual({ id: 'rita', name: 'rita', email: 'Rita@Example.com' });
     center.front.on(calling('GetUserId'), answer({ status: 200, body: { UserId: user.id } }));
     expect(await identities.find({ email: 'omar@example.com', name: '', subject: '' }, calm())).toBeNull();
+  });
+
+  it('are found by an address that is longer than a user name can be', async () => {
+    const email = `${'r'.repeat(64)}@${'long.'.repeat(30)}example.com`;
+    await center.user('regina', email);
+    expect(await identitiesOf(client).find({ email, name: '', subject: '' }, calm())).toMatchObject({ id: 'regina' });
   });
 
   it('are found by a user name that is their address, where the configuration says so', async () => {

@@ -328,8 +328,22 @@ describe('a refresh', () => {
   });
 
   it('keeps the new tokens when the person cannot be read now', async () => {
-    const provider = await open({ '/me': { status: 503, body: 'no' } });
-    expect(Object.keys(await provider.open().refresh(request, calm()))).toEqual(['tokens']);
+    for (const answer of [{ status: 503, body: 'no' }, { body: '<html>We will be back soon</html>' }]) {
+      const provider = await open({ '/me': answer });
+      expect(Object.keys(await provider.open().refresh(request, calm()))).toEqual(['tokens']);
+    }
+  });
+
+  it('is retryable when the token endpoint returns a response that is not usable, which is not about the person', async () => {
+    for (const body of [
+      '<html>We will be back soon</html>',
+      { access_token: 'next', token_type: 'mac' },
+      {},
+      'x'.repeat(2 * 1024 * 1024),
+    ]) {
+      const provider = await open({ '/token': { body } });
+      expect(await failure(provider.open().refresh(request, calm()))).toBeInstanceOf(Retryable);
+    }
   });
 });
 
@@ -351,6 +365,35 @@ describe('a person who is read again', () => {
     ] as const) {
       const provider = await open({ '/me': answer });
       expect(await failure(provider.open().reread(request, calm()))).toBeInstanceOf(kind);
+    }
+  });
+
+  it('has ended when the provider has no address of the person any more', async () => {
+    const provider = await open({ '/me': { body: { sub: 'rita-1' } } });
+    expect(await failure(provider.open().reread(request, calm()))).toBeInstanceOf(Terminal);
+  });
+
+  it.each<[string, Said]>([
+    ['a page of a proxy', { body: '<html>We will be back soon</html>' }],
+    ['more than a megabyte', { body: 'x'.repeat(2 * 1024 * 1024) }],
+    ['a person without a subject', { body: { status: 'maintenance' } }],
+    ['groups in another form', { body: { sub: 'rita-1', email: 'rita@example.test', groups: [{ name: 'a' }] } }],
+  ])('has not ended when the provider returns %s, which is not about the person', async (_what, said) => {
+    const provider = await open({ '/me': said });
+    expect(await failure(provider.open().reread(request, calm()))).toBeInstanceOf(Retryable);
+  });
+
+  it('has not ended when a list of the provider repeats its pages, leads elsewhere or has another form', async () => {
+    for (const said of [
+      { body: [], headers: { link: '</list>; rel="next"' } },
+      { body: [], headers: { link: '<http://127.0.0.1:1/list>; rel="next"' } },
+      { body: { message: 'maintenance' } },
+    ]) {
+      const provider = await open({ '/list': said });
+      for (const list of ['emails_endpoint', 'groups_endpoint']) {
+        const client = provider.open({ [list]: `${provider.url}/list` });
+        expect(await failure(client.reread(request, calm()))).toBeInstanceOf(Retryable);
+      }
     }
   });
 });

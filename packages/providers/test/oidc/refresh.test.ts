@@ -146,6 +146,11 @@ describe('reading a person again', () => {
     expect(await reread(ana)).toMatchObject({ organizations: [] });
   });
 
+  it('does not end the sign-in when the issuer returns groups in another form, which is not about the person', async () => {
+    const { reread } = await openIssuer({ userInfo: { ...ana, groups: [{ name: 'a' }] } });
+    await expect(reread(ana)).rejects.toBeInstanceOf(Retryable);
+  });
+
   it('verifies an address by a listed domain as at the sign-in', async () => {
     const { email_verified: _, ...silent } = ana;
     const { reread } = await openIssuer({ userInfo: silent, config: { email_domains: ['example.test'] } });

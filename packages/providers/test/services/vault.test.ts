@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Retryable, Terminal } from '../../src/errors.js';
 import { openLocalVault } from '../../src/local/vault.js';
 import { openVaultService } from '../../src/services/open.js';
 import type { LocalKey, ServiceTools, VaultFile } from '../../src/services/port.js';
 import { awsCredentials, startAwsServer } from '../support/aws-server.js';
 import { azureClient, azureSecrets, startAzureServer, vaultHost } from '../support/azure-server.js';
-import type { FakeServer } from '../support/fake-server.js';
+import { type FakeServer, startFakeServer } from '../support/fake-server.js';
 import { googleCredentials, googleSecrets, startGoogleServer } from '../support/google-server.js';
 import { hashicorpRole, hashicorpSettings, rootToken, startHashicorpServer } from '../support/hashicorp-server.js';
 import { resolveToThisMachine } from '../support/resolve-names.js';
@@ -193,14 +194,49 @@ describe('hashicorp', () => {
     expect(subject.server.asked).toEqual([]);
   });
 
-  it('signs in again for each of several reads whose token was revoked early', async () => {
+  it('signs in once for several reads, at the start and when their token was revoked early', async () => {
     const server = await startHashicorpServer({ secrets: { database: { [stored.key]: stored.value } } });
     const config = { ...hashicorpSettings, ...hashicorpRole, provider: 'hashicorp', address: server.url };
     await using subject = remote(server, [], config);
     const vault = await subject.open(createTools());
-    await vault.check(signal);
+    const readAll = () => Promise.all(Array.from({ length: 8 }, () => vault.read(stored, signal)));
+    const values = Array.from({ length: 8 }, () => stored.value);
+    expect(await readAll()).toEqual(values);
+    expect(server.logins).toBe(1);
     server.tokens.clear();
-    const read = await Promise.all(Array.from({ length: 8 }, () => vault.read(stored, signal)));
-    expect(read).toEqual(Array.from({ length: 8 }, () => stored.value));
+    expect(await readAll()).toEqual(values);
+    expect(server.logins).toBe(2);
+  });
+
+  it('finishes a shared sign-in when the read that began it is aborted', async () => {
+    const server = await startHashicorpServer({ secrets: { database: { [stored.key]: stored.value } } });
+    const config = { ...hashicorpSettings, ...hashicorpRole, provider: 'hashicorp', address: server.url };
+    await using subject = remote(server, [], config);
+    const tools = createTools();
+    const vault = await subject.open(tools);
+    const stop = new AbortController();
+    const first = faultOf(vault.read(stored, stop.signal));
+    const second = vault.read(stored, signal);
+    stop.abort();
+    expect(await first).toBeInstanceOf(Retryable);
+    expect(await second).toBe(stored.value);
+    expect([server.logins, tools.waited]).toEqual([1, []]);
+  });
+
+  it('reports an address or a sign-in that does not exist, and not a missing secret', async () => {
+    await using server = await startFakeServer({
+      forbidden: { status: 403, body: {} },
+      answer: () => ({ status: 404, body: { errors: [] } }),
+    });
+    for (const [login, message] of [
+      [{ token: rootToken }, 'HashiCorp Vault does not have its API at this address, or not the namespace'],
+      [hashicorpRole, 'HashiCorp Vault has no AppRole sign-in at approle_mount'],
+    ] as const) {
+      const config = { ...hashicorpSettings, ...login, provider: 'hashicorp', address: server.url };
+      const vault = await openVaultService(config, { ...createTools(), local: noFile });
+      const fault = await faultOf(vault.check(signal));
+      expect(fault).toBeInstanceOf(Terminal);
+      expect(fault.message).toBe(message);
+    }
   });
 });
