@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AccessError } from '@belay/contract/errors';
 import { archivedBlocks, execute, ledger, ledgerArchives, sqlText, type Transaction } from '@belay/db';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { nameOf } from '../actor.js';
 import type { ActorStore } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -91,10 +91,20 @@ function listMonths(ctx: ActorStore): Promise<Month[]> {
 
 /**
  * Deletes the records of blocks that were found to differ from their archive, so that all entries of these blocks go
- * into the next file.
+ * into the next file. Their rows no longer count for the archive, and an archive that has no other rows is deleted too:
+ * otherwise these entries would count as deleted.
  */
 async function dropChanged(ctx: ActorStore): Promise<void> {
-  await ctx.db.delete(archivedBlocks).where(sql`${archivedBlocks.changedAt} is not null`);
+  await ctx.db.transaction(async (tx) => {
+    await execute(
+      tx,
+      sqlText`
+      with dropped as (delete from ${archivedBlocks} where changed_at is not null returning archive, rows)
+      update ${ledgerArchives} a set rows = a.rows - less.rows
+      from (select archive, sum(rows) as rows from dropped group by archive) less where a.digest = less.archive`,
+    );
+    await tx.delete(ledgerArchives).where(eq(ledgerArchives.rows, 0));
+  });
 }
 
 /** Returns whether a month is archived. Entries are deleted only together with their block, so equal counts mean the same entries. */
@@ -158,7 +168,7 @@ async function record(
         'conflict',
         `Another archive of ${name} was written meanwhile; nothing is deleted for this one`,
       );
-    const again = { archivedAt: sql`app_now()`, deletedAt: null };
+    const again = { rows, archivedAt: sql`app_now()`, deletedAt: null };
     const archive = { digest: sha256, month: name, rows };
     await tx.insert(ledgerArchives).values(archive).onConflictDoUpdate({ target: ledgerArchives.digest, set: again });
     await execute(
