@@ -25,8 +25,8 @@ export interface Interval {
 }
 
 /**
- * What a fault may affect: everything; access at one target; only the speed of the queue; or nothing, which is promised of workflows
- * that are a burden.
+ * What a fault may affect: everything; access at one target; only the speed of the queue; or nothing, which is the
+ * rule for workflows that compute for a long time.
  */
 export type Scope = 'everything' | { target: string } | 'queue' | 'nothing';
 
@@ -56,7 +56,7 @@ export interface AccessRequest {
   duration: number;
   sentAt: number;
   acknowledgedAt: number | null;
-  /** The executions that answers to this key named. */
+  /** The ids of the executions that the responses to requests with this key contained. */
   ids: string[];
   /** From when on it may be held: the time at which the request, its approval or its signal was sent. Null: never. */
   mayHoldFrom: number | null;

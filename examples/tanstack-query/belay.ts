@@ -9,6 +9,14 @@ export interface Asked {
   key: string;
 }
 
+/** The part of a query in the cache that says what was read last. */
+interface Read {
+  state: { data?: { state: string } | undefined };
+}
+
+/** The states of a request after which nothing changes. */
+const over = ['ended', 'denied', 'cancelled', 'terminated', 'failed'];
+
 /** Returns the options of queries and mutations for Belay at an address, for any adapter of TanStack Query. */
 export function createBelay({ url, token }: { url: string; token: string }) {
   const belay = createTRPCClient<AppRouter>({
@@ -28,11 +36,11 @@ export function createBelay({ url, token }: { url: string; token: string }) {
       queryKey: ['belay', 'roles'],
       queryFn: ({ signal }: { signal: AbortSignal }) => belay.roles.list.query({}, { signal }),
     },
-    /** One request, which is read again every two seconds. */
+    /** One request, which is read again every two seconds until it is over. */
     request: (id: string) => ({
       queryKey: ['belay', 'requests', id],
       queryFn: ({ signal }: { signal: AbortSignal }) => belay.executions.get.query({ id }, { signal }),
-      refetchInterval: 2_000,
+      refetchInterval: ({ state: { data } }: Read) => (data && over.includes(data.state) ? false : 2_000),
     }),
     /** Requests a role; the key makes it safe to repeat. */
     elevate: {

@@ -166,7 +166,7 @@ export const boundaries = {
     why: 'tables, constraints and migrations; no domain logic',
   },
   'packages/engine': {
-    workspace: ['contract/back-off', 'workflow', 'db'],
+    workspace: ['contract/back-off', 'contract/text', 'workflow', 'db'],
     outside: ['zod', 'drizzle-orm', '@opentelemetry/api'],
     why: 'executions know nothing of access, approvals, people or HTTP: what they need comes in by ports',
     folders: ['.', 'steps', 'turns', 'calls', 'index.ts'],

@@ -67,14 +67,15 @@ async function findServer(
 
 /**
  * Returns the server or agent to use, and a client for it with `BELAY_TOKEN` or the stored login of exactly that
- * address. `BELAY_TOKEN` is not sent to an address that came from an agent: another user's program could be listening
- * on the agent's port.
+ * address. Neither is sent to an address that came from an agent: another program could be listening on the agent's
+ * port.
  */
 export async function connect(shell: Shell, option: string | undefined, reach: Reach): Promise<Connection> {
   const credentials = credentialsOf(shell);
   const { server, origin } = await findServer(shell, option, reach);
-  const token = origin === 'agent' ? undefined : shell.token;
-  const saved = token === undefined ? await credentials.find(server) : undefined;
+  const discovered = origin === 'agent';
+  const token = discovered ? undefined : shell.token;
+  const saved = token === undefined && !discovered ? await credentials.find(server) : undefined;
   const credential = token ?? saved?.token;
   const headers = { 'user-agent': 'belay-cli' };
   const client = createClient({ url: server, token: credential, headers, timeout: shell.patience });

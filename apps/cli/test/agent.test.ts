@@ -1,11 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openCredentials } from '../src/credentials.js';
 import { isOwnListener } from '../src/find-agent.js';
 import { type Belay, openBelay } from './support/belay.js';
 import { signInThroughDemo } from './support/browser.js';
@@ -107,11 +108,21 @@ describe('belay agent install', () => {
 
   it('is undone by uninstall, which reports a missing service', async () => {
     await terminal.run(['agent', 'install'], { host: host('linux') });
-    expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('systemctl --user disable --now belay-agent'),
-    });
+    expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({ code: 0 });
+    await expect(stat(unit())).rejects.toMatchObject({ code: 'ENOENT' });
     expect(await terminal.run(['agent', 'uninstall'], { host: host('linux') })).toMatchObject({ code: 5 });
+  });
+
+  it('leaves nothing that systemd would start, and prints how to stop it with commands that need no unit file', async () => {
+    await terminal.run(['agent', 'install'], { host: host('linux') });
+    // What `systemctl --user enable` makes.
+    const wants = path.join(path.dirname(unit()), 'default.target.wants');
+    await mkdir(wants);
+    await symlink(unit(), path.join(wants, 'belay-agent.service'));
+    const { stderr } = await terminal.run(['agent', 'uninstall'], { host: host('linux') });
+    expect(await readdir(wants)).toEqual([]);
+    // Without the unit file, `systemctl disable` fails.
+    expect(stderr).toBe('stop it with:\n  systemctl --user stop belay-agent\n  systemctl --user daemon-reload\n');
   });
 });
 
@@ -228,6 +239,30 @@ describe('with an agent on this machine', () => {
       stderr: expect.stringContaining('127.0.0.1:8080'),
     });
     other.close();
+  });
+});
+
+describe('a stored login', () => {
+  it('is not sent to a program that listens at its address and was only discovered as the agent', async () => {
+    const authorization: unknown[] = [];
+    const agent = await startAgent([], authorization);
+    const login = {
+      token: 'stored',
+      expires_at: '2030-01-02T00:00:00.000Z',
+      email: 'r@example.test',
+      provider: 'demo',
+    };
+    await openCredentials({
+      file: terminal.credentialsFile,
+      posix: true,
+      randomName: () => 'new',
+    }).save(addressOf(agent), login);
+    expect(await terminal.run(['sessions'], { agent: addressOf(agent) })).toMatchObject({ code: 0 });
+    expect(authorization.filter((header) => header !== undefined)).toEqual([]);
+    // Naming the address is a decision to send it.
+    await terminal.run(['sessions', '--url', addressOf(agent)]);
+    expect(authorization.at(-1)).toBe('Bearer stored');
+    agent.close();
   });
 });
 

@@ -1,4 +1,5 @@
 import { createClient } from '@belay/sdk';
+import { standBetween } from '@belay/testkit/middle';
 import { createWorld, type Person, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTerminal } from './support/run.js';
@@ -62,5 +63,28 @@ describe('belay reviews', () => {
     const closed = await run('approver', 'reviews', '--execution', output.execution_id);
     expect(closed.stdout).toContain('not justified');
     expect(closed.stdout).toContain('no incident then');
+  });
+
+  it('finds the review to close on a later page of the list', async () => {
+    const rita = createClient({ url: world.url, token: await world.token('requester', 'device') });
+    const { output } = await rita.elevation.request({ role: 'reader', reason: 'another incident', duration: 'PT1M' });
+    await world.drive();
+    await run('approver', 'approve', output.execution_id, '--yes');
+    await world.drive();
+    await world.database.advance(10 * 60_000);
+    await world.drive();
+    const [{ id } = { id: '' }] = (
+      JSON.parse((await run('approver', 'reviews', '--json')).stdout) as { reviews: { id: string }[] }
+    ).reviews;
+    await using middle = await standBetween(world.url);
+    let pages = 0;
+    middle.mangle = (procedure, data) => {
+      if (procedure !== 'reviews.list' || ++pages > 1) return undefined;
+      return { ...data, reviews: [], next: '0.00000000-0000-4000-8000-000000000000' };
+    };
+    await using terminal = await openTerminal({ server: middle.url, token: await world.token('approver', 'device') });
+    const close = ['close', id.slice(0, 13), '--verdict', 'justified', '--note', 'an incident'];
+    expect(await terminal.run(['reviews', ...close])).toMatchObject({ code: 0 });
+    expect(pages).toBe(2);
   });
 });

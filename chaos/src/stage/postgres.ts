@@ -12,7 +12,7 @@ export interface PostgresServer {
   ensureDatabase(name: string): Promise<void>;
   /** Ends every session of a database from the server's side. */
   terminate(database: string): Promise<void>;
-  /** Ends every connection in order, stops, and starts again on the same port. */
+  /** Shuts the server down cleanly, which ends every connection, and starts it again on the same port. */
   restart(): Promise<void>;
   /** Stops all processes of the server with SIGSTOP. Returns a function that lets them continue. */
   freeze(): Promise<() => void>;

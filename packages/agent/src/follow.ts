@@ -45,8 +45,9 @@ const patience = 1_000;
 const longestPause = 5 * 60_000;
 
 /**
- * Follows the server's configuration by version (GET /sync). A newer configuration, or another one with the same version, replaces the
- * stored one as a whole, after it was verified and written to the disk. In every other case, the last configuration stays in force.
+ * Follows the server's configuration by version (GET /sync). A newer configuration, or another one with the same version, or the same one
+ * signed by a new key, replaces the stored one as a whole, after it was verified and written to the disk. In every other case, the last
+ * configuration stays in force.
  */
 export function followServer(options: FollowOptions): Following {
   const { folder, files, upstream, sessions, ledger, log, clock } = options;
@@ -113,7 +114,9 @@ export function followServer(options: FollowOptions): Following {
       );
     }
     // After a restore, the server counts its versions again, so the same version number can mean another configuration.
-    const same = difference === 0 && (said.digest === undefined || said.digest === kept?.digest);
+    const unchanged = difference === 0 && (said.digest === undefined || said.digest === kept?.digest);
+    // After a rotation of the secret alone, the stored copy is still signed by the previous key, so a restart would reject it.
+    const same = unchanged && kept?.configuration.signature.key.kid === identity.key.kid;
     if (!same) await replaceConfiguration();
     confirmedAt = clock();
   }

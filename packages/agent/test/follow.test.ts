@@ -150,6 +150,24 @@ describe('the configuration of an agent', () => {
     Object.assign(keyring, kept);
   });
 
+  it('is still accepted after a restart without the server when only the secret was rotated', async () => {
+    const before = await version();
+    const keyring = world.context.keyring as { -readonly [K in keyof Keyring]: Keyring[K] };
+    const kept = { current: keyring.current, secrets: keyring.secrets };
+    const secrets = [...kept.secrets.values()].map((secret) => Buffer.from(secret).toString());
+    Object.assign(keyring, createKeyring([randomBytes(32).toString('hex'), ...secrets]));
+    await local.agent.sync();
+    Object.assign(keyring, kept);
+    expect((await local.call('GET', '/logs?type=key.rotated')).json.logs).toHaveLength(1);
+    await local.agent.stop();
+    middle.state = 'away';
+    await using again = await startLocal({ url: middle.url }, { mode: 'agent', dataDirectory: local.folder });
+    expect((await again.call('GET', '/ready')).json).toMatchObject({
+      status: 'ready',
+      configuration: { version: before, confirmed_at: null },
+    });
+  });
+
   it('stays in force while the server is away, with its age, and over a restart', async () => {
     const before = await version();
     middle.state = 'away';

@@ -42,6 +42,7 @@ const otherStatuses: Readonly<Record<number, ErrorCode>> = {
   406: 'invalid',
   412: 'conflict',
   414: 'invalid',
+  421: 'invalid',
   422: 'invalid',
   502: 'unavailable',
   504: 'unavailable',
@@ -65,7 +66,7 @@ export const publishedCodes = {
   503: 'SERVICE_UNAVAILABLE',
 } as const;
 
-/** Returns the error code of an HTTP status; undefined for a status without one, such as 302 or 421. */
+/** Returns the error code of an HTTP status; undefined for a status without one, such as 302 or 418. */
 export function codeOfStatus(status: number): ErrorCode | undefined {
   const row = Object.values(transportTable).find((each) => each.status === status);
   return row?.reason ?? otherStatuses[status] ?? (status >= 500 ? 'internal' : undefined);

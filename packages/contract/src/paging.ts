@@ -6,18 +6,27 @@ import { limits } from './limits.js';
 
 /** The paging fields of a request. */
 export const paging = {
-  limit: z.number().int().min(1).max(limits.page).optional().describe('The most items to return; default: all'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(limits.page)
+    .optional()
+    .describe(`The most items to return; default: ${limits.page}`),
   cursor: opaque.max(limits.cursor).optional().describe('`next` of the previous page'),
 };
 
-/** The part of a long list to return; without `limit`, the whole list. */
+/** The paging fields of a request for a list that is returned whole without a limit. */
+export const pagingOfWhole = { ...paging, limit: paging.limit.describe('The most items to return; default: all') };
+
+/** The part of a long list to return. */
 export interface PageOf {
   limit?: number | undefined;
   /** `next` of the previous page. */
   cursor?: string | undefined;
 }
 
-/** The paging fields of a response. */
+/** The paging field of a response. */
 export const next = z.string().nullable().describe('Cursor of the next page; null when there is none');
 
 /**

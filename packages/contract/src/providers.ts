@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { name, opaque, remark } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
-import { next, paging } from './paging.js';
+import { next, pagingOfWhole } from './paging.js';
 
 export const capability = z.enum(['authenticator', 'authorizer', 'identities', 'notifications']);
 export type Capability = z.infer<typeof capability>;
@@ -59,7 +59,7 @@ export const authorizationStart = z.object({
 });
 export type AuthorizationStart = z.infer<typeof authorizationStart>;
 
-const search = z.strictObject({ provider: name, q: remark.optional().describe('Search term'), ...paging });
+const search = z.strictObject({ provider: name, q: remark.optional().describe('Search term'), ...pagingOfWhole });
 
 export const providerOperations = {
   list: query({

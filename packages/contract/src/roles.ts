@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { duration, name, names, remark, someNames } from './fields.js';
 import { limits } from './limits.js';
 import { mutation, query } from './operation.js';
-import { next, paging } from './paging.js';
+import { next, pagingOfWhole } from './paging.js';
 
 export const audience = z.object({ users: z.array(z.string()).optional(), groups: z.array(z.string()).optional() });
 /** The people that a rule names, by e-mail address and by group. */
@@ -78,7 +78,7 @@ export const roleOperations = {
         .describe(
           'Words of a name, a description or a system, or a sentence that says what is needed; best match first',
         ),
-      ...paging,
+      ...pagingOfWhole,
     }),
     output: roleList,
   }),

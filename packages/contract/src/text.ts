@@ -9,6 +9,16 @@ export function isStorable(text: string): boolean {
   return !unstorable.test(text);
 }
 
+/** Returns a text that can be stored, with a replacement character for each character that cannot. */
+export function toStorable(text: string): string {
+  return isStorable(text) ? text : text.replace(new RegExp(unstorable.source, 'gu'), '\uFFFD');
+}
+
+/** Returns the first `longest` UTF-16 code units of a text, or one less where they would end with half of a surrogate pair. */
+export function cutText(text: string, longest: number): string {
+  return text.length <= longest ? text : text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '');
+}
+
 /** Returns whether every text of a JSON value can be stored, the names of its fields included. */
 export function isStorableJson(value: unknown): boolean {
   let good = true;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hasUnseen, isStorable, isStorableJson, toOneLine, withoutUnseen } from '../src/text.js';
+import { cutText, hasUnseen, isStorable, isStorableJson, toOneLine, toStorable, withoutUnseen } from '../src/text.js';
 
 it.each(['\0', 'a\0b', '\ud800', 'x\udc00', '\udc00\ud800'])(
   '%j cannot be stored, on its own or inside JSON',
@@ -27,4 +27,18 @@ it.each([
 
 it('makes one line of several, and keeps the marks that turn text around', () => {
   expect(toOneLine('a\r\n\tb\u2029\u202ec')).toBe('a b \u202ec');
+});
+
+it('replaces the characters that cannot be stored, and only those', () => {
+  expect(toStorable('a\0\ud800\udc00\udc00😀')).toBe('a\uFFFD\u{10000}\uFFFD😀');
+});
+
+it.each([
+  ['abc', 3, 'abc'],
+  ['abcd', 3, 'abc'],
+  ['ab😀', 4, 'ab😀'],
+  ['ab😀c', 3, 'ab'],
+  ['😀', 1, ''],
+])('cuts %j to %i characters without half of a surrogate pair', (text, longest, cut) => {
+  expect(cutText(text, longest)).toBe(cut);
 });

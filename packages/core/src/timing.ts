@@ -23,10 +23,12 @@ export const timing = {
    */
   response: { limit: 9_000, afterWait: 4_000 },
   /**
-   * How long a call waits for silent providers. Then a new request is accepted, and its execution waits for them; other calls use
-   * stored data or throw `unavailable`.
+   * How long a call waits for silent providers. Then a new request of people for themselves is accepted, and its execution waits for
+   * them; other calls use stored data or throw `unavailable`.
    */
   earlyCheck: 2_000,
+  /** How long a request that names identities waits for its providers before it is rejected. They look up every identity. */
+  namesCheck: 5_000,
   /** How long reading the target of a provider with a new address may take before the configuration is rejected. */
   targetCheck: 5_000,
   identity: {

@@ -1,6 +1,6 @@
 import { cancelExecution, getExecution, reconcileEntitlement } from '@belay/core';
 import { performStep } from '@belay/engine';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { gateOf } from './support/gate.js';
 import {
   access,
@@ -67,6 +67,36 @@ describe('a worker that was paused changes nothing when it comes back', () => {
     await house.pass(15 * minute);
     const [late] = await house.database.sql`select state from entitlements`;
     expect(late?.state).toBe('absent');
+  });
+
+  it('whose call was taken over is told as late; so is one that goes on after its time, without another worker', async () => {
+    const { house, gate, performing } = await cancelMidway();
+    const late = () => house.database.sql<{ message: string; same: boolean }[]>`
+      select message, data -> 'fence' = data -> 'current_fence' as same from ledger
+      where type = 'entitlement.call_late' order by seq`;
+    gate.open();
+    await performing;
+    const call = 'A grant call for ada@example.com at memory finished';
+    const first = {
+      message: `${call} after another worker had claimed it; the access is checked again`,
+      same: false,
+    };
+    expect([...(await late())]).toEqual([first]);
+    await house.pass(hour);
+    house.provider.inject('ensurePresent', { kind: 'throttle' });
+    await request(cast?.ada as Cast['ada'], { workflow: 'automatic' });
+    await house.work();
+    const slow = gateOf(house, 'ensurePresent');
+    await house.database.advance(minute);
+    const timing = { ...house.ctx.timing, callTimeout: 300 };
+    await reconcileEntitlement({ ...slow.ctx, timing }, { entitlementId: await hotId() });
+    slow.open();
+    await vi.waitFor(async () => expect(await late()).toHaveLength(2), { timeout: 30_000 });
+    const second = {
+      message: `${call} too late for its result to be recorded; the access is checked again`,
+      same: true,
+    };
+    expect([...(await late())]).toEqual([first, second]);
   });
 
   it('whose grant call lands after everything was settled: revoked again, and settled again', async () => {

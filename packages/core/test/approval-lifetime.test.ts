@@ -7,6 +7,7 @@ import {
   resumeExecution,
   signalExecution,
 } from '@belay/core';
+import { findDueSteps, performStep } from '@belay/engine';
 import { sweep } from '@belay/testkit/sweep';
 import { afterEach, describe, expect, it } from 'vitest';
 import { gateOf } from './support/gate.js';
@@ -124,6 +125,29 @@ describe('an approval ends', () => {
     await house.work();
     expect(holds()).toBe(true);
   });
+
+  it.each(['step', 'provider'])(
+    'and the end of its grant is told once, when the %s is looked at first',
+    async (first) => {
+      const { house, ada, grace } = await open();
+      const id = await ask(house, ada);
+      await approve(grace, id);
+      house.provider.inject('ensurePresent', { kind: 'throttle' }, 1_000);
+      await house.work();
+      await house.database.advance(hour + minute);
+      if (first === 'step') for (const step of await findDueSteps(house.ctx, 10)) await performStep(house.ctx, step);
+      for (let passed = 0; passed < 3; passed += 1) await house.pass(10 * minute);
+      const [grant] = await house.database.sql`select ended_reason from grants where execution_id = ${id}`;
+      expect(grant?.ended_reason).toBe('lapsed');
+      const told = await house.database.sql`
+        select type, message from ledger where execution_id = ${id} and type in ('grant.ended', 'grant.expired')`;
+      expect([...told]).toEqual([
+        first === 'step'
+          ? { type: 'grant.ended', message: 'A grant ended early: lapsed' }
+          : { type: 'grant.expired', message: 'The time at memory is over for ada@example.com' },
+      ]);
+    },
+  );
 
   it.each(['signal', 'state'])('is not given again by the %s that gave it the first time', async (kind) => {
     const { house, ada, grace } = await open({ ...catalogWith({}), server: { approval_lifetime: 'PT10M' } });

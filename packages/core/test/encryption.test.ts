@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { inspectSession } from '@belay/core';
 import { openEncryptionService, type ServiceTools } from '@belay/providers';
 import { createHouse, type House } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -16,6 +17,7 @@ import type { KeyWrapping } from '../src/tokens/data-key.js';
 import { type LiveKeyring, openKeyring } from '../src/tokens/open-keyring.js';
 import { rotateEncryptionKey } from '../src/tokens/rotate-encryption-key.js';
 import { open, seal } from '../src/tokens/seal.js';
+import { goingAway } from './support/losing.js';
 
 let house: House;
 let kms: HashicorpServer;
@@ -49,13 +51,15 @@ async function wrappingBy(key = 'belay'): Promise<KeyWrapping> {
   return found;
 }
 
-async function startProcess(options: { key?: string; secrets?: string[] } = {}): Promise<LiveKeyring> {
+async function startProcess(
+  options: { key?: string; secrets?: string[]; isAway?: () => boolean } = {},
+): Promise<LiveKeyring> {
   const { ctx } = house;
+  const db = goingAway(ctx.db, options.isAway ?? (() => false));
   const wrapping = await wrappingBy(options.key);
   const secrets = options.secrets ?? [];
   const delay = (milliseconds: number, signal?: AbortSignal) => wait(milliseconds, undefined, { signal });
-  const { db, log } = ctx;
-  const keyring = await openKeyring({ db, log, wrapping, secrets, randomBytes, delay, now: () => time });
+  const keyring = await openKeyring({ db, log: ctx.log, wrapping, secrets, randomBytes, delay, now: () => time });
   opened.push(keyring);
   return keyring;
 }
@@ -199,6 +203,19 @@ describe('a keyring that a key management service guards', () => {
     time += 60_000;
     expect(await keyring.find(kid)).toHaveLength(32);
   });
+});
+
+it('rejects no token of a key that cannot be read while the database is away', async () => {
+  let away = false;
+  const keyring = await startProcess({ isAway: () => away });
+  await rotate();
+  const token = await sealed(await startProcess());
+  away = true;
+  await expect(opens(keyring, token)).rejects.toMatchObject({ code: 'unavailable' });
+  const ctx = { ...house.ctx, keyring };
+  await expect(inspectSession(ctx, { session: token })).rejects.toMatchObject({ code: 'unavailable' });
+  away = false;
+  expect(await opens(keyring, token)).toEqual({ of: 'ada' });
 });
 
 describe('the health of encryption', () => {

@@ -18,10 +18,21 @@ import {
   staged,
 } from './support/stories.js';
 
+const failing = (title = 'It fails') => [
+  { fail: { raise: { error: { type: 'https://x.example/e', status: 500, title } } } },
+];
+
+/** Holds access, and does more after twenty minutes. */
+const pause = { do: [{ w: { wait: 'PT20M' } }, { more: { wait: 'PT20M' } }] };
+const both = [
+  { grant: { call: 'access.grant' } },
+  { fork: { fork: { branches: [{ hold: { call: 'access.hold' } }, { pause }] } } },
+];
+
 let cast: Cast;
 beforeEach(async () => {
   cast = await openCast({
-    catalog: catalogWith({ faulty: [{ fail: { raise: { error: { type: 'https://x.example/e', status: 500 } } } }] }),
+    catalog: catalogWith({ faulty: failing(), cut: failing(`${'x'.repeat(499)}😀 and more`), both }),
   });
 });
 afterEach(() => cast[Symbol.asyncDispose]());
@@ -53,6 +64,22 @@ describe('the state of a request', () => {
     house.provider.down = false;
     await house.pass(hour);
     expect(await stateOf(id)).toBe('ended');
+  });
+
+  it('is waiting while access is held, also after another branch of its workflow went on', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'both', duration: 'PT1H' });
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'waiting', state: 'active' });
+    await house.pass(21 * minute);
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'waiting', state: 'active' });
+    await house.pass(hour);
+    expect(await getExecution(ada, { id })).toMatchObject({ status: 'completed', state: 'ended' });
+  });
+
+  it('says that a request has failed when the text of its error is cut within an emoji', async () => {
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'cut' });
+    expect((await getExecution(ada, { id })).status).toBe('faulted');
   });
 
   it('tells a denial, no decision in time, a cancellation, a termination and a fault apart', async () => {

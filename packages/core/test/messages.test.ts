@@ -1,4 +1,12 @@
-import { cancelExecution, decideApproval, getExecution, receiveHook, requestElevation, stopUser } from '@belay/core';
+import {
+  cancelExecution,
+  decideApproval,
+  deliverMessages,
+  getExecution,
+  receiveHook,
+  requestElevation,
+  stopUser,
+} from '@belay/core';
 import { signHook } from '@belay/providers/testkit';
 import { approvalCatalog, approvalTasks } from '@belay/testkit/house';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -99,6 +107,18 @@ describe('a message about a request', () => {
     // The response to the second delivery was lost, and the message was found afterwards.
     expect(house.provider.count('deliver')).toBe(2);
     expect(house.provider.messages).toHaveLength(1);
+  });
+
+  it('waits while the client of its provider cannot be created, and is then delivered', async () => {
+    const { house, ada } = await open();
+    house.provider.inject('deliver', { kind: 'throttle' });
+    await ask(house, ada);
+    await house.database.advance(minute);
+    const catalog = { current: () => house.catalog.current(), client: () => undefined };
+    expect(await deliverMessages({ ...house.ctx, catalog })).toBe(1);
+    await house.pass(minute);
+    expect(house.provider.messages).toHaveLength(1);
+    expect(await house.database.sql`select 1 from ledger where type = 'message.failed'`).toHaveLength(0);
   });
 
   it('is revised when its delivery was never confirmed and the request is denied meanwhile', async () => {

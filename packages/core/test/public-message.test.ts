@@ -22,6 +22,11 @@ describe('the message of a failed call of a provider', () => {
     expect(publicMessage(new OtherTarget())).toContain('another target');
   });
 
+  it('can be stored, whatever the provider sent', () => {
+    const sent = `a\0${'b'.repeat(497)}😀`;
+    expect(publicMessage(new Terminal(sent))).toBe(`a\uFFFD${'b'.repeat(497)}`);
+  });
+
   it('says that the provider was late, for a time-out and for a call that was stopped', () => {
     for (const name of ['TimeoutError', 'AbortError']) {
       expect(publicMessage(strangerNamed(name))).toBe('The provider did not respond in time');

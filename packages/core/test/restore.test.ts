@@ -116,7 +116,7 @@ describe('after a restore', () => {
     const id = await ask(cast.house, cast.ada, { workflow: 'automatic' });
     await returnAccess(cast.ada, { execution_id: id });
     await cast.house.pass(20 * minute);
-    // Granted again after the time of the restore.
+    // Granted again after the time to which the database was restored.
     const [row] = await cast.house.database.sql`select id, state from entitlements`;
     expect(row?.state).toBe('absent');
     cast.house.provider.put(ada, access, row?.id);

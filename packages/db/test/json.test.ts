@@ -37,7 +37,7 @@ const stored = fc
   .oneof(text, fc.dictionary(text, text), fc.array(text), fc.jsonValue({ stringUnit: 'grapheme' }))
   .map(asStored);
 
-/** Returns a value as JSON has it, without NUL characters: PostgreSQL stores none, and core rejects them. */
+/** Returns a value after a round trip through JSON, without NUL, which PostgreSQL cannot store and core rejects. */
 function asStored<T>(given: T): T {
   return JSON.parse(JSON.stringify(given).replaceAll('\\u0000', '')) as T;
 }

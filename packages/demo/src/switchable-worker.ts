@@ -47,7 +47,7 @@ export interface SwitchOptions {
 
 /**
  * Runs a worker, except while all workers are stopped. Resolves when the worker runs, and after a second at the latest.
- * Rejects when the first start fails within that second; the worker is started again in any case.
+ * Rejects when the first start fails within that second, and then starts no worker again. A later failure is retried.
  */
 export async function startSwitchableWorker(
   options: SwitchOptions & { start(): Promise<StoppableWorker> },
@@ -84,14 +84,20 @@ export async function startSwitchableWorker(
       }
     }
   })();
-  // All workers may be stopped at this moment; a start does not wait until they continue.
-  await Promise.race([first.promise, options.delay(retry)]);
-  return {
-    async stop() {
-      ended.abort();
-      await running;
-    },
-  };
+  async function stop(): Promise<void> {
+    ended.abort();
+    await running;
+  }
+
+  try {
+    // All workers may be stopped at this moment; a start does not wait until they continue.
+    await Promise.race([first.promise, options.delay(retry)]);
+  } catch (error) {
+    // The caller closes what a worker needs.
+    await stop();
+    throw error;
+  }
+  return { stop };
 }
 
 /** Stops every worker of the demo in every process, and resolves when none runs; `release` lets them continue. */

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '@belay/core';
+import { takeTurn } from '@belay/db';
 import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { findTestPort } from '@belay/testkit/ports';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -83,6 +84,30 @@ describe('the control of the demo', () => {
     await stop();
     expect(state.started).toBe(0);
     await control.close();
+  });
+
+  it('does not start a worker again after its first start has failed', async () => {
+    let started = 0;
+    let retry: AbortSignal | undefined;
+    const failing = startSwitchableWorker({
+      databaseUrl,
+      log,
+      // The pause before the next start ends only when it is aborted; the one without a signal limits the wait of this start.
+      delay: (_milliseconds, signal) =>
+        new Promise((resolve) => {
+          retry ??= signal;
+          signal?.addEventListener('abort', () => resolve());
+        }),
+      start: async () => {
+        started++;
+        throw new Error('no connection');
+      },
+    });
+    await expect(failing).rejects.toThrow('no connection');
+    expect([started, retry?.aborted]).toEqual([1, true]);
+    // Nothing holds the turn any more.
+    const turn = await takeTurn(databaseUrl, 'demo_workers', { signal: AbortSignal.timeout(20_000) });
+    await turn.release();
   });
 
   it('accepts only the right secret and the right request', async () => {

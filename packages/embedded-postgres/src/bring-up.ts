@@ -44,6 +44,8 @@ export interface StartEmbeddedPostgresOptions {
    * folder.
    */
   name?: string;
+  /** How many seconds the server may take to accept connections, a crash recovery included; 300 by default. */
+  startLimit?: number;
   /** Receives lines about what was found and created. */
   log?(line: string): void;
   randomBytes?(size: number): Uint8Array;
@@ -53,7 +55,7 @@ export interface StartEmbeddedPostgresOptions {
 
 interface BringUpOptions
   extends Required<Pick<StartEmbeddedPostgresOptions, 'dataDirectory' | 'log' | 'randomBytes' | 'delay'>>,
-    Pick<StartEmbeddedPostgresOptions, 'port' | 'packageFolder'> {
+    Pick<StartEmbeddedPostgresOptions, 'port' | 'packageFolder' | 'startLimit'> {
   names: Names;
   settings: Record<string, string>;
   /** False only for data that is thrown away with the server. */
@@ -133,7 +135,7 @@ async function startOrAdopt(options: BringUpOptions, prepared: Prepared): Promis
       // The file is replaced, because an ordinary user cannot write to a file that root left in their folder.
       await replaceFile(join(options.dataDirectory, 'postgres.port'), `${port}\n`, { token });
       await writeSettings(cluster, port, options, { token, owner: user });
-      const result = await startPostmaster(binaries, cluster, user);
+      const result = await startPostmaster(binaries, cluster, user, options.startLimit);
       if (result.state === 'started') {
         return describe(prepared, port, false);
       }

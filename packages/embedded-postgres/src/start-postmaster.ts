@@ -2,6 +2,7 @@ import { open, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '@belay/host';
 import type { ServerUser } from './ensure-account.js';
+import { stopPostmaster } from './postmaster.js';
 import type { Binaries } from './prepare-binaries.js';
 
 type StartResult =
@@ -16,14 +17,18 @@ type StartResult =
 export const LOG_FILE = 'server.log';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
-/** Seconds: a crash recovery of a large write-ahead log may take minutes, and would begin again if it were ended. */
-const START_LIMIT = '300';
+/** Seconds: a crash recovery of a large write-ahead log may take minutes, and begins again when it is ended. */
+const START_LIMIT = 300;
 
-/** Starts the server of a prepared cluster and waits until it accepts connections. Its log is in the cluster's folder. */
+/**
+ * Starts the server of a prepared cluster and waits until it accepts connections, for at most `limit` seconds. Its log is in the
+ * cluster's folder.
+ */
 export async function startPostmaster(
   binaries: Binaries,
   cluster: string,
   user: ServerUser | undefined,
+  limit = START_LIMIT,
 ): Promise<StartResult> {
   const log = join(cluster, LOG_FILE);
   const before = (await stat(log).catch(() => undefined))?.size ?? 0;
@@ -32,11 +37,16 @@ export async function startPostmaster(
   }
   const { code, output, failure } = await runProgram(
     binaries.pgControl,
-    ['start', '--wait', '--timeout', START_LIMIT, '--pgdata', cluster, '--log', log],
+    ['start', '--wait', '--timeout', String(limit), '--pgdata', cluster, '--log', log],
     user,
   );
   if (code === 0) {
     return { state: 'started' };
+  }
+  if (/server did not start in time/.test(output)) {
+    // pg_ctl leaves the server that it started running.
+    await stopPostmaster(binaries, cluster, user);
+    return { state: 'failed', reason: `it did not accept connections within ${limit} seconds` };
   }
   const said = await readFrom(log, before > LOG_LIMIT ? 0 : before);
   if (/could not bind|could not create any TCP\/IP sockets/.test(said)) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -181,6 +181,19 @@ describe('a later start', () => {
     expect(error.code).toBe('start_failed');
     expect(error.message).toContain('server.log');
     expect((await start(join(folder.path, 'data'))).adopted).toBe(false);
+  });
+
+  it('that takes too long is rejected, and no server is left running', async () => {
+    await using folder = folderWithCluster();
+    const cluster = join(folder.path, 'data', 'postgres');
+    const { uid, gid } = statSync(cluster);
+    // A recovery that waits for a file of the write-ahead log.
+    writeFileSync(join(cluster, 'recovery.signal'), '');
+    chownSync(join(cluster, 'recovery.signal'), uid, gid);
+    const settings = { restore_command: 'sleep 600' };
+    const error = await refusal(start(join(folder.path, 'data'), { settings, startLimit: 2 }));
+    expect(postmasterOf(cluster)).toBeUndefined();
+    expect(error.message).toContain('did not accept connections within 2 seconds');
   });
 });
 

@@ -365,14 +365,56 @@ describe('entries of the ledger', () => {
     expect(await left('ledger.deleted')).toBe(1);
   });
 
-  it('that were deleted are named in the history of their request', async () => {
+  /** Makes a person and a request of theirs that ended in January. */
+  const requestOver = async () => {
     const ada = await house.person('ada', ['engineers']);
     await house.database.setTime('2026-01-15T10:00:00.000Z');
     const [row] = await house.database.sql<{ id: string }[]>`
       insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, ended_at)
       values (gen_random_uuid(), 'approved', 'd', 1, ${ada.actor.id},
         '{"role": "reader", "reason": "r", "user": {"email": "ada@example.com"}}', 'completed', '{}', app_now()) returning id`;
-    const id = row?.id ?? '';
+    return { ada, id: row?.id ?? '' };
+  };
+
+  it('that changed are told to be deleted when their second archive is, and not when they are archived again', async () => {
+    const { ada, id } = await requestOver();
+    await write(['2026-01-15T10:00:00Z'], { executionId: id });
+    await pass(100);
+    await archive();
+    await house.database.sql`update ledger set message = 'forged' where type = 'test'`;
+    await pass(500);
+    expect(await remove()).toBe(0);
+    await archive();
+    expect((await getExecution(ada, { id })).history).toMatchObject([{ event_type: 'test' }]);
+    await remove();
+    expect((await getExecution(ada, { id })).history).toMatchObject([{ event_type: 'belay.history.archived' }]);
+    const told = await house.database.sql`
+      select count(*)::int as n from ledger where type = 'ledger.deleted' and data ->> 'month' = '2026-01'`;
+    expect(told[0]?.n).toBe(1);
+  });
+
+  it('are not told to be archived while they are kept, after a part of their archive was dropped', async () => {
+    const { ada, id } = await requestOver();
+    await writeMany('2026-01', 1_500);
+    await write(['2026-01-01T00:00:10Z'], { executionId: id });
+    await pass(100);
+    await archive();
+    // The second block has changed, and the first one is kept because the request goes on.
+    await house.database.sql`update ledger set message = 'forged' where message = 'number 1400'`;
+    await house.database.sql`
+      insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, extends_id)
+      values (gen_random_uuid(), 'w', 'd', 1, ${ada.actor.id}, '{}', 'waiting', '{}', ${id})`;
+    await pass(500);
+    expect([await remove(), (await archive()).waiting]).toEqual([0, ['2026-01']]);
+    expect((await getExecution(ada, { id })).history).toMatchObject([{ event_type: 'test' }]);
+    await house.database.sql`update executions set status = 'completed', ended_at = app_now()`;
+    expect((await archive()).archived).toMatchObject([{ month: '2026-01', rows: 501 }]);
+    await remove();
+    expect(await left()).toBe(0);
+  });
+
+  it('that were deleted are named in the history of their request', async () => {
+    const { ada, id } = await requestOver();
     await write(['2026-01-15T10:00:00Z'], { executionId: id });
     await pass(100);
     await archive();

@@ -57,7 +57,7 @@ for (const [network, prefix] of [
 }
 own.ipv6.addAddress('::1', 'ipv6');
 own.ipv6.addSubnet('fc00::', 7, 'ipv6');
-// The metadata services of clouds, which return credentials, have addresses in the networks of `own`.
+// The addresses of metadata services that are in the networks of `own`. Such services return credentials of the cloud.
 const metadata = new BlockList();
 metadata.addAddress('100.100.100.200', 'ipv4');
 metadata.addSubnet('fd00:ec2::', 32, 'ipv6');

@@ -228,6 +228,10 @@ describe('a failure', () => {
       { code: 'network', status: 200 },
     ],
     [
+      { status: 421, body: { message: 'The Host header does not match', code: 'MISDIRECTED_REQUEST' } },
+      { code: 'invalid', status: 421, message: 'The Host header does not match' },
+    ],
+    [
       { status: 302, text: '', headers: { location: 'https://elsewhere.example' } },
       { code: 'network', status: 302 },
     ],

@@ -222,6 +222,19 @@ describe('the reusable parts', () => {
     ]);
   });
 
+  it('a timeout of a workflow has no variables of a task, also when it is defined by its name', () => {
+    const after = '${ $input.limit }';
+    const inline = issuesOf({ do: [], timeout: { after } });
+    const byName = issuesOf({
+      do: [{ s: { set: { a: 1 }, timeout: 't' } }],
+      use: { timeouts: { t: { after } } },
+      timeout: 't',
+    });
+    expect(inline).toEqual(['ERR_EXPRESSION_VARIABLE /timeout/after']);
+    expect(byName).toEqual(inline);
+    expect(issuesOf({ do: [], timeout: { after: '${ .limit }' } })).toEqual([]);
+  });
+
   it('that are not supported are rejected', () => {
     expect(
       issuesOf({ do: [], use: { catalogs: {}, extensions: [], secrets: [] }, schedule: { cron: '* * * * *' } }),

@@ -311,6 +311,24 @@ describe('fuel', () => {
     expect(JSON.stringify([failing.fault, failing.events])).not.toMatch(/\\u0000|\\ud800/);
   });
 
+  it('names a field that no database stores with a replacement character in its fault', async () => {
+    const schema = { document: { additionalProperties: { type: 'string' } } };
+    const run = await execute(workflowOf({ do: [{ ask: { call: 'ask', output: { schema } } }] }));
+    await run.succeed('/do/0/ask#0', { 'a\u0000b': 1 });
+    expect(run).toMatchObject({ status: 'faulted', fault: { detail: 'output: /a\uFFFDb must be string' } });
+    const wait = await execute(workflowOf({ do: [ASK, { w: { wait: '${ . }' } }] }));
+    await wait.succeed('/do/0/ask#0', { '\ud800': 1 });
+    expect(JSON.stringify([wait.status, wait.fault])).toMatch(/^\["faulted"(?!.*\\ud800)/);
+  });
+
+  it('ends an execution whose own output cannot be stored', async () => {
+    const run = await execute(workflowOf({ output: { as: '${ {a: "\\u0000"} }' }, do: [{ s: { set: { a: 1 } } }] }));
+    expect(run).toMatchObject({
+      status: 'faulted',
+      fault: { type: standardFault('runtime').type, instance: '/output' },
+    });
+  });
+
   it('faults an execution that makes a text of data that is nested too deep', async () => {
     const nest = { for: { in: '$workflow.input' }, do: [{ s: { set: { a: '${ . }' } } }] };
     const list = Array.from({ length: 9_000 }, () => 0);

@@ -17,7 +17,9 @@ export interface ServiceOptions {
 export interface Service {
   file: string;
   text: string;
-  /** The commands with which a person starts and stops the service. */
+  /** What the service manager made beside the file, so that it starts the service at the next login. */
+  links: readonly string[];
+  /** The commands with which a person starts the service, and stops it after the file was removed. */
   start: readonly string[];
   stop: readonly string[];
 }
@@ -25,12 +27,14 @@ export interface Service {
 /** Returns the service for this operating system. Throws `not_configured` when it is not supported. */
 export function describeService(host: Environment, options: ServiceOptions): Service {
   if (host.platform === 'linux') {
-    const folder = host.variables.XDG_CONFIG_HOME || path.join(host.home, '.config');
+    const folder = path.join(host.variables.XDG_CONFIG_HOME || path.join(host.home, '.config'), 'systemd', 'user');
     return {
-      file: path.join(folder, 'systemd', 'user', 'belay-agent.service'),
+      file: path.join(folder, 'belay-agent.service'),
       text: systemdUnit(options),
+      links: [path.join(folder, 'default.target.wants', 'belay-agent.service')],
       start: ['systemctl --user daemon-reload', 'systemctl --user enable --now belay-agent'],
-      stop: ['systemctl --user disable --now belay-agent'],
+      // Not `disable`, which fails without the file.
+      stop: ['systemctl --user stop belay-agent', 'systemctl --user daemon-reload'],
     };
   }
   if (host.platform === 'darwin') {
@@ -38,6 +42,7 @@ export function describeService(host: Environment, options: ServiceOptions): Ser
     return {
       file,
       text: launchdPlist(options),
+      links: [],
       start: [`launchctl bootstrap gui/${host.userId ?? '$UID'} '${file}'`],
       stop: [`launchctl bootout gui/${host.userId ?? '$UID'}/dev.belay.agent`],
     };

@@ -6,29 +6,33 @@ import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
 import { momentForms, readMoment } from '../moment.js';
 import { nameRole } from '../output/render-request.js';
+import { noteMore, type Paging, withCursor } from '../paging.js';
 
 interface Act {
   reason: string;
 }
 
-const everyone = 100;
+/** How many people are listed. */
+const shown = 100;
 
 /** Declares the commands of `belay admin` that only read: for administrators and auditors of a server. */
 export function addAdminReads(parent: Parent): void {
-  addCommand<AccessFilter>(parent, {
+  addCommand<AccessFilter & Paging>(parent, {
     name: 'access',
     description: 'list the access that people hold now',
     items: ({ access }) => access,
     examples: ['admin access', 'admin access --user rita@example.com --json'],
     options: (command) =>
-      command
-        .option('--user <email>', 'only what this person requested')
-        .option('--provider <id>', 'only at this system')
-        .option('--role <name>', 'only of this role'),
-    run: async ({ options: { user, provider, role }, output, connect, shell: { signal } }) => {
+      withCursor(
+        command
+          .option('--user <email>', 'only what this person requested')
+          .option('--provider <id>', 'only at this system')
+          .option('--role <name>', 'only of this role'),
+      ),
+    run: async ({ options: { user, provider, role, cursor }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const filter = { ...(user && { user }), ...(provider && { provider }), ...(role && { role }) };
-      const found = await client.admin.listAccess(filter, { signal });
+      const found = await client.admin.listAccess(filter, { cursor, signal });
       output.result(found, () =>
         output.table(
           ['Person', 'Role', 'System', 'Until', 'Request'],
@@ -42,17 +46,19 @@ export function addAdminReads(parent: Parent): void {
           'No active access',
         ),
       );
+      noteMore(output, found);
       return undefined;
     },
   });
-  addCommand(parent, {
+  addCommand<Paging>(parent, {
     name: 'overdue',
     description: 'list the revocations that are overdue, with their last error',
     items: ({ revocations }) => revocations,
     examples: ['admin overdue'],
-    run: async ({ output, connect, shell: { signal } }) => {
+    options: withCursor,
+    run: async ({ options: { cursor }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const found = await client.admin.listOverdue({ signal });
+      const found = await client.admin.listOverdue({ cursor, signal });
       output.result(found, () =>
         output.table(
           ['Id', 'System', 'Identity', 'Since', 'Next try', 'Last error'],
@@ -67,6 +73,7 @@ export function addAdminReads(parent: Parent): void {
           'No overdue revocations',
         ),
       );
+      noteMore(output, found);
       return undefined;
     },
   });
@@ -105,18 +112,20 @@ export function addAdminReads(parent: Parent): void {
       return undefined;
     },
   });
-  addCommand<{ from?: string }>(parent, {
+  addCommand<Paging & { from?: string }>(parent, {
     name: 'changes [version]',
     description: 'list the versions of the configuration, or what one changed',
     items: ({ versions, changes }) => versions ?? changes,
     examples: ['admin changes', 'admin changes 1.0.12', 'admin changes 1.0.12 --from 1.0.3'],
-    options: (command) => command.option('--from <version>', 'the version to compare with; default: the one before'),
-    run: async ({ args: [version], options: { from }, output, connect, shell: { signal } }) => {
+    options: (command) =>
+      withCursor(command.option('--from <version>', 'the version to compare with; default: the one before')),
+    run: async ({ args: [version], options: { from, cursor }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       if (version === undefined) {
-        const found = await client.admin.listConfigurations({ signal });
+        const found = await client.admin.listConfigurations({ cursor, signal });
         const rows = found.versions.map((one) => [one.version, output.time(one.applied_at), one.source]);
         output.result(found, () => output.table(['Version', 'Since', 'Source'], rows, 'No versions'));
+        noteMore(output, found);
         return undefined;
       }
       const found = await client.admin.compareConfigurations({ version, ...(from && { from }) }, { signal });
@@ -126,17 +135,19 @@ export function addAdminReads(parent: Parent): void {
         hidden ? '(hidden)' : after,
       ]);
       output.result(found, () => output.table(['Key', 'Before', 'After'], rows, 'No changes'));
+      if (found.truncated) output.note(`Only the first ${found.changes.length} changes are shown.`);
       return undefined;
     },
   });
-  addCommand(parent, {
+  addCommand<Paging>(parent, {
     name: 'people [search]',
     description: 'list the people who have signed in',
     items: ({ people }) => people,
     examples: ['admin people', 'admin people rita'],
-    run: async ({ args: [q], output, connect, shell: { signal } }) => {
+    options: withCursor,
+    run: async ({ args: [q], options: { cursor }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const found = await client.admin.listPeople(q === undefined ? {} : { q }, { limit: everyone, signal });
+      const found = await client.admin.listPeople(q === undefined ? {} : { q }, { limit: shown, cursor, signal });
       const rows = found.people.map((one) => [
         one.email,
         one.name,
@@ -145,6 +156,7 @@ export function addAdminReads(parent: Parent): void {
         output.time(one.created_at),
       ]);
       output.result(found, () => output.table(['Person', 'Name', 'Logins', 'Tokens', 'Since'], rows, 'No people'));
+      noteMore(output, found);
       return undefined;
     },
   });
@@ -160,14 +172,15 @@ export function addAdminReads(parent: Parent): void {
       return undefined;
     },
   });
-  addCommand(parent, {
+  addCommand<Paging>(parent, {
     name: 'agents',
     description: 'list the agents that are enrolled, and when each was last seen',
     items: ({ agents }) => agents,
     examples: ['admin agents'],
-    run: async ({ output, connect, shell: { signal } }) => {
+    options: withCursor,
+    run: async ({ options: { cursor }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const found = await client.admin.listAgents({ signal });
+      const found = await client.admin.listAgents({ cursor, signal });
       const rows = found.agents.map((one) => [
         one.id,
         one.name,
@@ -176,6 +189,7 @@ export function addAdminReads(parent: Parent): void {
         output.time(one.expires_at),
       ]);
       output.result(found, () => output.table(['Id', 'Name', 'Environment', 'Seen', 'Until'], rows, 'No agents'));
+      noteMore(output, found);
       return undefined;
     },
   });

@@ -170,15 +170,21 @@ export function addAgentUninstall(parent: Parent): void {
     description: 'remove the agent’s service; its sessions and its enrolment stay',
     examples: ['agent uninstall'],
     run: async ({ output, shell }) => {
-      const { file, stop } = await describeServiceHere(shell, {});
-      await rm(file).catch((cause: NodeJS.ErrnoException) => {
-        if (cause.code === 'ENOENT') throw new CliError('not_found', `${file} does not exist`);
-        throw new CliError('failed', `${file} cannot be removed (${cause.code})`, { cause });
-      });
+      const { file, links, stop } = await describeServiceHere(shell, {});
+      await removeFile(file);
+      for (const link of links) await removeFile(link, { force: true });
       output.result({ file, stop, removed: true }, () => `removed ${file}`);
       output.note(`stop it with:\n${stop.map((line) => `  ${line}`).join('\n')}`);
       return undefined;
     },
+  });
+}
+
+/** Throws `not_found` when the file does not exist, unless `force` is true. */
+async function removeFile(file: string, { force = false } = {}): Promise<void> {
+  await rm(file, { force }).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') throw new CliError('not_found', `${file} does not exist`);
+    throw new CliError('failed', `${file} cannot be removed (${cause.code})`, { cause });
   });
 }
 

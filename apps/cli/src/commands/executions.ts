@@ -6,18 +6,20 @@ import { findRequest } from '../find-request.js';
 import { followExecution } from '../follow-execution.js';
 import type { Output } from '../output/output.js';
 import { describeAccess, describeState, nameRole } from '../output/render-request.js';
+import { noteMore, type Paging, withCursor } from '../paging.js';
 
 /** Declares the command `belay executions list`, which lists the caller's open requests. */
 export function addExecutionsList(parent: Parent): void {
-  addCommand(parent, {
+  addCommand<Paging>(parent, {
     name: 'list',
     description: 'list your open requests',
     examples: ['executions', 'executions list --json'],
     isDefault: true,
     items: ({ executions }) => executions,
-    run: async ({ output, connect, shell: { signal } }) => {
+    options: withCursor,
+    run: async ({ options: { cursor }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
-      const list = await client.executions.list({ signal });
+      const list = await client.executions.list({ cursor, signal });
       const ids = output.ids(list.executions.map(({ workflow_id }) => workflow_id));
       output.result(list, () =>
         output.table(
@@ -33,6 +35,7 @@ export function addExecutionsList(parent: Parent): void {
           'No open requests',
         ),
       );
+      noteMore(output, list);
       return undefined;
     },
   });
@@ -120,11 +123,21 @@ async function getWhole(client: BelayClient, id: string, signal: AbortSignal): P
     execution.next = older.next;
   }
   const open = execution.approvals.some(({ status }) => status === 'open');
-  const [{ comments }, approvers] = await Promise.all([
-    client.comments.list(id, { signal }),
+  const [comments, approvers] = await Promise.all([
+    getComments(client, id, signal),
     open ? client.approvals.approvers(id, { signal }) : null,
   ]);
   return { ...execution, comments, approvers };
+}
+
+async function getComments(client: BelayClient, id: string, signal: AbortSignal): Promise<Comment[]> {
+  const { comments, next } = await client.comments.list(id, { signal });
+  for (let cursor = next; cursor !== null; ) {
+    const later = await client.comments.list(id, { cursor, signal });
+    comments.push(...later.comments);
+    cursor = later.next;
+  }
+  return comments;
 }
 
 /** Declares the command `belay executions show <id>`, which shows a request with its grants, decisions and history. */
@@ -150,8 +163,8 @@ interface WatchOptions {
 }
 
 /**
- * Declares the command `belay executions watch <id>`, which prints every event until the request has ended. It exits with 8 when the
- * request ended without access.
+ * Declares the command `belay executions watch <id>`, which prints every event until the request has ended and no
+ * access is left. It exits with 8 when no access was ever active.
  */
 export function addExecutionsWatch(parent: Parent): void {
   addCommand<WatchOptions>(parent, {

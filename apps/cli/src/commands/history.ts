@@ -3,12 +3,12 @@ import { usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { momentForms, readMoment } from '../moment.js';
 import { describeState } from '../output/render-request.js';
+import { noteMore, type Paging, withCursor } from '../paging.js';
 
-interface Options extends Omit<ExecutionFilter, 'decided_by' | 'q'> {
+interface Options extends Omit<ExecutionFilter, 'decided_by' | 'q'>, Paging {
   search?: string;
   decided?: boolean;
   limit: string;
-  cursor?: string;
 }
 
 /** Declares the command `belay history`, which lists requests in every state, including ended ones. */
@@ -25,17 +25,21 @@ export function addHistory(parent: Parent): void {
     values: { role: 'roles', provider: 'providers' },
     items: ({ executions }) => executions,
     options: (command) =>
-      command
-        .option('--status <status>', 'open, active, past, or a state of the workflow, such as cancelled')
-        .option('--decided', 'requests that you decided, the latest decision first')
-        .option('--person <email>', 'requests of this person that you may see; anyone, for administrators and auditors')
-        .option('--role <role>', 'only this role')
-        .option('--provider <provider>', 'only this provider')
-        .option('--search <words>', 'words in the reason, the role, a provider or the address')
-        .option('--from <time>', `not requested before this: ${momentForms}`)
-        .option('--to <time>', 'not requested after this, in the same forms')
-        .option('--limit <number>', 'how many to list', '30')
-        .option('--cursor <cursor>', 'continue an earlier list: the cursor that it ended with'),
+      withCursor(
+        command
+          .option('--status <status>', 'open, active, past, or a state of the workflow, such as cancelled')
+          .option('--decided', 'requests that you decided, the latest decision first')
+          .option(
+            '--person <email>',
+            'requests of this person that you may see; anyone, for administrators and auditors',
+          )
+          .option('--role <role>', 'only this role')
+          .option('--provider <provider>', 'only this provider')
+          .option('--search <words>', 'words in the reason, the role, a provider or the address')
+          .option('--from <time>', `not requested before this: ${momentForms}`)
+          .option('--to <time>', 'not requested after this, in the same forms')
+          .option('--limit <number>', 'how many to list', '30'),
+      ),
     run: async ({ options, output, connect, shell: { signal, clock } }) => {
       const filter = filterOf(options, clock());
       const { client } = await connect();
@@ -57,7 +61,7 @@ export function addHistory(parent: Parent): void {
           'No matching requests',
         ),
       );
-      if (list.next !== null) output.note(`more: --cursor ${list.next}`);
+      noteMore(output, list);
       return undefined;
     },
   });

@@ -1,11 +1,12 @@
 import { printable } from '@belay/contract/printable';
-import type { BelayClient, ReviewFilter, ReviewVerdict } from '@belay/sdk';
+import type { BelayClient, Review, ReviewFilter, ReviewVerdict } from '@belay/sdk';
 import { Option } from 'commander';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
 import { findRequest } from '../find-request.js';
+import { noteMore, type Paging, withCursor } from '../paging.js';
 
-interface Listing {
+interface Listing extends Paging {
   status?: NonNullable<ReviewFilter['status']>;
   execution?: string;
 }
@@ -15,7 +16,7 @@ interface Closing {
   note: string;
 }
 
-/** How many reviews are listed, and searched for the beginning of an id. */
+/** How many reviews are listed. */
 const shown = 100;
 
 /** Declares `belay reviews`, which lists the reviews of emergency access, and `belay reviews close`. */
@@ -28,21 +29,23 @@ export function addReviews(parent: Parent): void {
     items: ({ reviews }) => reviews,
     values: { execution: 'executions' },
     options: (command) =>
-      command
-        .addOption(
-          new Option('--status <status>', 'which reviews; default: those that are open').choices([
-            'open',
-            'overdue',
-            'closed',
-            'all',
-          ]),
-        )
-        .option('--execution <id>', 'only those of this request'),
-    run: async ({ options: { status, execution }, output, connect, shell: { signal } }) => {
+      withCursor(
+        command
+          .addOption(
+            new Option('--status <status>', 'which reviews; default: those that are open').choices([
+              'open',
+              'overdue',
+              'closed',
+              'all',
+            ]),
+          )
+          .option('--execution <id>', 'only those of this request'),
+      ),
+    run: async ({ options: { status, execution, cursor }, output, connect, shell: { signal } }) => {
       const { client } = await connect();
       const execution_id = execution && (await findRequest(client, execution, signal));
       const filter = { ...(status && { status }), ...(execution_id && { execution_id }) };
-      const list = await client.reviews.list(filter, { limit: shown, signal });
+      const list = await client.reviews.list(filter, { limit: shown, cursor, signal });
       const ids = output.ids(list.reviews.map(({ id }) => id));
       output.result(list, () =>
         output.table(
@@ -60,7 +63,7 @@ export function addReviews(parent: Parent): void {
           'No reviews',
         ),
       );
-      if (list.next !== null) output.note(`Showing the first ${shown} reviews.`);
+      noteMore(output, list);
       return undefined;
     },
   });
@@ -94,8 +97,15 @@ export function addReviews(parent: Parent): void {
  */
 async function findReview(client: BelayClient, text: string, signal: AbortSignal): Promise<string> {
   if (text.length >= 36) return text;
-  const { reviews } = await client.reviews.list({}, { limit: shown, signal });
-  const found = reviews.filter(({ id, execution_id }) => [id, execution_id].some((one) => one.startsWith(text)));
+  const found: Review[] = [];
+  let cursor: string | undefined;
+  // Continue with the next pages: the review, or a second one with the same beginning, may be on one of them.
+  do {
+    const page = await client.reviews.list({}, { cursor, signal });
+    const alike = ({ id, execution_id }: Review) => [id, execution_id].some((one) => one.startsWith(text));
+    found.push(...page.reviews.filter(alike));
+    cursor = page.next ?? undefined;
+  } while (cursor !== undefined && found.length < 2);
   if (found.length > 1) throw usage(`${text} is ambiguous: ${found.map(({ id }) => id).join(', ')}`);
   const [one] = found;
   if (text === '' || one === undefined)

@@ -44,7 +44,7 @@ export interface OutputOptions {
   stderr: Sink;
   format: Format | undefined;
   clock(): Date;
-  /** False when NO_COLOR is set; colours also need a terminal. */
+  /** False when NO_COLOR is set or TERM is `dumb`; colours also need a terminal. */
   colour: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The script of every page of a person who is signed in: local times, bars of time, and the keys of the frame.
+// The script of every page for a signed-in person: local times, progress bars of the time left, and keyboard shortcuts.
 // @ts-check
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
@@ -46,7 +46,11 @@ if (keySwitch && keyBox) {
   keyBox.checked = root.dataset.keys !== 'off';
   keyBox.addEventListener('change', () => {
     root.dataset.keys = keyBox.checked ? 'on' : 'off';
-    localStorage.setItem(stored, root.dataset.keys);
+    try {
+      localStorage.setItem(stored, root.dataset.keys);
+    } catch {
+      // Without storage, the choice is kept for this page only.
+    }
   });
 }
 

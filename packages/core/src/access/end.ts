@@ -11,7 +11,7 @@ import {
 import type { Actor } from '../context.js';
 import { actorOfRow, describeActor, notifying, writingLedger } from '../ledger/append.js';
 import type { EntitlementJob } from './places.js';
-import { isLiveOf } from './wanted.js';
+import { isLiveOf, overAtIn } from './wanted.js';
 
 export interface EndGrants {
   executionId: string;
@@ -21,6 +21,8 @@ export interface EndGrants {
   stepKeys?: readonly string[];
   /** Only the grants of these entitlements. */
   entitlementIds?: readonly string[] | undefined;
+  /** Also the grants whose time is over. Those that a claim has recorded as expired get no second ledger entry. */
+  over?: boolean;
 }
 
 type Due = { id: string; provider: string };
@@ -41,26 +43,31 @@ export function jobsOf(due: readonly Due[]): EntitlementJob[] {
 
 /** Returns the statement of `endGrants`, to be sent together with the one that takes the execution's lock. */
 export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]> {
-  const { executionId, reason, stepKeys, entitlementIds } = input;
+  const { executionId, reason, stepKeys, entitlementIds, over = false } = input;
   const telling = tellingEnds({
     message: sqlText`${endedEarly(reason)}`,
     actor: sqlText`${JSON.stringify(describeActor(input.actor))}::text::jsonb`,
     execution: sqlText`${executionId}::uuid`,
+    // A claim of the revocation has recorded every grant whose time was over.
+    where: over
+      ? sqlText`not (is_over and (is_gone or entitlement_id in (select id from locked where state = 'revoking')))`
+      : sqlText`true`,
   });
   // Grants and entitlements are locked in the order of their ids, as `recordTogether` does.
   return statementOf<Due>(
     tx,
     sqlText`
     with live as (
-      select id from ${grants} where ${isLiveOf(sqlText`${executionId}`)}
+      select id from ${grants} where ${over ? sqlText`execution_id = ${executionId} and ended_at is null` : isLiveOf(sqlText`${executionId}`)}
         ${stepKeys === undefined ? sqlText`` : sqlText`and step_key in (select jsonb_array_elements_text(${JSON.stringify(stepKeys)}::text::jsonb))`}
         ${entitlementIds === undefined ? sqlText`` : sqlText`and entitlement_id in (select jsonb_array_elements_text(${JSON.stringify(entitlementIds)}::text::jsonb)::uuid)`}
       order by id for update),
     ended as (
       update ${grants} g set ended_at = app_now(), ended_reason = ${reason}
-      from live where g.id = live.id returning g.entitlement_id, g.user_id),
+      from live where g.id = live.id
+      returning g.entitlement_id, g.user_id, ${overAtIn('g')} <= app_now() as is_over, g.gone_at is not null as is_gone),
     locked as (
-      select id from ${entitlements} where id in (select entitlement_id from ended) order by id for update),
+      select id, state from ${entitlements} where id in (select entitlement_id from ended) order by id for update),
     due as (
       update ${entitlements} e set due_at = app_now() from locked where e.id = locked.id returning e.id, e.provider),
     told as (${telling}),
@@ -69,15 +76,16 @@ export function endingGrants(tx: Transaction, input: EndGrants): Statement<Due[]
   );
 }
 
-/** Returns the part of a statement that writes a ledger entry for each row of the expression `ended`. */
+/** Returns the part of a statement that writes a ledger entry for each row of the expression `ended` that meets `where`. */
 export function tellingEnds({
   message,
   actor,
   execution,
-}: Record<'message' | 'actor' | 'execution', SqlText>): SqlText {
+  where = sqlText`true`,
+}: Record<'message' | 'actor' | 'execution', SqlText> & { where?: SqlText }): SqlText {
   return writingLedger(sqlText`
     select 'grant.ended', 'info', ${message}, ${actorOfRow(actor)}, user_id, null::text, ${execution}, entitlement_id, null::jsonb
-    from ended`);
+    from ended where ${where}`);
 }
 
 /** Returns the ledger's message for a grant that ended early. */

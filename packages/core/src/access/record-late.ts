@@ -20,11 +20,14 @@ export async function recordLate(ctx: Store, claim: Claimed): Promise<void> {
     const state = row && decideLate(row.state, claim.task);
     if (!row || !state) return false;
     await tx.update(entitlements).set({ state, dueAt: sql`app_now()` }).where(eq(entitlements.id, claim.id));
+    // The claim can still be the latest one, for example when its call went on after it was aborted.
+    const late =
+      row.fence === claim.fence ? 'too late for its result to be recorded' : 'after another worker had claimed it';
     await appendLedger(tx, [
       {
         type: 'entitlement.call_late',
         level: 'warning',
-        message: `A ${claim.task} call for ${claim.identity} at ${claim.provider} finished after another worker had claimed it; the access is checked again`,
+        message: `A ${claim.task} call for ${claim.identity} at ${claim.provider} finished ${late}; the access is checked again`,
         actor: { kind: 'system', name: 'reconcile' },
         provider: claim.provider,
         entitlementId: claim.id,

@@ -1,5 +1,6 @@
 import type { ConfigurationChange, ConfigurationDiff, ConfigurationVersions } from '@belay/contract/admin';
 import { invalid, notFound } from '@belay/contract/errors';
+import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
 import { catalogs } from '@belay/db';
 import { desc, eq, lt, type SQL, sql } from 'drizzle-orm';
@@ -9,7 +10,7 @@ import type { ActorStore, Store } from '../context.js';
 import { requireOverseer } from '../people/oversight.js';
 
 /** The longest page, and the most entries and changes of one comparison. */
-const most = { versions: 100, entries: 500, changes: 1_000 };
+const most = { entries: 500, changes: 1_000 };
 
 /** Everything of a version but its document, which can be long. */
 const columns = {
@@ -25,7 +26,7 @@ type Row = { version: number; appliedAt: Date; source: string; digest: string };
  */
 export async function listConfigurations(ctx: ActorStore, input: PageOf): Promise<ConfigurationVersions> {
   requireOverseer(ctx);
-  const limit = Math.min(input.limit ?? most.versions, most.versions);
+  const limit = Math.min(input.limit ?? limits.page, limits.page);
   const before = input.cursor === undefined ? undefined : readVersion(input.cursor, 'cursor');
   const rows = await ctx.db
     .select(columns)

@@ -85,15 +85,17 @@ function namesOfElevated({ grants, knownAs }: Pick<Plan, 'grants' | 'knownAs'>):
 
 /**
  * Rejects what cannot be granted now, and returns what would be granted. When a provider does not respond, returns an
- * empty plan, and the execution waits for the provider; with `check`, throws `unavailable` instead.
+ * empty plan, and the execution waits for the provider. Throws `unavailable` instead with `check`, and for a request
+ * that names identities: without their names, `stopUser` would not find it, and a stopped person would get the access.
  */
 async function refuseEarly(
   ctx: ActorContext,
   request: { input: ElevationInput; workflow: string },
   check?: (planned: readonly PlannedGrant[]) => void,
 ): Promise<Pick<Plan, 'grants' | 'knownAs'>> {
+  const named = request.input.identities.length > 0;
   try {
-    const signal = endAfter(ctx.timing.earlyCheck);
+    const signal = endAfter(named ? ctx.timing.namesCheck : ctx.timing.earlyCheck);
     const plan = await untilStopped(planElevation(ctx, request, signal), signal);
     check?.(plan.grants);
     await untilStopped(refuseObstacles(ctx, plan.grants, signal), signal);
@@ -102,7 +104,8 @@ async function refuseEarly(
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
     if (!(error instanceof Retryable) && !(error instanceof Error && error.name === 'TimeoutError')) throw error;
-    if (check) throw new AccessError('unavailable', 'A provider did not respond; try again shortly', { cause: error });
+    if (check || named)
+      throw new AccessError('unavailable', 'A provider did not respond; try again shortly', { cause: error });
     ctx.log.warn(
       { error, providers: request.input.providers },
       'a provider did not respond to a new request; the request waits for it',

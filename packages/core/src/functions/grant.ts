@@ -11,7 +11,7 @@ import {
   waitOn,
 } from '@belay/engine';
 import type { Json } from '@belay/workflow';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { endGrants } from '../access/end.js';
 import { intendGrants } from '../access/intend.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
@@ -179,15 +179,11 @@ async function hasLapsed(ctx: Context, tx: Transaction, execution: Locked): Prom
  * approval again.
  */
 async function lapse(tx: Transaction, execution: Locked, key: string): Promise<void> {
-  const own = and(eq(grants.executionId, execution.id), eq(grants.stepKey, key));
-  await tx
-    .update(grants)
-    .set({ endedAt: sql`app_now()`, endedReason: 'lapsed' })
-    .where(and(own, isNull(grants.endedAt), isOver));
   await endGrants(tx, {
     executionId: execution.id,
     stepKeys: [key],
     reason: 'lapsed',
+    over: true,
     actor: { kind: 'system', name: 'access.grant' },
   });
   const waitingFor = 'a new approval: the earlier one expired before the provider granted';

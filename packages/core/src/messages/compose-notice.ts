@@ -58,7 +58,7 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     return { title: `A comment on ${role}`, text: row.text ?? '', facts: facts.slice(0, 1), action };
   if (notice.kind === 'revocation.overdue') return wordsOfOverdue(ctx, notice, { facts, action });
   if (notice.kind === 'break_glass.used') {
-    // Without an active grant, the provider may have held the access, but this was never verified.
+    // When no grant was ever active, the provider may still have held the access, but this was never verified.
     const title = `Emergency access: ${who} ${(await wasActive(ctx, notice)) ? 'uses' : 'may have used'} ${role}`;
     // People choose their names, so only the address identifies the requester.
     const requester = { name: 'Requester', value: `${who} <${address}>` };

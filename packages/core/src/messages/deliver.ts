@@ -61,12 +61,16 @@ export async function deliverMessages(ctx: Context, only: { executionId?: string
   return claimed.length;
 }
 
-/** Returns the notifications of a provider. Throws `Terminal` when the provider does not deliver messages, or is disabled. */
+/**
+ * Returns the notifications of a provider. Throws `Terminal` when the provider does not deliver messages, or is disabled, and
+ * `Retryable` when it has no client at the moment.
+ */
 function notificationsOf(ctx: Context, provider: string): Notifications {
   const defined = ctx.catalog.current().providers.get(provider);
-  const notifications = ctx.catalog.client(provider)?.notifications;
-  if (!notifications || !defined?.enabled || !defined.capabilities.has('notifications'))
+  if (!defined?.enabled || !defined.capabilities.has('notifications'))
     throw new Terminal(`The provider "${provider}" delivers no messages`);
+  const notifications = ctx.catalog.client(provider)?.notifications;
+  if (!notifications) throw new Retryable(`The provider "${provider}" is not available`);
   return notifications;
 }
 

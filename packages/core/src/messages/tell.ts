@@ -67,7 +67,7 @@ async function findDue(ctx: Store, limit: number): Promise<{ id: string }[]> {
     order by due_at limit ${limit}`);
 }
 
-/** Returns how many of these notices were told or postponed. Notices that another worker has locked are left to it. */
+/** Tells these notices, except those that another worker has locked. Returns how many were told or postponed. */
 async function tellAll(ctx: Store, due: readonly { id: string }[], told: MessagesDefinition): Promise<number> {
   if (due.length === 0) return 0;
   const now = await readNow(ctx.db);

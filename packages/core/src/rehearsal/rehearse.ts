@@ -48,7 +48,7 @@ export interface Rehearsal {
 const anyId = '00000000-0000-4000-8000-000000000000';
 /** The number of steps after which a workflow counts as endless. */
 const mostSteps = 1_000;
-/** The same for tasks, also those that wait for nothing: an untrusted configuration must not block the process that checks it. */
+/** The same limit for tasks: tasks that wait for nothing make no step, and could otherwise block this process. */
 const mostTasks = 10_000;
 /** Milliseconds of processor time for all expressions of a case. Each expression has a limit too, but a task may catch its fault. */
 const mostSpent = 5_000;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AccessError } from '@belay/contract/errors';
 import { archivedBlocks, execute, ledger, ledgerArchives, sqlText, type Transaction } from '@belay/db';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { nameOf } from '../actor.js';
 import type { ActorStore } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -44,9 +44,10 @@ interface LedgerArchive {
 const margin = '1 day';
 
 /**
- * Archives the entries of every past month that are not archived yet, in one file for each month. Deletes nothing: workers
- * delete entries after `server.retention.ledger`, and only those whose digest is the archived one. Throws `forbidden`, and
- * `conflict` when another archive of the same entries was written meanwhile.
+ * Archives the entries of past months that are not archived yet, in one file for each month. A month waits while a
+ * request that is not over has entries in it. Deletes nothing: workers delete entries after
+ * `server.retention.ledger`, and only those whose digest is the archived one. Throws `forbidden`, and `conflict` when
+ * another archive of the same entries was written meanwhile.
  */
 export async function archiveLedger(ctx: ActorStore, files: ArchiveFiles): Promise<LedgerArchive> {
   requireAdministrator(ctx);
@@ -90,10 +91,20 @@ function listMonths(ctx: ActorStore): Promise<Month[]> {
 
 /**
  * Deletes the records of blocks that were found to differ from their archive, so that all entries of these blocks go
- * into the next file.
+ * into the next file. Their rows no longer count for the archive, and an archive that has no other rows is deleted too:
+ * otherwise these entries would count as deleted.
  */
 async function dropChanged(ctx: ActorStore): Promise<void> {
-  await ctx.db.delete(archivedBlocks).where(sql`${archivedBlocks.changedAt} is not null`);
+  await ctx.db.transaction(async (tx) => {
+    await execute(
+      tx,
+      sqlText`
+      with dropped as (delete from ${archivedBlocks} where changed_at is not null returning archive, rows)
+      update ${ledgerArchives} a set rows = a.rows - less.rows
+      from (select archive, sum(rows) as rows from dropped group by archive) less where a.digest = less.archive`,
+    );
+    await tx.delete(ledgerArchives).where(eq(ledgerArchives.rows, 0));
+  });
 }
 
 /** Returns whether a month is archived. Entries are deleted only together with their block, so equal counts mean the same entries. */
@@ -157,7 +168,7 @@ async function record(
         'conflict',
         `Another archive of ${name} was written meanwhile; nothing is deleted for this one`,
       );
-    const again = { archivedAt: sql`app_now()`, deletedAt: null };
+    const again = { rows, archivedAt: sql`app_now()`, deletedAt: null };
     const archive = { digest: sha256, month: name, rows };
     await tx.insert(ledgerArchives).values(archive).onConflictDoUpdate({ target: ledgerArchives.digest, set: again });
     await execute(

@@ -60,7 +60,7 @@ export function hasLive(entries: SqlText): SqlText {
     select from (${liveFamilies}) unfinished join ${entries} concerned on concerned.execution_id = unfinished.id)`;
 }
 
-/** Returns whether a request that is not over has an entry from one time on and before another. */
+/** Returns whether a request that is not over has an entry at or after `from` and before `until`. */
 export async function isLiveBetween(db: Store['db'] | Transaction, from: string, until: string): Promise<boolean> {
   const [row] = await execute<{ live: boolean }>(
     db,

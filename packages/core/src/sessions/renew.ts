@@ -29,9 +29,12 @@ const actor = { kind: 'system' as const, name: 'sessions' };
  */
 export async function renewSession(ctx: Context, row: Row, want: 'tokens' | 'person'): Promise<Renewal> {
   const now = await readNow(ctx.db);
-  const old = await openTokens(ctx, row.sealed, now).catch(() => undefined);
-  if (old === undefined) return giveUp(ctx, row, 'its tokens can no longer be read');
   try {
+    const old = await openTokens(ctx, row.sealed, now).catch((error: unknown) => {
+      if (error instanceof AccessError && error.code === 'unavailable') throw error;
+      return undefined;
+    });
+    if (old === undefined) return await giveUp(ctx, row, 'its tokens can no longer be read');
     // Disabled, or not ready here: that may be temporary, and another process may be able to call it.
     const client = ctx.catalog.client(row.provider);
     if (!client) throw new Retryable('The provider has no client');

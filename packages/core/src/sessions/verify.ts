@@ -49,10 +49,11 @@ export async function verifySession(ctx: ActorContext, input: PresentedSession):
 
 /**
  * Returns the content of a session token, regardless of the caller. Throws `invalid` for a text that is not a session
- * token, or is expired or modified.
+ * token, or is expired or modified, and `unavailable` when its key cannot be read at the moment.
  */
 async function openSessionToken(ctx: Context, token: string, now: Date): Promise<z.infer<typeof payloadSchema>> {
   const opened = await open(ctx.keyring, 'session', token, now).catch((cause: unknown) => {
+    if (cause instanceof AccessError && cause.code === 'unavailable') throw cause;
     throw new AccessError('invalid', 'The session is not valid or has expired', {
       issues: [{ path: 'session', message: 'is not valid or has expired' }],
       cause,

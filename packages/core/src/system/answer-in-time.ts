@@ -3,7 +3,7 @@ import type { Store } from '../context.js';
 /** How long a check of this service's state may take, in milliseconds. */
 export const answerTime = 2_000;
 
-/** Returns the result of the check, or of `late` after two seconds, so that a hanging database delays nothing. */
+/** Returns the result of the check, or of `late` after two seconds: a hanging database delays the caller no longer. */
 export async function answerInTime<Answer, Late>(
   ctx: Pick<Store, 'delay'>,
   question: () => Promise<Answer>,

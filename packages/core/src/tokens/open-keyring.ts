@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { isOutage } from '@belay/contract/outage';
+import { isOutage, outageMessage } from '@belay/contract/outage';
 import { type Database, encryptionKeys } from '@belay/db';
 import { Retryable, within } from '@belay/providers';
 import { and, desc, eq, isNull, ne, sql } from 'drizzle-orm';
@@ -62,6 +62,19 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
     return material;
   }
 
+  const note = (error: unknown) => noteOutage({ log, clock: () => new Date(options.now()) }, error);
+
+  async function readKey(kid: string) {
+    const sought = and(eq(encryptionKeys.kid, kid), eq(encryptionKeys.service, wrapping.name));
+    try {
+      return (await db.select().from(encryptionKeys).where(sought))[0];
+    } catch (cause) {
+      if (!isOutage(cause)) throw cause;
+      note(cause);
+      throw new AccessError('unavailable', outageMessage, { cause });
+    }
+  }
+
   async function refresh(): Promise<void> {
     const row = await readInUse();
     if (row && row.kid !== current) await take(row);
@@ -96,10 +109,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
     async find(kid) {
       if (typeof kid !== 'string' || !/^[A-Za-z0-9_-]{8}$/.test(kid)) return undefined;
       if ((failed.get(kid) ?? Number.NEGATIVE_INFINITY) > options.now() - failureAge) return undefined;
-      const [row] = await db
-        .select()
-        .from(encryptionKeys)
-        .where(and(eq(encryptionKeys.kid, kid), eq(encryptionKeys.service, wrapping.name)));
+      const row = await readKey(kid);
       if (!row) return undefined;
       try {
         return await take(row);
@@ -119,7 +129,7 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
             await refresh();
           } catch (error) {
             if (ended.signal.aborted) continue;
-            if (isOutage(error)) noteOutage({ log, clock: () => new Date(options.now()) }, error);
+            if (isOutage(error)) note(error);
             else log.warn({ error }, 'the newest key cannot be used');
           }
         }

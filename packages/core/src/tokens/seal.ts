@@ -29,7 +29,7 @@ export async function seal(
 
 /**
  * Opens a sealed token. Throws the same `invalid` for one that is expired, modified, or created for another purpose,
- * and `unavailable` when its key cannot be unwrapped at the moment.
+ * and `unavailable` when its key cannot be read or unwrapped at the moment.
  */
 export async function open(
   keyring: Keyring,

@@ -9,6 +9,7 @@ export const ledgerArchives = pgTable(
     digest: text('digest').primaryKey(),
     /** `2026-01`, in UTC. */
     month: text('month').notNull(),
+    /** How many of its entries were deleted from the database, or are in a block. */
     rows: bigint('rows', { mode: 'number' }).notNull(),
     archivedAt: instant('archived_at').notNull().default(appNow),
     /** When the last of its entries was deleted from the database; null before. */

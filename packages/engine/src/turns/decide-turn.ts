@@ -18,7 +18,7 @@ import { isFinal } from '../final.js';
 import type { Actor, EngineContext, LedgerEntry, PreparedMove } from '../ports.js';
 import { callName } from '../request.js';
 import { type ReadyStep, readSignals, type Snapshot, type WaitingSignal } from '../steps/snapshot.js';
-import { entriesOf, type ToldByTask } from './entries.js';
+import { clock, entriesOf, runtime, type ToldByTask } from './entries.js';
 
 /** What a turn applies besides the stored rows. */
 export type Given =
@@ -90,7 +90,7 @@ class Turn {
     this.state = snapshot.state;
     this.looks = snapshot.turn !== null || given?.is === 'event';
     const isKept = snapshot.cancelRequestedAt !== null && !snapshot.state?.cancelling;
-    this.cancels = given?.is === 'interrupt' ? given.actor : isKept ? { kind: 'system', name: 'runtime' } : null;
+    this.cancels = given?.is === 'interrupt' ? given.actor : isKept ? runtime : null;
     const measured = measureTurn({
       evaluate: ctx.evaluate,
       limit: ctx.timing.turn,
@@ -137,11 +137,15 @@ class Turn {
     };
   }
 
-  /** Returns whether every open call was opened in this turn and only waits; the execution then waits too. */
+  /** Returns whether every open call only waits; the execution then waits too. The calls of one that waited before only wait. */
   private onlyWaits(status: string): boolean {
     const calls = Object.entries(this.state?.open ?? {}).flatMap(([key, kind]) => (kind === 'call' ? [key] : []));
     const { functions } = this.ctx.host;
-    return status === 'running' && calls.every((key) => functions.get(callName(this.opened.get(key)?.request))?.parks);
+    const parks = (key: string) => {
+      const step = this.opened.get(key);
+      return step ? functions.get(callName(step.request))?.parks !== undefined : this.snapshot.status === 'waiting';
+    };
+    return status === 'running' && calls.every(parks);
   }
 
   private isOver(): boolean {
@@ -154,7 +158,7 @@ class Turn {
     // An execution that is cancelled before its start counts as started, and runs one task at most.
     const pause = this.cancels ? () => true : this.pause;
     const transition = await begin(snapshot.definition, snapshot.input, { ...env, pause });
-    this.take(transition, { kind: 'system', name: 'runtime' });
+    this.take(transition, runtime);
   }
 
   private async interrupt(actor: Actor): Promise<void> {
@@ -219,7 +223,7 @@ class Turn {
     if (item.is === 'signal') return await this.offer(item.index, env);
     const outcome: Outcome = item.is === 'timer' ? { ok: true, value: null } : item.outcome;
     const transition = await resolve(definition, this.state, item.key, outcome, env);
-    this.take(transition, { kind: 'system', name: item.is === 'timer' ? 'clock' : 'runtime' });
+    this.take(transition, item.is === 'timer' ? clock : runtime);
     if (item.is === 'outcome' && item.given) this.applied = true;
     // A step that was opened in this turn was never a row.
     if (!this.opened.delete(item.key)) this.over.set(item.key, outcome.ok ? 'done' : 'failed');

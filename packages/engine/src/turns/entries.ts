@@ -11,6 +11,10 @@ export interface ToldByTask {
   told: TaskEvent;
 }
 
+/** The actors of transitions that neither a person nor a program causes. */
+export const runtime: Actor = { kind: 'system', name: 'runtime' };
+export const clock: Actor = { kind: 'system', name: 'clock' };
+
 /** Returns the entries of a transition, in order: the workflow's own events for the ledger, and those of its tasks. */
 export function* entriesOf(
   execution: { id: string; ownerId: string },
@@ -32,7 +36,7 @@ function ofWorkflow({ type, data }: LifecycleEvent): Pick<LedgerEntry, 'type' | 
 }
 
 /**
- * Packs the task events among entries into rows: one row for consecutive events of one transition, a hundred at most.
+ * Packs the task events among entries into rows: one row for consecutive events with the same actor, a hundred at most.
  * `before` is the number of earlier task events. Events that are neither among the first thousand nor among the last
  * thousand are left out.
  */

@@ -19,10 +19,8 @@ import { claimText } from '../steps/lost-claims.js';
 import type { Snapshot } from '../steps/snapshot.js';
 import { TURN, turnJob } from '../steps/turn-row.js';
 import type { Decided } from './decide-turn.js';
-import { packTaskEvents } from './entries.js';
+import { packTaskEvents, runtime } from './entries.js';
 import { keptTaskEvents, taskEventsPerRow } from './task-events.js';
-
-const runtime: Actor = { kind: 'system', name: 'runtime' };
 
 /** Builds a move from what was decided. `claim`: the writer performs the call that the move opens, when there is only one. */
 export function prepare(

@@ -12,7 +12,10 @@ export interface Site {
   verify(token: string): Promise<VerifiedLogin | null>;
 }
 
-/** Identifies the caller and creates the context of the request's procedures. Throws when verification fails. */
+/**
+ * Identifies the caller and creates the context of the request's procedures; its `actor` is null without a valid
+ * credential. Throws when the credential could not be checked, for example because of an outage.
+ */
 export async function identify(
   site: Site,
   request: IncomingMessage,

@@ -110,7 +110,7 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
     await startWorker();
   }
 
-  // This waits for the lease of the dead worker, almost a minute. One queue is enough: the queue is not involved.
+  // This waits up to 45 s, until the lease of the dead worker ends. One queue is enough: the queue is not involved.
   if (queue === queues.at(-1)) {
     const guarantee = 'goes on when a worker is killed with -9 in the middle, and revokes what it granted';
     it(guarantee, killWorkerInTheMiddle, 120_000);

@@ -39,7 +39,7 @@ it(`answers, and evaluates the expression of another request, beside ${execution
   const request = async (workflow: string) =>
     (await requestElevation(requester, { role: 'reader', reason: 'a test', workflow })).output.execution_id;
 
-  // Stopped programs are the clock of this test, because a busy machine slows them as much as the rest.
+  // This test counts programs that ended, not seconds, because a busy machine slows programs and responses alike.
   let ended = 0;
   const { evaluate, close } = createExpressionPool();
   context.evaluate = async (...given) => {

@@ -5,7 +5,7 @@ import { createWaker } from '../../src/waker.js';
 import { type RecordedLog, type RecordedVerbs, recordLog, recordVerbs, stepJob, testContext } from './context.js';
 import type { Transport, transports } from './transports.js';
 
-/** The places of a worker that does one piece of work at a time. */
+/** The places of a worker that does one piece of work of each kind at a time. */
 const one = { executions: 1, provider: 1, grants: 1, calls: 1 };
 const eventually = { timeout: 30_000, interval: 10 };
 

@@ -47,7 +47,7 @@ export async function findLongSchemaFault(schema: Json): Promise<string | null> 
 
 /** Returns the differences, or why they cannot be checked. */
 async function checkInThread(schema: Json, value: string, caller?: Caller): Promise<Differences | string> {
-  // Only workflows with such schemas need a thread.
+  // Created at the first use, because plain schemas with small values need no thread.
   threads ??= createThreadPool({ size: 1, limit: LIMIT, does: 'schemas' });
   const text = JSON.stringify(schema);
   const { read, milliseconds } = await threads.run(caller?.executionId ?? '', text, () => {

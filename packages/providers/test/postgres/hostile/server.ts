@@ -18,7 +18,7 @@ export interface Login {
 /** A holder's seat in PostgreSQL. */
 export interface PostgresSeat extends Seat {
   admin: postgres.Sql;
-  /** The database role that is granted; it may read and insert into the tables `report` and `log`, and nothing else. */
+  /** The database role that is granted; in the first database it may only read and insert into `report` and `log`. */
   role: string;
   holder: Login;
   /** Another login, without the role. */
