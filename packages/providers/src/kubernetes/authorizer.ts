@@ -25,7 +25,12 @@ const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
 /** Creates the authorizer: one RoleBinding or ClusterRoleBinding for each entitlement. */
 export function createAuthorizer(config: KubernetesConfig, client: HttpClient): Authorizer {
-  const readTarget = async (signal: AbortSignal) => (await readNamespace('kube-system', signal))?.metadata.uid ?? '';
+  /** Every cluster has the namespace. Throws `Retryable` without it: two clusters must not have the same fingerprint. */
+  async function readTarget(signal: AbortSignal): Promise<string> {
+    const found = await readNamespace('kube-system', signal);
+    if (!found) throw new Retryable('The cluster did not return the namespace kube-system, which identifies it');
+    return found.metadata.uid;
+  }
 
   function readNamespace(name: string, signal: AbortSignal) {
     return client.find({ method: 'GET', path: path`/api/v1/namespaces/${name}`, schema: namespaceSchema }, signal);
