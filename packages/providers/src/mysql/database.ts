@@ -106,7 +106,7 @@ export function openDatabase(config: MysqlConfig): Database {
     },
     async standBy(signal) {
       refuseWhenAborted(signal);
-      // The caller may have got this client before it was replaced: nobody would close the connection.
+      // The caller may have got this client before it was replaced, and would open a connection that is never closed.
       if (closed) throw new Retryable('The connections to the database were closed');
       const renew = async () => {
         if (spare && (await answers(spare))) return;

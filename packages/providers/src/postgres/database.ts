@@ -80,7 +80,7 @@ export function openDatabase(config: PostgresConfig): Database {
       }
     },
     async standBy(signal, warm) {
-      // The caller may have got this client before it was replaced: nobody would close the connection.
+      // The caller may have got this client before it was replaced, and would open a connection that is never closed.
       if (closed) throw new Retryable('The connections to the database were closed');
       await spare.renew(signal, warm).catch((error: unknown) => {
         throw toPortError(error);
