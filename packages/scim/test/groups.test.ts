@@ -61,7 +61,8 @@ describe('a search at the root', () => {
     const made = await call('POST', '/Groups', { displayName: 'engineers', members: [{ value: id }] });
     const search = async (filter: string, path = '/.search') => {
       const { status, body } = await call('POST', path, { filter });
-      return status === 200 ? (body.Resources as { id: string }[]).map((one) => one.id) : status;
+      const { Resources = [] } = body as { Resources?: { id: string }[] };
+      return status === 200 ? Resources.map(({ id: found }) => found) : status;
     };
     expect(await search('displayName eq "engineers"')).toEqual([id, made.body.id]);
     for (const filter of ['userName eq "ada@example.com"', 'active eq true and displayName eq "engineers"']) {
