@@ -71,7 +71,7 @@ const elevationRequest = z
   })
   .superRefine((input, refused) => {
     const given = dynamicFields.filter((field) => input[field] !== undefined);
-    if (input.role === undefined && given.length === 0) {
+    if (input.role === undefined && input.permissions === undefined && input.groups === undefined) {
       refused.addIssue({
         code: 'custom',
         path: ['role'],

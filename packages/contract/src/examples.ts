@@ -105,7 +105,6 @@ const words: Readonly<Record<string, unknown>> = {
   'ProviderPermissions.name': 'SELECT',
   'ProviderRoles.name': 'reporting_readonly',
   'Readiness.version': '0.1.0 (git: 1a2b3c4)',
-  'Resumption.status': 'running',
   'Review.id': '019ab3c4-7501-7b2c-8d3e-4f5061728394',
   'Review.status': 'open',
   'Review.verdict': null,

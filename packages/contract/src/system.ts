@@ -23,7 +23,7 @@ export type Readiness = z.infer<typeof readiness>;
 
 export const metrics = z.object({
   uptime: z.string().describe('ISO 8601 duration'),
-  total_requests: z.number().int().describe('Requests that this process has answered since it started'),
+  total_requests: z.number().int().describe('Requests that have reached this process since it started'),
   roles_count: z.number().int().describe('Roles of the current configuration'),
   workflows_count: z.number().int().describe('Workflows of the current configuration'),
   providers_count: z.number().int().describe('Providers of the current configuration'),

@@ -174,6 +174,11 @@ describe('logins', () => {
     });
     expect(await verifyLogin(house.ctx, { token })).not.toBeNull();
     expect(await endLogin(withActor(house.ctx, verified.actor), {})).toMatchObject({ ended: true });
+    // A second sign-out, whose login was verified before the first one ended it.
+    expect(await endLogin(withActor(house.ctx, verified.actor), {})).toEqual({
+      message: 'You are not signed in',
+      ended: true,
+    });
     expect(await verifyLogin(house.ctx, { token })).toBeNull();
     for (const wrong of ['', 'x', 'x'.repeat(500), `${token}x`])
       expect(await verifyLogin(house.ctx, { token: wrong })).toBeNull();

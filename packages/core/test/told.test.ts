@@ -220,6 +220,18 @@ describe('people are told', () => {
     expect([toldOf('grace'), toldOf('ada')]).toEqual([['2 requests wait for your decision'], []]);
   });
 
+  it('each morning of no request whose time for a decision is over, before a worker has closed it', async () => {
+    const { house, ada } = await open({ kinds: ['requests.digest'], digest: '12:00', time_zone: 'Europe/Berlin' });
+    const late = await ask(house, ada);
+    await ask(house, ada);
+    await house.database.sql`
+      update approvals set expires_at = app_now() + interval '1 minute' where execution_id = ${late}`;
+    for (let turn = 0; turn < 2; turn += 1) await house.pass(70 * minute);
+    const rows = await house.database.sql`select status from approvals`;
+    expect(rows.map(({ status }) => status)).toEqual(['open', 'open']);
+    expect(toldOf('grace')).toEqual(['1 request waits for your decision']);
+  });
+
   it('operators of a revocation that is overdue, once', async () => {
     const operators = [{ provider: 'memory', to: 'ops@example.com' }];
     const { house, ada } = await open({ operators, kinds: ['revocation.overdue'] });

@@ -86,7 +86,7 @@ export const authRouter = router({
     .query(({ ctx, input }) => readSignInMetadata(ctx.core, input)),
   logout: publicProcedure
     .meta({
-      openapi: { method: 'GET', path: '/auth/logout', tags, protect: false, summary: 'Sign out everywhere' },
+      openapi: { method: 'GET', path: '/auth/logout', tags, protect: false, summary: 'Sign out of this login' },
       rest: { public: true, html: 'offered', confirm: { when: 'elsewhere', title: 'Sign out' } },
     })
     .output(authOperations.logout.output)

@@ -78,7 +78,7 @@ export function endingWithClaim(
       select locked.id, placed.claim, placed.claim is not null
         and locked.state <> 'absent' and (locked.lease_until is null or locked.lease_until <= app_now())
         and locked.version = (select e.xmin from ${entitlements} e where e.id = locked.id)
-        -- A grant that is live keeps the access, and of one whose time is over the end is told by the next claim.
+        -- A live grant keeps the access. The expiry of a grant whose time is over is recorded by the next claim.
         and not exists (select from ${grants} where ${entitlementId} = locked.id and ${endedAt} is null and ${goneAt} is null
           and ${id} not in (select id from live)) as claimed
       from locked left join placed on placed.entitlement = locked.id),

@@ -45,7 +45,8 @@ async function findRunning(
       and(
         eq(executions.ownerId, ownerId),
         isNull(executions.endedAt),
-        after && sql`(${executions.createdAt}, ${executions.id}) < (${after.createdAt}, ${after.id})`,
+        after &&
+          sql`(${executions.createdAt}, ${executions.id}) < (${after.createdAt.toISOString()}::timestamptz, ${after.id}::uuid)`,
       ),
     )
     .orderBy(desc(executions.createdAt), desc(executions.id))
@@ -59,12 +60,12 @@ async function findRunning(
 async function placeOf(ctx: ActorStore, ownerId: string, cursor: string) {
   const [row] = isId(cursor)
     ? await ctx.db
-        .select({ id: executions.id, createdAt: sql<string>`${executions.createdAt}::text` })
+        .select({ id: executions.id, createdAt: executions.createdAt })
         .from(executions)
         .where(and(eq(executions.id, cursor), eq(executions.ownerId, ownerId)))
     : [];
   if (!row) throw invalid('cursor', 'is not a cursor of this list');
-  return { id: sql`${row.id}::uuid`, createdAt: sql`${row.createdAt}::timestamptz` };
+  return row;
 }
 
 /** Returns executions as a list shows them, in the order of `ids`. */

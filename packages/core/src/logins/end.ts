@@ -20,7 +20,7 @@ export async function endLogin(ctx: ActorStore, input: { provider?: string | und
   return ctx.db.transaction(async (tx) => {
     // Two simultaneous sign-outs take turns, so that the second sees what the first left.
     const [login] = await tx.select().from(logins).where(eq(logins.id, user.loginId)).for('update');
-    if (!login) return { message: 'You were not signed in with this provider', ended: false };
+    if (!login) return { message: 'You are not signed in', ended: true };
     if (input.provider === undefined) return endWhole(tx, user);
     const left = await leaveProvider(tx, login, input.provider);
     if (left === 'nothing') return { message: 'You were not signed in with this provider', ended: false };

@@ -283,7 +283,10 @@ async function mayRead(
 /** Returns for each approver how many requests wait for their decision. */
 async function tellDigest(ctx: Store, tx: Transaction): Promise<Telling[]> {
   // The status is a literal: the partial index of open approvals needs one.
-  const open = await tx.select().from(approvals).where(sql`${approvals.status} = 'open'`);
+  const open = await tx
+    .select()
+    .from(approvals)
+    .where(sql`${approvals.status} = 'open' and ${approvals.expiresAt} > app_now()`);
   const find = await readApprovers(ctx, tx, open);
   const waiting = new Map<string, { to: Addressee; count: number }>();
   for (const approval of open) {

@@ -27,7 +27,7 @@ export async function readBacklog(ctx: Store): Promise<Backlog> {
       (select ${takeableAt} as since from ${entitlements} where state <> 'absent' and ${isTakeable} limit ${most})),
     waiting as (
       select created_at from ${approvals} where status = 'open' and expires_at > app_now() order by expires_at limit ${mostApprovals}),
-    -- Its first row, as a rule: those that have expired are closed within seconds while there is a worker.
+    -- Usually the first row of the subquery has not expired, because a worker closes expired approvals within seconds.
     oldest as (
       select created_at from (
         select created_at, expires_at from ${approvals} where status = 'open' order by created_at limit ${mostApprovals}) as first

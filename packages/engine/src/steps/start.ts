@@ -71,7 +71,7 @@ export function startingExecutions(
     started as (
       insert into ${executions} (id, workflow, definition_digest, catalog_version, owner_id, input, extends_id, status, state, started_at)
       select given.id, given.workflow,
-        -- Null, and so rejected, where a database that was restored does not have it.
+        -- Null when a restored database does not have the definition. The column is not null, so the row is then rejected.
         (select ${definitions.digest} from ${definitions} where ${definitions.digest} = given.digest),
         catalog_version, owner_id, input || jsonb_build_object('requested_at', ${requested}), extends_id, 'pending', '{}'::jsonb, app_now()
       from given join asked on asked.given = given.id where ${when}
