@@ -22,7 +22,7 @@ describe('the message of a failed call of a provider', () => {
     expect(publicMessage(new OtherTarget())).toContain('another target');
   });
 
-  it('can be stored, whatever the provider sent', () => {
+  it('can be stored, also when the provider sent NUL or an emoji that is cut', () => {
     const sent = `a\0${'b'.repeat(497)}😀`;
     expect(publicMessage(new Terminal(sent))).toBe(`a\uFFFD${'b'.repeat(497)}`);
   });
