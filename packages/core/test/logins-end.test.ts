@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import {
   beginLogin,
   completeLogin,
@@ -5,6 +6,7 @@ import {
   createToken,
   decideApproval,
   expireLogins,
+  refreshSessions,
   requestElevation,
   type UserActor,
   verifyLogin,
@@ -166,6 +168,18 @@ describe('a provider that no longer honours a sign-in', () => {
       expect(await verify(token)).not.toBeNull();
     }
   });
+});
+
+it('a session is refreshed later when the key of its tokens cannot be read at the moment', async () => {
+  const { ctx } = cast.house;
+  await signIn(corp, approver, renewing);
+  await advance(110 * minute);
+  const find = () => Promise.reject(new AccessError('unavailable', 'Try again in a moment'));
+  const keyring = { current: 'newer', secrets: new Map(), find };
+  expect(await refreshSessions({ ...ctx, keyring })).toBe(0);
+  await advance(5 * minute);
+  expect(await refreshSessions(ctx)).toBe(1);
+  expect(await rows('sessions')).toMatchObject([{ version: 2 }]);
 });
 
 describe('an approver who was removed from the group at the provider', () => {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { AccessError } from '@belay/contract/errors';
 import {
   type ActorContext,
   authorizeSession,
@@ -162,18 +161,6 @@ describe('a session', () => {
     await cast.house.database.advance(5 * minute);
     expect(await sessionsOf(me)).toEqual({});
     await expireLogins(cast.house.ctx);
-    expect(await sessionsOf(me)).toMatchObject({ corp: { version: 2 } });
-  });
-
-  it('is refreshed later when the key of its tokens cannot be read at the moment', async () => {
-    const me = await signIn(openBrowser(), corp, { ...ada, tokens: refreshable });
-    const { ctx, database } = cast.house;
-    await database.advance(50 * minute);
-    const find = () => Promise.reject(new AccessError('unavailable', 'Try again in a moment'));
-    const keyring = { current: 'newer', secrets: new Map(), find };
-    expect(await refreshSessions({ ...ctx, keyring })).toBe(0);
-    await database.advance(5 * minute);
-    expect(await refreshSessions(ctx)).toBe(1);
     expect(await sessionsOf(me)).toMatchObject({ corp: { version: 2 } });
   });
 
