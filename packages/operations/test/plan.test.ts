@@ -34,7 +34,7 @@ describe('planConfiguration', () => {
   }
 
   it('finds nothing where nothing changes', async () => {
-    expect(await plan([['roles.yaml', '# Every role', '# Each role']])).toEqual({
+    expect(await plan([['roles.yaml', '# Every request', '# Each request']])).toEqual({
       ok: true,
       roles: [],
       systems: [],
