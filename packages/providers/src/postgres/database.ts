@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable } from '../errors.js';
 import type { PostgresConfig } from './config.js';
-import { isCollision, isOutOfRoom, toPortError } from './faults.js';
+import { isCollision, isLost, isOutOfRoom, toPortError } from './faults.js';
 import { connectionOptions } from './options.js';
 import { openSpare, type Spare } from './spare.js';
 
@@ -106,14 +106,6 @@ async function begin<T>(sql: postgres.Sql, signal: AbortSignal, work: Work<T>): 
   });
   // The wrapping object keeps postgres.js from treating a list as a list of promises.
   return ((await untilAborted(running, signal)) as { result: T }).result;
-}
-
-/**
- * Returns whether the driver lost a connection, or could not open one in time. Only its codes for these errors begin
- * with `CONNECT`.
- */
-function isLost(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT');
 }
 
 function withLockTimeout<T>(work: Work<T>, milliseconds: number | undefined): Work<T> {

@@ -14,6 +14,14 @@ const readable: Record<string, string> = {
   '2BP01': 'The holder granted the membership to others; only an administrator can revoke it',
 };
 
+/**
+ * Returns whether the driver lost a connection, or could not open one in time. Only its codes for these errors begin
+ * with `CONNECT`.
+ */
+export function isLost(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT');
+}
+
 /** Returns whether the server had no free connection, lock or memory. The spare connection may still be usable then. */
 export function isOutOfRoom(error: unknown): boolean {
   return /^53/.test(codeOf(error));

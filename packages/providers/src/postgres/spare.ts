@@ -3,6 +3,7 @@ import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable } from '../errors.js';
 import { createPlaces } from '../turns.js';
 import type { PostgresConfig } from './config.js';
+import { isLost } from './faults.js';
 import { connectionOptions } from './options.js';
 
 /**
@@ -73,9 +74,15 @@ export function openSpare(config: PostgresConfig): Spare {
     await old?.end({ timeout: 0 }).catch(() => {});
   };
 
+  /** Drops a connection that was lost, and throws the error again. */
+  const dropLost = async (error: unknown): Promise<never> => {
+    if (isLost(error)) await drop();
+    throw error;
+  };
+
   const keep = async (): Promise<Kept> => {
     const warm = warming;
-    if (!warm) throw new Retryable('No connection to the database stands by');
+    if (!warm) throw new Retryable('The spare connection to the database is closed');
     connection ??= open();
     const own = connection;
     const now = await new Promise<Kept>((done, fail) => {
@@ -101,7 +108,7 @@ export function openSpare(config: PostgresConfig): Spare {
         fail(error);
       });
     });
-    if (connection !== own) throw new Retryable('The connection that stands by was dropped');
+    if (connection !== own) throw new Retryable('The spare connection to the database was closed');
     kept = now;
     return now;
   };
@@ -134,7 +141,7 @@ export function openSpare(config: PostgresConfig): Spare {
           refuseWhenAborted(signal);
           if (silent) await drop();
           refuseWhenAborted(signal);
-          if (kept) await kept.sql.savepoint(warm);
+          if (kept) await inSavepoint(kept.sql, warm);
           else await keep();
         } catch (error) {
           // After an abort the connection was dropped already, and there may be another one.
@@ -145,17 +152,19 @@ export function openSpare(config: PostgresConfig): Spare {
     inside: (signal, work) =>
       inTurn(signal, async () => {
         const { sql } = kept ?? (await keep());
-        // Without the savepoint, a failing statement would end the transaction and release the locks.
-        return (await sql.savepoint(async (one) => ({ result: await work(one) }))).result;
+        return inSavepoint(sql, work);
       }),
     commit: (signal, work) =>
       inTurn(signal, async () => {
         const now = kept ?? (await keep());
-        const { result } = await now.sql.savepoint(async (one) => ({ result: await work(one) }));
+        const result = await inSavepoint(now.sql, work);
         refuseWhenAborted(signal);
         kept = undefined;
-        await now.end();
-        if (!signal.aborted) await keep().catch(() => {});
+        await now.end().catch(dropLost);
+        if (!signal.aborted)
+          await keep()
+            .catch(dropLost)
+            .catch(() => {});
         return result;
       }),
     close: () =>
@@ -170,6 +179,22 @@ export function openSpare(config: PostgresConfig): Spare {
       doubted = true;
     },
   };
+}
+
+/**
+ * Returns the result of work in the open transaction. A statement of it that fails ends neither the transaction nor the locks. The
+ * driver releases no savepoint of its own, so without the outer one each call would nest the transaction deeper.
+ */
+async function inSavepoint<T>(sql: Statements, work: Work<T>): Promise<T> {
+  await sql`savepoint turn`;
+  const outcome = await sql
+    .savepoint(async (one) => ({ result: await work(one) }))
+    .catch(async (error: unknown) => {
+      await sql`release savepoint turn`.catch(() => {});
+      throw error;
+    });
+  await sql`release savepoint turn`;
+  return outcome.result;
 }
 
 /** Returns whether the connection responds in time, and without an error. */

@@ -91,6 +91,20 @@ describe('the connection that stands by, at a server with no free connection', (
     expect(await database.read(calm(), pidOf)).toBe(before);
   });
 
+  it('does not nest its transaction deeper with each check, which would use up the locks of the server', async () => {
+    const before = await database.read(calm(), pidOf);
+    await database.standBy(calm(), (sql) => sql`select 1 / 0`).catch(() => {});
+    for (let check = 0; check < 20; check += 1) await database.standBy(calm(), pidOf);
+    for (let read = 0; read < 20; read += 1) await database.read(calm(), pidOf);
+    const transactions = await database.transaction(calm(), async (sql) => {
+      await sql`insert into public.written values ('after many checks')`;
+      return await sql`select 1 from pg_locks where pid = pg_backend_pid() and locktype = 'transactionid'`;
+    });
+    expect(transactions.length).toBeLessThanOrEqual(3);
+    expect(await database.read(calm(), pidOf)).toBe(before);
+    await server.admin`delete from written`;
+  });
+
   it('is not opened again by a call that waited while it was closed', async () => {
     let late: Promise<unknown> = Promise.resolve();
     let closing: Promise<unknown> = Promise.resolve();
