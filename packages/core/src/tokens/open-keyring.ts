@@ -45,7 +45,8 @@ const failureAge = 30_000;
 export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyring> {
   const { db, log, wrapping } = options;
   const secrets = new Map<string, Uint8Array>();
-  const failed = new Map<string, number>();
+  const failed = new Map<string, { at: number; outage: Retryable | undefined }>();
+  const notNow = (cause: Retryable) => new AccessError('unavailable', 'Try again in a moment', { cause });
   const ended = new AbortController();
   let following: Promise<void> = Promise.resolve();
   let current = '';
@@ -108,15 +109,20 @@ export async function openKeyring(options: OpenKeyringOptions): Promise<LiveKeyr
     secrets,
     async find(kid) {
       if (typeof kid !== 'string' || !/^[A-Za-z0-9_-]{8}$/.test(kid)) return undefined;
-      if ((failed.get(kid) ?? Number.NEGATIVE_INFINITY) > options.now() - failureAge) return undefined;
+      const earlier = failed.get(kid);
+      if (earlier && earlier.at > options.now() - failureAge) {
+        if (earlier.outage) throw notNow(earlier.outage);
+        return undefined;
+      }
       const row = await readKey(kid);
       if (!row) return undefined;
       try {
         return await take(row);
       } catch (cause) {
-        failed.set(kid, options.now());
+        const outage = cause instanceof Retryable ? cause : undefined;
+        failed.set(kid, { at: options.now(), outage });
         log.warn({ kid, error: cause }, 'a key that another process created cannot be unwrapped');
-        if (cause instanceof Retryable) throw new AccessError('unavailable', 'Try again in a moment', { cause });
+        if (outage) throw notNow(outage);
         return undefined;
       }
     },
