@@ -20,7 +20,7 @@ import {
   turnJob,
 } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, gt, sql } from 'drizzle-orm';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, Store, UserActor } from '../context.js';
 import type { ElevationInput } from '../plans/input.js';
@@ -73,8 +73,18 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   for (const id of input.providers) {
     if (!ctx.catalog.client(id)?.authorizer) throw new AccessError('unavailable', `The provider "${id}" is not ready`);
   }
+  if (request.idempotencyKey !== undefined)
+    requireText(request.idempotencyKey, 'Idempotency-Key', limits.idempotencyKey);
   await checkAuthenticator(ctx, user, role, terms);
-  const planned = await refuseEarly(ctx, { input, workflow: workflow.name }, submission.extends?.check);
+  const planned = await refuseEarly(ctx, { input, workflow: workflow.name }, submission.extends?.check).catch(
+    async (error: unknown) => {
+      // The response to an earlier attempt may have been lost. Its execution is returned also while a provider is silent.
+      const earlier = await findEarlier(ctx, ctx.db, user, request);
+      if (earlier === null) throw error;
+      return earlier;
+    },
+  );
+  if (typeof planned === 'string') return elevationOf(planned);
   const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(planned) };
   return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id });
 }
@@ -104,8 +114,13 @@ async function refuseEarly(
     if (error instanceof AccessError) throw error;
     if (error instanceof Terminal) throw new AccessError('unavailable', error.message, { cause: error });
     if (!(error instanceof Retryable) && !(error instanceof Error && error.name === 'TimeoutError')) throw error;
-    if (check || named)
-      throw new AccessError('unavailable', 'A provider did not respond; try again shortly', { cause: error });
+    if (check || named) {
+      const slow = named && !(error instanceof Retryable);
+      const message = slow
+        ? `Looking up the identities took longer than ${ctx.timing.namesCheck / 1_000} seconds; request access for fewer people at once, or try again`
+        : 'A provider did not respond; try again shortly';
+      throw new AccessError('unavailable', message, { cause: error });
+    }
     ctx.log.warn(
       { error, providers: request.input.providers },
       'a provider did not respond to a new request; the request waits for it',
@@ -188,6 +203,10 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   } else ctx.waker.wake([turnJob(id)]);
   const executionId = earlier ?? id;
   linkExecution(executionId);
+  return elevationOf(executionId);
+}
+
+function elevationOf(executionId: string): Elevation {
   return { status: 'pending', output: { workflow_id: executionId, execution_id: executionId } };
 }
 
@@ -281,11 +300,9 @@ async function claimIdempotencyKey(
   executionId: string,
   request: RequestTerms,
 ): Promise<string | null> {
-  // A session proves the request and is not part of it: it may have been refreshed by the next attempt.
-  const { idempotencyKey: key, session: _proof, alongside: _beside, ...body } = request;
+  const { idempotencyKey: key } = request;
   if (key === undefined) return null;
-  requireText(key, 'Idempotency-Key', limits.idempotencyKey);
-  const requestDigest = digestOf(body);
+  const requestDigest = requestDigestOf(request);
   const lifetime = `${ctx.timing.idempotency} milliseconds`;
   const [claimed] = await tx
     .insert(idempotencyKeys)
@@ -296,13 +313,39 @@ async function claimIdempotencyKey(
       setWhere: sql`${idempotencyKeys.createdAt} <= app_now() - ${lifetime}::interval`,
     })
     .returning({ executionId: idempotencyKeys.executionId });
-  if (claimed) return null;
-  const [earlier] = await tx
+  return claimed ? null : findEarlier(ctx, tx, user, request);
+}
+
+function requestDigestOf({ idempotencyKey: _key, session: _proof, alongside: _beside, ...body }: RequestTerms): string {
+  // A session proves the request and is not part of it: it may have been refreshed by the next attempt.
+  return digestOf(body);
+}
+
+/**
+ * Returns the execution that the same request with the same idempotency key started, or null. Throws `conflict` when the key was used
+ * for another request.
+ */
+async function findEarlier(
+  ctx: ActorContext,
+  db: Pick<Transaction, 'select'>,
+  user: UserActor,
+  request: RequestTerms,
+): Promise<string | null> {
+  const { idempotencyKey: key } = request;
+  if (key === undefined) return null;
+  const lifetime = `${ctx.timing.idempotency} milliseconds`;
+  const [earlier] = await db
     .select()
     .from(idempotencyKeys)
-    .where(and(eq(idempotencyKeys.userId, user.id), eq(idempotencyKeys.key, key)));
-  if (earlier?.requestDigest !== requestDigest) {
+    .where(
+      and(
+        eq(idempotencyKeys.userId, user.id),
+        eq(idempotencyKeys.key, key),
+        gt(idempotencyKeys.createdAt, sql`app_now() - ${lifetime}::interval`),
+      ),
+    );
+  if (earlier && earlier.requestDigest !== requestDigestOf(request)) {
     throw new AccessError('conflict', 'The Idempotency-Key was used for another request');
   }
-  return earlier.executionId;
+  return earlier?.executionId ?? null;
 }
