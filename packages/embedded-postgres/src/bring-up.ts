@@ -44,7 +44,7 @@ export interface StartEmbeddedPostgresOptions {
    * folder.
    */
   name?: string;
-  /** How many seconds the server may take to accept connections, a crash recovery included; 300 by default. */
+  /** How many seconds the server may take to accept connections, a crash recovery included; an hour by default. */
   startLimit?: number;
   /** Receives lines about what was found and created. */
   log?(line: string): void;
@@ -75,7 +75,7 @@ interface Prepared {
 const PAUSE = 100;
 /** About two seconds: how long the children and the shared memory of a killed server may take to disappear. */
 const BUSY_ATTEMPTS = 20;
-/** About five minutes for a live server that is recovering or shutting down, as long as pg_ctl waits for a start. */
+/** About five minutes for a live server that is recovering or shutting down. */
 const CHANGING_ATTEMPTS = 3000;
 
 /** Prepares the data folder and starts or adopts its server. Only one process at a time does this in a folder. */

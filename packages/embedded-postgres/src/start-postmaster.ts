@@ -17,8 +17,8 @@ type StartResult =
 export const LOG_FILE = 'server.log';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
-/** Seconds: a crash recovery of a large write-ahead log may take minutes, and begins again when it is ended. */
-const START_LIMIT = 300;
+/** Seconds. A crash recovery of a large write-ahead log can take long, and a server that is stopped meanwhile begins it again. */
+const START_LIMIT = 3_600;
 
 /**
  * Starts the server of a prepared cluster and waits until it accepts connections, for at most `limit` seconds. Its log is in the

@@ -72,7 +72,7 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
     const { role_id, secret_id, approle_mount } = settings;
     const limit = AbortSignal.timeout(tools.timeout ?? timeout);
     const answer = await send('POST', `auth/${approle_mount}/login`, { role_id, secret_id }, undefined, limit);
-    if (answer.status === 404) throw new Terminal(`${service} has no AppRole sign-in at approle_mount`);
+    if (answer.status === 404) throw new Terminal(`approle_mount: ${service} has no AppRole sign-in at this path`);
     // Vault returns 400, not 403, for an AppRole that it rejects.
     if (answer.status === 400) throw explainStatus(service, 403);
     if (answer.status !== 200) throw explainStatus(service, answer.status);

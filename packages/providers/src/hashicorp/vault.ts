@@ -27,7 +27,7 @@ export function openVault(config: z.infer<typeof hashicorpVault>, tools: Service
       // The policy `default` lets every token look itself up.
       const answer = await client.ask({ method: 'GET', path: 'auth/token/lookup-self' }, signal);
       if (answer === undefined) {
-        throw new Terminal(`${service} does not have its API at this address, or not the namespace`);
+        throw new Terminal(`${service} has no API at this address, or does not have this namespace`);
       }
     },
     close: async () => {},

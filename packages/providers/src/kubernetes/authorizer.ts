@@ -36,9 +36,12 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     return client.find({ method: 'GET', path: path`/api/v1/namespaces/${name}`, schema: namespaceSchema }, signal);
   }
 
-  /** Throws `OtherTarget` at another cluster than the one where the access was granted. */
+  /**
+   * Throws `OtherTarget` at another cluster than the one where the access was granted. Earlier versions stored no target for a cluster
+   * without kube-system; access there can still be revoked.
+   */
   async function refuseElsewhere({ pin }: EntitlementRef, signal: AbortSignal): Promise<void> {
-    if (pin && pin.target !== (await readTarget(signal))) throw new OtherTarget();
+    if (pin && pin.target !== '' && pin.target !== (await readTarget(signal))) throw new OtherTarget();
   }
 
   const readRole = (target: Target, signal: AbortSignal) =>

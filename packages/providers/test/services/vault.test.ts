@@ -229,8 +229,8 @@ describe('hashicorp', () => {
       answer: () => ({ status: 404, body: { errors: [] } }),
     });
     for (const [login, message] of [
-      [{ token: rootToken }, 'HashiCorp Vault does not have its API at this address, or not the namespace'],
-      [hashicorpRole, 'HashiCorp Vault has no AppRole sign-in at approle_mount'],
+      [{ token: rootToken }, 'HashiCorp Vault has no API at this address, or does not have this namespace'],
+      [hashicorpRole, 'approle_mount: HashiCorp Vault has no AppRole sign-in at this path'],
     ] as const) {
       const config = { ...hashicorpSettings, ...login, provider: 'hashicorp', address: server.url };
       const vault = await openVaultService(config, { ...createTools(), local: noFile });
