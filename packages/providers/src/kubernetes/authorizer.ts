@@ -36,12 +36,9 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     return client.find({ method: 'GET', path: path`/api/v1/namespaces/${name}`, schema: namespaceSchema }, signal);
   }
 
-  /**
-   * Throws `OtherTarget` at another cluster than the one where the access was granted. Earlier versions stored no target for a cluster
-   * without kube-system; access there can still be revoked.
-   */
+  /** Throws `OtherTarget` at another cluster than the one where the access was granted. */
   async function refuseElsewhere({ pin }: EntitlementRef, signal: AbortSignal): Promise<void> {
-    if (pin && pin.target !== '' && pin.target !== (await readTarget(signal))) throw new OtherTarget();
+    if (pin && pin.target !== (await readTarget(signal))) throw new OtherTarget();
   }
 
   const readRole = (target: Target, signal: AbortSignal) =>
@@ -147,7 +144,8 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
 
     async ensureAbsent(entitlement, signal) {
       const target = targetOf(entitlement);
-      await refuseElsewhere(entitlement, signal);
+      // Earlier versions stored no target for a cluster without kube-system. Access there can still be revoked.
+      if (entitlement.pin?.target !== '') await refuseElsewhere(entitlement, signal);
       const at = `${bindingsPath(target)}/${bindingName(entitlement.identity, target)}`;
       const found = await readBinding(at, signal);
       if (!found) return;

@@ -27,6 +27,7 @@ describe('a cluster that does not return its namespace kube-system', () => {
     ]) {
       expect(await faultOf(call())).toBeInstanceOf(Retryable);
     }
+    await authorizer.ensureAbsent({ ...entitlement, pin }, signal);
     await client.close();
   });
 });
