@@ -6,13 +6,7 @@ import { limits } from './limits.js';
 
 /** The paging fields of a request. */
 export const paging = {
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(limits.page)
-    .optional()
-    .describe(`The most items to return; default: ${limits.page}`),
+  limit: z.number().int().min(1).max(limits.page).optional().describe('The most items to return; default: 500'),
   cursor: opaque.max(limits.cursor).optional().describe('`next` of the previous page'),
 };
 
