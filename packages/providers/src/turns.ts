@@ -6,7 +6,7 @@ export interface Places {
   take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
-/** Creates `most` places. */
+/** Creates places for `most` calls at a time. */
 export function createPlaces(most: number): Places {
   let free = most;
   const waiting: (() => void)[] = [];

@@ -5,7 +5,7 @@ import type { Pages } from './render.js';
 
 export type OwnPage = 'home' | 'search' | 'cart';
 
-/** Returns the page at this path that has no procedure, and so no JSON form; undefined when there is none. */
+/** Returns the page of a path that has no procedure, so it has no JSON response; undefined for any other path. */
 export function ownPage(path: string, basePath: string): OwnPage | undefined {
   if (path === '/' || path === `${basePath}/home`) return 'home';
   if (path === '/search') return 'search';
