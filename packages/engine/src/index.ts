@@ -13,6 +13,7 @@ export type {
   Explained,
   Host,
   Job,
+  Joined,
   LedgerEntry,
   Locked,
   Logger,
@@ -32,8 +33,8 @@ export { givingBack } from './steps/give-back.js';
 export { forgetDefinition, keepWorkflow, storeDefinition, workflowOf } from './steps/load.js';
 export { lockExecution, lockedAny, lockingAny } from './steps/lock.js';
 export { claiming, freeLostStep } from './steps/lost-claims.js';
-export { storeOutcome } from './steps/outcome.js';
-export { done, parkCall, parked, settleParked, waitOn } from './steps/park.js';
+export { type StepOutcome, storeOutcome, storingOutcome } from './steps/outcome.js';
+export { done, parkCall, parked, parkingWith, settleParked, waitingOn, waitOn } from './steps/park.js';
 export { readSnapshot } from './steps/snapshot.js';
 export { type Started, type Starting, startedSnapshot, startingExecutions } from './steps/start.js';
 export { makingTurnDue, notingCancellation, TURN, turnJob } from './steps/turn-row.js';

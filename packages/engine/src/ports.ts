@@ -256,6 +256,28 @@ export interface PreparedMove {
   jobs: Job[];
 }
 
+/** What is written in the statement of a move, so that both are written or neither. */
+export interface Joined {
+  /** Common table expressions before the move. */
+  before?: readonly SqlText[];
+  /** Further conditions under which the move is written. */
+  when?: SqlText;
+  /** Expressions that depend on `moved`, which has a row when the move is written. */
+  after?: readonly SqlText[];
+  /** Ledger entries after those of the move. */
+  entries?: readonly LedgerEntry[];
+  /** The entitlement of an entry, when it is not the entry's own. */
+  entitlement?: SqlText;
+  /** An expression whose rows are ledger entries before those of the move. */
+  told?: SqlText;
+  /** What the call that the move opens waits for, when it is opened as waiting. */
+  waitingFor?: string;
+  /** Until when a call that only waits is parked, when the additional writes change it. */
+  until?: SqlText;
+  /** What the statement returns; by default the id of the execution. */
+  returning?: SqlText;
+}
+
 /** A call whose lease this process holds. */
 export interface ClaimedCall<Input = Json> {
   executionId: string;
@@ -297,11 +319,8 @@ export interface Progress {
 export interface CallFunction {
   /** Returns what is wrong with the `with` of a call, before anything runs. */
   check?: CallCheck;
-  /**
-   * Returns whether a call may write the move that opens it with its own commit, by what was read about the owner.
-   * Such a call changes nothing outside before that commit.
-   */
-  joins?(beside: unknown): boolean;
+  /** Whether a call may write the move that opens it with its own commit. Such a call changes nothing outside before that commit. */
+  joins?: boolean;
   /**
    * Returns the names of the systems that the call may use. The call takes a place at each system, so that a silent system delays
    * only its own calls.

@@ -1,20 +1,21 @@
-import { catalogs, entitlements, execute, executions, grants, inOrder, sqlText, type Transaction } from '@belay/db';
-import { claimedIn, claiming, lockExecution, waitOn, writePrepared } from '@belay/engine';
+import { isOutage } from '@belay/contract/outage';
+import { catalogs, commitWith, execute, executeBeside, executions, grants, inOrder, sqlText, statementOf, type Transaction } from '@belay/db';
+import { claimedIn, claiming, isWhole, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
 import { Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
-import { eq, inArray, max, sql } from 'drizzle-orm';
+import { eq, max, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
-import { appendLedger } from '../ledger/append.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
-import { intendWithMove } from './intend-with-move.js';
-import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
-import { type EntitlementJob, openPlaces, type Places } from './places.js';
+import type { Intention, PlannedRow } from './intention.js';
+import { freeLostClaim } from './lost-claims.js';
+import { openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
-import { lockEntitlements } from './rows.js';
+import { entitlementKey, lockEntitlements } from './rows.js';
 import { standByFor } from './stand-by.js';
+import { type IntentRow, keepIntent, writingIntent } from './write-intent.js';
 
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
@@ -63,9 +64,13 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const what = { planned, held, places };
     const { pending } = intention;
     const result = await claiming(ctx, pending ? claimedIn(pending) : [], async (): Promise<Intended> => {
-      const entitlementIds = await intendWithMove(ctx, intention, what);
+      const entitlementIds = await intendAlone(ctx, intention, what);
       if (entitlementIds) return { outcome: 'intended', entitlementIds };
-      return ctx.db.transaction((tx) => intend(ctx, tx, intention, what));
+      return ctx.db.transaction((tx) => intendLocked(ctx, tx, intention, what));
+    }).catch((error: unknown) => {
+      // The claim of the grants may have been committed, and only this process knows its id.
+      if (isOutage(error)) freeLostClaim(ctx, places.claimId);
+      throw error;
     });
     ctx.crashpoint('intended');
     if (pending && result.outcome !== 'moved_on') ctx.waker.wake(pending.jobs);
@@ -77,12 +82,39 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   }
 }
 
-/** Writes the intent under the locks, in the transaction of the caller. */
-async function intend(
+interface What {
+  planned: readonly PlannedRow[];
+  /** What the provider held of each, as it was read before. */
+  held: readonly Held[];
+  places: Places;
+}
+
+/**
+ * Writes the intent by its statement alone. Returns the ids of the entitlements; null when nothing was written, because something is
+ * not as expected or needs a closer check: then `intendLocked` finds the reason.
+ */
+async function intendAlone(
+  ctx: Context,
+  intention: Intention,
+  { planned, held, places }: What,
+): Promise<string[] | null> {
+  if (intention.pending && !isWhole(intention.pending)) return null;
+  const absent = { state: 'absent' as const, lastGrantCallAt: null };
+  if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
+  const rows = once(planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) })));
+  const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
+  const statement = writingIntent(ctx, intention, rows, { placed, locked: false });
+  const keys = [intention.executionId, ...rows.map(({ key }) => key)];
+  const written = await retryDeadlock(() => executeBeside<IntentRow>(ctx.db, statement, keys));
+  return written.length === 0 ? null : keepIntent(intention, rows, written, places);
+}
+
+/** Writes the intent under the locks of everything that it depends on, or returns why not. */
+async function intendLocked(
   ctx: Context,
   tx: Transaction,
   intention: Intention,
-  { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
+  { planned, held, places }: What,
 ): Promise<Intended> {
   // The order of the locks: the execution, the configuration, what the execution extends, the entitlements.
   if (intention.pending) {
@@ -98,27 +130,28 @@ async function intend(
   const judged = await intention.confirm(tx);
   if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
   if ('lapsed' in judged) return { outcome: 'lapsed' };
-  const rows = await lockEntitlements(tx, planned);
+  const locked = await lockEntitlements(tx, planned);
   for (const [index, grant] of planned.entries()) {
-    const [row, seen] = [rows[index], held[index]];
+    const [row, seen] = [locked[index], held[index]];
     if (!row || seen === undefined) throw new Error('An entitlement vanished under its lock');
     const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
     if (decideIntent(facts, seen) === 'refuse') {
       return { outcome: 'held_outside', provider: grant.provider, identity: grant.identity };
     }
   }
-  const entitlementIds = rows.map((row) => row.id);
-  await writeIntent(ctx, tx, intention, { planned, entitlementIds, until: judged.until });
-  const due = planned.map(
-    ({ provider }, index): EntitlementJob => ({
-      queue: 'entitlements',
-      entitlementId: entitlementIds[index] ?? '',
-      provider,
-      task: 'grant',
-    }),
-  );
-  await places.claim(tx, due, 'grant');
-  return { outcome: 'intended', entitlementIds: [...new Set(entitlementIds)] };
+  const rows = once(planned.map((one, index) => ({ ...one, key: locked[index]?.key ?? '' })));
+  const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
+  const written = { ...intention, pending: undefined, approved: judged.approved };
+  const [entitled] = await commitWith(tx, [
+    statementOf<IntentRow>(tx, writingIntent(ctx, written, rows, { placed, locked: true })),
+  ]);
+  if (entitled.length === 0) return { outcome: 'moved_on' };
+  return { outcome: 'intended', entitlementIds: keepIntent(intention, rows, entitled, places) };
+}
+
+/** Returns the rows without those of an entitlement that an earlier row has. */
+function once<Row extends { key: string }>(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.toReversed().map((row) => [row.key, row])).values()].toReversed();
 }
 
 /**
@@ -158,50 +191,4 @@ async function refuseEnded(tx: Transaction, executionId: string): Promise<void> 
     sqlText`select 1 from ${grants} where execution_id = ${executionId}::uuid and ended_reason in (${endedByPeople}) limit 1`,
   );
   if (ended) throw accessEnded();
-}
-
-async function writeIntent(
-  ctx: Context,
-  tx: Transaction,
-  intention: Intention,
-  what: {
-    planned: readonly PlannedRow[];
-    entitlementIds: readonly string[];
-    until: Date | null;
-  },
-): Promise<void> {
-  const { planned, entitlementIds, until } = what;
-  const { plan } = intention;
-  const idOf = (index: number) => entitlementIds[index] ?? '';
-  const providers = [...new Set(planned.map((grant) => grant.provider))].join(', ');
-  await inOrder([
-    tx
-      .insert(grants)
-      .values(
-        planned.map((grant, index) => ({
-          id: grant.grantId,
-          executionId: intention.executionId,
-          stepKey: intention.stepKey,
-          entitlementId: idOf(index),
-          userId: intention.userId,
-          knownAs: grant.knownAs,
-          duration: plan.duration,
-          // The duration of a grant starts when it is active. Until then it waits for the provider, but never longer than
-          // its approval lasts.
-          activateBy: sql<Date>`least(app_now() + ${`${plan.duration + ctx.timing.activation} milliseconds`}::interval, ${until?.toISOString() ?? null}::timestamptz)`,
-        })),
-      )
-      .onConflictDoNothing(),
-    tx
-      .update(entitlements)
-      .set({ state: 'granting', dueAt: sql`app_now()`, failures: 0, lastError: null, pending: null })
-      .where(inArray(entitlements.id, [...entitlementIds])),
-    // The process that records the grant wakes the step; the step wakes after this time if that process cannot.
-    waitOn(
-      tx,
-      { executionId: intention.executionId, key: intention.stepKey },
-      { waitingFor: `the provider ${providers}`, after: ctx.timing.lease, release: true },
-    ),
-    appendLedger(tx, intendedEntries(intention, planned, entitlementIds)),
-  ]);
 }

@@ -1,6 +1,6 @@
 import type { Transaction } from '@belay/db';
 import type { PreparedMove } from '@belay/engine';
-import type { Judgement } from '../approvals/judge.js';
+import type { Approved, Judgement } from '../approvals/judge.js';
 import type { Actor } from '../context.js';
 import type { LedgerEntry } from '../ledger/append.js';
 import type { Plan, PlannedGrant } from '../plans/plan.js';
@@ -18,7 +18,9 @@ export interface Intention {
   actor: Actor;
   /** The move that opens the step, when the same commit has to write it. */
   pending?: PreparedMove | undefined;
-  /** Returns whether the request is still approved, and until when it may be granted; reads under the execution's lock. */
+  /** The approvals by which the plan may be granted; absent before the first move, when an execution has none. */
+  approved?: Approved | undefined;
+  /** Returns whether the request is still approved; reads under the execution's lock. */
   confirm(tx: Transaction): Promise<Judgement>;
 }
 

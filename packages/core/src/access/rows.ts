@@ -23,6 +23,7 @@ export interface Wanted {
 /** An entitlement's row under its lock. */
 export interface LockedRow {
   id: string;
+  key: string;
   state: EntitlementState;
   lastGrantCallAt: Date | null;
 }
@@ -93,10 +94,11 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
     );
     for (const row of made) rows.set(row.key, row);
   }
-  return keyed.map(({ key }) => {
+  return keyed.map(({ key, named }) => {
     const row = rows.get(key);
     if (!row) throw new Error('An entitlement vanished under its lock');
-    return row;
+    // A row that was adopted has the key of its pin now, unless another row has it.
+    return row.key === named && !byKey.has(key) ? { ...row, key } : row;
   });
 }
 

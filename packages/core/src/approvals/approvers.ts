@@ -23,7 +23,7 @@ const mostRead = 2_000;
  * who may not see the request.
  */
 export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Promise<Approvers> {
-  const [approval] = await findApprovals(ctx, id);
+  const [approval] = await findApprovals(ctx.db, id);
   if (!approval) throw notFound('The approval');
   await findExecution(ctx, ctx.actor, approval.executionId);
   const { rule } = approval;

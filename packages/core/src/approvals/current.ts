@@ -21,6 +21,12 @@ export function approvalLifetime(catalog: Catalog, input: Pick<ElevationInput, '
   return role?.approvalLifetime ?? catalog.approvalLifetime;
 }
 
+/** The approvals of an execution that count, and which approvals it has at all, as `approvals_are` compares them. */
+export interface ReadApprovals {
+  are: string;
+  current: CurrentApproval[];
+}
+
 /**
  * Returns the approvals of an execution that count, oldest first: of an approval that was requested again, the latest.
  */
@@ -28,14 +34,18 @@ export async function readCurrentApprovals(
   tx: Database | Transaction,
   executionId: string,
   lifetime: number,
-): Promise<CurrentApproval[]> {
+): Promise<ReadApprovals> {
   const rows = await tx
     .select({ approval: approvals, now: sql<string>`app_now()` })
     .from(approvals)
     .where(eq(approvals.executionId, executionId))
     .orderBy(asc(approvals.createdAt), asc(approvals.stage), asc(approvals.id));
   const renewed = new Set(rows.map(({ approval }) => approval.renews));
-  return rows
+  const are = rows
+    .map(({ approval: { id, status } }) => `${id} ${status}`)
+    .sort()
+    .join(',');
+  const current = rows
     .filter(({ approval }) => !renewed.has(approval.id))
     .map(({ approval, now }) => {
       const decided = decidedAt(
@@ -46,6 +56,7 @@ export async function readCurrentApprovals(
       const pinned = (approval.subject as ApprovalSubject).grants.every(({ pin }) => pin !== undefined);
       return { ...approval, until, lapsed: until !== null && (until <= new Date(now) || !pinned) };
     });
+  return { are, current };
 }
 
 /**

@@ -5,7 +5,7 @@ import { AccessError, type ErrorCode, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { isOutage, outageMessage } from '@belay/contract/outage';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorStore, UserActor } from '../context.js';
+import type { ActorContext, ActorStore, UserActor } from '../context.js';
 import { sharePatience } from '../share-patience.js';
 import { type Decide, decideApproval, findApproval } from './decide.js';
 import type { FoundApproval } from './find.js';
@@ -21,7 +21,7 @@ type Result = BulkDecided['results'][number];
  * caller are not compared, so that the errors reveal nothing about them.
  */
 export async function decideApprovals(
-  ctx: ActorStore,
+  ctx: ActorContext,
   input: BulkDecision & Pick<Decide, 'via'>,
 ): Promise<BulkDecided> {
   const user = requireUser(ctx);
@@ -87,7 +87,7 @@ function kindOf({ role, duration, grants }: ApprovalSubject): string {
   return digestOf({ role, duration, held: [...new Set(held)].sort() });
 }
 
-async function decideOne(ctx: ActorStore, decision: Decide): Promise<Result> {
+async function decideOne(ctx: ActorContext, decision: Decide): Promise<Result> {
   try {
     const { status, execution_id } = await decideApproval(ctx, decision);
     return { id: decision.id, status, execution_id, error: null };

@@ -2,30 +2,19 @@ import type { Decided, Decision } from '@belay/contract/approvals';
 import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
-import {
-  type ApprovalStatus,
-  approvals,
-  decisions,
-  inOrder,
-  logins,
-  type Transaction,
-  userIdentities,
-  users,
-} from '@belay/db';
-import { lockExecution, retryDeadlock, storeOutcome, turnJob } from '@belay/engine';
-import { and, eq, gt, inArray, sql } from 'drizzle-orm';
+import { decisions, execute, executeBeside, joinTexts, type SqlText, sqlText, type Transaction } from '@belay/db';
+import { claiming, performStep, retryDeadlock, type StepOutcome, storingOutcome, turnJob, waitingOn } from '@belay/engine';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorStore, Job, Person, UserActor } from '../context.js';
-import { appendLedger } from '../ledger/append.js';
-import { wasToldLately } from '../people/people.js';
+import type { ActorContext, ActorStore, Person, UserActor } from '../context.js';
+import { appending, type LedgerEntry } from '../ledger/append.js';
 import { listSelves } from '../people/selves.js';
 import { requireText } from '../text.js';
-import { wouldBeElevated } from './elevated.js';
+import { isKnownToBeElevated } from './elevated.js';
 import { isExcluded, isRequester } from './exclusion.js';
-import { type FoundApproval, findApprovals } from './find.js';
+import { type FoundApproval, findApprovals, identifyDecisions } from './find.js';
 import type { ApprovalSubject } from './inbox.js';
 import { mustDecideOnPage } from './on-page.js';
-import { settleApproval, settleRenewals } from './settle.js';
+import { type Settlement, settleStep, writingSettlement } from './settle.js';
 import { stageOf } from './subject.js';
 
 export interface Decide extends Decision {
@@ -38,150 +27,178 @@ export interface Decide extends Decision {
   via: 'api' | 'signal' | 'resume' | 'page' | 'message';
 }
 
-type Approval = FoundApproval;
-
 /**
- * Records an approver's decision, and the outcome of the approval when the decision settles it, in one transaction
- * (docs/architecture.md, section 5); the execution's turn follows. Throws `not_found` for a person who is neither
- * approver nor requester, `forbidden` for the requester, the person to be elevated, and where `refuseSelf` or
- * `requireNoPage` do not permit the decision, `conflict` for a second decision, a closed approval or other content,
- * `unavailable` when a provider cannot return the approver's groups or identity, and `unauthenticated` when the login
- * has ended.
+ * Records an approver's decision, and the outcome of the approval when the decision settles it, in one statement that commits itself
+ * (docs/architecture.md, section 5); the execution's turn follows. It waits for no provider: what is not known of the approver's
+ * identity is looked up before the access is granted. Throws `not_found` for a person who is neither approver nor requester,
+ * `forbidden` for the requester, the person to be elevated, and where `refuseAgain` or `requireNoPage` do not permit the
+ * decision, `conflict` for a second decision, a closed approval or other content, `unavailable` when a provider cannot return
+ * the approver's groups, and `unauthenticated` when the login has ended.
  */
-export async function decideApproval(ctx: ActorStore, input: Decide): Promise<Decided> {
+export async function decideApproval(ctx: ActorContext, input: Decide): Promise<Decided> {
   const user = requireUser(ctx);
   requireFreshGroups(user);
   if (input.comment !== undefined) requireText(input.comment, 'comment', limits.remark);
-  const found = await findApproval(ctx, user, input.id);
-  if (!found) throw notFound('The approval');
-  await requireApprover(ctx, user, found, input.verdict);
-  if (input.via === 'message') requireNoPage(ctx, found);
-  if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
+  for (let made = 0; made < tries; made += 1) {
+    const judged = await judge(ctx, user, input);
+    if (await record(ctx, user, input, judged)) return decidedAs(ctx, judged);
+    // The login has ended, or another decision was first: then it counts too.
+    await ctx.db.transaction((tx) => requireLive(ctx, tx, user, input.via));
+  }
+  throw new AccessError('conflict', 'The request is being decided by others at the same time; try again');
+}
+
+/** How often a decision is judged while it loses against others. */
+const tries = 5;
+
+interface Judged {
+  approval: FoundApproval;
+  found: readonly FoundApproval[];
+  settlement: Settlement;
+}
+
+/** Returns what a decision means, by the approvals and decisions as they are now; throws when it may not be made. */
+async function judge(ctx: ActorContext, user: UserActor, input: Decide): Promise<Judged> {
+  const found = await findApprovals(ctx.db, input.id);
+  const approval = choose(found, user, input.id);
+  if (!approval) throw notFound('The approval');
+  const selves = await requireApprover(ctx, user, approval, input.verdict);
+  if (input.via === 'message') requireNoPage(ctx, approval);
+  if (input.request_digest !== undefined && input.request_digest !== approval.requestDigest) {
     throw new AccessError('conflict', 'The request has changed since you viewed it');
   }
-  if (input.seenAt !== undefined && input.seenAt < found.createdAt) {
+  if (input.seenAt !== undefined && input.seenAt < approval.createdAt) {
     throw new AccessError(
       'conflict',
       'The approval was requested again after you viewed it; review the request and decide again',
     );
   }
-  const { status, due, at } = await retryDeadlock(() =>
-    ctx.db.transaction((tx) => record(ctx, tx, { user, input, found })),
-  );
-  ctx.crashpoint('decided');
-  if (status === 'approved' || status === 'denied') {
-    ctx.meter?.decided((at.getTime() - found.createdAt.getTime()) / 1_000, status);
-  }
-  if (due) ctx.waker.wake([due]);
-  return { id: found.id, status, execution_id: found.executionId, ...stageOf(found.rule) };
-}
-
-/** Writes a decision, and stores the outcome of the step when the decision settles it. */
-async function record(
-  ctx: ActorStore,
-  tx: Transaction,
-  { user, input, found }: { user: UserActor; input: Decide; found: Approval },
-): Promise<{ status: ApprovalStatus; due: Job | null; at: Date }> {
-  const { executionId, stepKey } = found;
-  const execution = await lockExecution(tx, executionId, stepKey);
-  if (!execution) throw new AccessError('conflict', 'The request has ended');
-  // The provider was called since the login was verified, which can take seconds.
-  await requireLive(ctx, tx, user, input.via);
-  const [row] = await tx
-    .select({ status: approvals.status, expired: sql<boolean>`${approvals.expiresAt} <= app_now()` })
-    .from(approvals)
-    .where(eq(approvals.id, found.id))
-    .for('update');
+  const { executionId, ownerId, stepKey: key, now } = approval;
+  if (approval.ended) throw new AccessError('conflict', 'The request has ended');
   // A late decision does not count: an approval past its time counts as denied (docs/architecture.md, section 5).
-  if (row?.status !== 'open' || row.expired || !execution.step)
+  if (approval.status !== 'open' || approval.expiresAt <= now || approval.request === null)
     throw new AccessError('conflict', 'The request has already been decided, or its approval has expired');
-  await refuseSelf(tx, user, found, input.verdict);
-  const [made] = await tx
-    .insert(decisions)
-    .values({
-      approvalId: found.id,
-      approverId: user.id,
-      verdict: input.verdict,
-      comment: input.comment ?? null,
-      requestDigest: found.requestDigest,
-      via: input.via,
-    })
-    .onConflictDoNothing()
-    .returning({ approvalId: decisions.approvalId });
-  if (!made) throw new AccessError('conflict', 'You have already decided on this request');
-  await appendLedger(tx, [
-    {
-      type: 'approval.decided',
-      message: `${user.email} ${input.verdict === 'approve' ? 'approved' : 'denied'} the request${input.comment ? `: ${input.comment}` : ''}`,
-      actor: user,
-      userId: found.ownerId,
-      executionId,
-      data: { verdict: input.verdict, via: input.via, request_digest: found.requestDigest, approver_id: user.id },
-    },
-  ]);
-  const progress = await (found.renews === null
-    ? settleApproval(ctx, tx, execution, stepKey)
-    : settleRenewals(tx, execution, stepKey));
-  if (progress) {
-    const { outcome } = progress;
-    await storeOutcome(tx, { executionId, key: stepKey, outcome });
-    return {
-      status: outcome.ok && isApproved(outcome.value) ? 'approved' : 'denied',
-      due: turnJob(executionId),
-      at: execution.now,
-    };
-  }
-  // More decisions are needed, and the execution waits for them. A granting step that requested approval again continues
-  // by a job of its own when it is approved.
-  const [after] = await tx.select({ status: approvals.status }).from(approvals).where(eq(approvals.id, found.id));
-  const status = after?.status ?? 'open';
-  const due: Job | null = status === 'approved' ? { queue: 'executions', executionId, key: stepKey } : null;
-  return { status, due, at: execution.now };
+  refuseAgain(selves, found, approval, input.verdict);
+  const made = {
+    approverId: user.id,
+    approver: user.email,
+    verdict: input.verdict,
+    comment: input.comment ?? null,
+    at: now,
+  };
+  const decided = found.map((one) => (one === approval ? { ...one, made: [...one.made, made] } : one));
+  const settlement = await settleStep(ctx, ctx.db, { executionId, ownerId, key, found: decided, now });
+  return { approval, found, settlement };
 }
 
 /**
- * Throws `conflict` for a second decision, and `forbidden` for the requester, the person to be elevated, and an approver of
- * another stage, or of another step where steps want distinct people. All identities of a person are one person, also those
- * that were linked since the request. The caller holds the execution's lock.
+ * Writes a decision and what it settles. Returns false, and writes nothing, when the person may no longer decide, or when the
+ * approvals or the decisions have changed.
  */
-async function refuseSelf(
-  tx: Transaction,
+async function record(
+  ctx: ActorContext,
   user: UserActor,
-  approval: Approval,
+  input: Decide,
+  { approval, found, settlement }: Judged,
+): Promise<boolean> {
+  const { executionId, stepKey: key } = approval;
+  const { outcome } = settlement;
+  // With a worker's place in this process, the turn belongs to this process; otherwise the row and a job lead to a worker.
+  const place = outcome && ctx.waker.reserve?.({ queue: 'executions' });
+  const claimId = ctx.newId();
+  const lease = place ? { milliseconds: ctx.timing.turnLease, claimId } : undefined;
+  const statement = writingDecision(ctx, user, input, { approval, found, settlement, lease });
+  const written = await claiming(ctx, place ? [claimId] : [], () =>
+    retryDeadlock(() => executeBeside(ctx.db, statement, [executionId])),
+  ).catch((error: unknown) => {
+    place?.release();
+    throw error;
+  });
+  if (written.length === 0) {
+    place?.release();
+    return false;
+  }
+  ctx.crashpoint('decided');
+  if (place) place.run(() => performStep(ctx, { executionId, key }, { leased: true, claimId }));
+  else if (outcome) ctx.waker.wake([turnJob(executionId)]);
+  else if (settlement.continues) ctx.waker.wake([{ queue: 'executions', executionId, key }]);
+  return true;
+}
+
+function writingDecision(
+  ctx: ActorContext,
+  user: UserActor,
+  { verdict, comment, via }: Decide,
+  { approval, found, settlement, lease }: Judged & { lease: StepOutcome['lease'] },
+): SqlText {
+  const { id, executionId, ownerId, stepKey: key, requestDigest, expiresAt, now } = approval;
+  const { outcome, continues } = settlement;
+  const moved = sqlText`moved`;
+  const when = sqlText`exists (select from moved)`;
+  const { parts, entries } = writingSettlement(settlement, { executionId, ownerId }, moved);
+  const decided: LedgerEntry = {
+    type: 'approval.decided',
+    message: `${user.email} ${verdict === 'approve' ? 'approved' : 'denied'} the request${comment ? `: ${comment}` : ''}`,
+    actor: user,
+    userId: ownerId,
+    executionId,
+    data: { verdict, via, request_digest: requestDigest, approver_id: user.id },
+  };
+  const all = [
+    // One after the other, in the order of the locks: the person, the execution.
+    sqlText`admitted as materialized (
+      select case when ${admittingPerson(ctx, user, via)} then admit_decision(${executionId}::uuid, ${key}, ${identifyDecisions(found)}) end as is)`,
+    sqlText`moved as materialized (
+      select ${executionId}::uuid as id from admitted where admitted.is and ${expiresAt.toISOString()}::timestamptz > app_now())`,
+    sqlText`decided as (
+      insert into ${decisions} (approval_id, approver_id, verdict, comment, request_digest, via, decided_at)
+      select ${id}::uuid, ${user.id}::uuid, ${verdict}, ${comment ?? null}, ${requestDigest}, ${via}, ${now.toISOString()}::timestamptz from moved)`,
+    ...parts,
+    ...(outcome ? [sqlText`stored as (${storingOutcome({ executionId, key, outcome, lease }, when)})`] : []),
+    ...(continues ? [sqlText`waits as (${waitingOn({ executionId, key }, { ...continues, after: 0 }, when)})`] : []),
+    appending([decided, ...entries], { when: moved }),
+  ];
+  return sqlText`with ${joinTexts(all, ', ')} select id, (select count(*) from notified) from moved`;
+}
+
+/** Returns what the caller is told of a decision that was recorded. */
+function decidedAs(ctx: ActorContext, { approval, settlement }: Judged): Decided {
+  const { id, executionId, rule, createdAt, now } = approval;
+  const status = settlement.closings.find((closing) => closing.id === id)?.status ?? 'open';
+  if (status === 'approved' || status === 'denied') {
+    ctx.meter?.decided((now.getTime() - createdAt.getTime()) / 1_000, status);
+  }
+  return { id, status, execution_id: executionId, ...stageOf(rule) };
+}
+
+/**
+ * Throws `conflict` for a second decision, and `forbidden` for an approver of another stage, or of another step where steps want
+ * distinct people. All identities of a person are one person, also those that were linked since the request.
+ */
+function refuseAgain(
+  selves: readonly Person[],
+  found: readonly FoundApproval[],
+  approval: FoundApproval,
   verdict: Decide['verdict'],
-): Promise<void> {
-  const selves = await listSelves(tx, user.id);
-  requireOther(selves, approval);
-  const ids = [user.id, ...selves.map(({ id }) => id)];
-  const own = and(eq(decisions.approvalId, approvals.id), inArray(decisions.approverId, ids));
-  const asked = await tx
-    .select({
-      id: approvals.id,
-      renews: approvals.renews,
-      rule: approvals.rule,
-      stepKey: approvals.stepKey,
-      verdict: decisions.verdict,
-    })
-    .from(approvals)
-    .leftJoin(decisions, own)
-    .where(eq(approvals.executionId, approval.executionId));
-  if (asked.some((one) => one.id === approval.id && one.verdict !== null))
-    throw new AccessError('conflict', 'You have already decided on this request');
+): void {
+  const ids = new Set(selves.map(({ id }) => id));
+  const own = ({ made }: FoundApproval) => made.filter(({ approverId }) => ids.has(approverId));
+  if (own(approval).length > 0) throw new AccessError('conflict', 'You have already decided on this request');
   // A denial always counts.
   if (verdict === 'deny') return;
   // An approval that was requested again counts as the first one.
-  const first = firstOf(asked, approval);
-  const others = asked.flatMap((one) => (one.verdict === 'approve' ? firstOf(asked, one) : []));
-  const again = others.filter(({ id }) => id !== first.id);
+  const first = firstOf(found, approval);
+  const approved = found.filter((one) => own(one).some((decision) => decision.verdict === 'approve'));
+  const others = approved.map((one) => firstOf(found, one)).filter(({ id }) => id !== first.id);
   const isOther = ({ rule, stepKey }: Asked) =>
     first.rule.distinct === true || rule.distinct === true || stepKey === first.stepKey;
-  if (again.some(isOther)) {
+  if (others.some(isOther)) {
     const message = 'You have approved another step of this request; this one is for another person';
     throw new AccessError('forbidden', message);
   }
 }
 
-type Asked = Pick<Approval, 'id' | 'renews' | 'rule' | 'stepKey'>;
+type Asked = Pick<FoundApproval, 'id' | 'renews' | 'rule' | 'stepKey'>;
 
 /** Returns the first approval in the chain of approvals that this one renews. */
 function firstOf(asked: readonly Asked[], { id }: { id: string }): Asked {
@@ -191,7 +208,7 @@ function firstOf(asked: readonly Asked[], { id }: { id: string }): Asked {
 }
 
 /** Throws `forbidden` for the requester and for the person to be elevated, by any of their identities. */
-function requireOther(selves: readonly Person[], approval: Approval): void {
+function requireOther(selves: readonly Person[], approval: FoundApproval): void {
   if (isRequester(selves, approval)) throw ownRequest();
   if (isExcluded(selves, approval)) throw ownAccess();
 }
@@ -204,43 +221,43 @@ function ownAccess(): AccessError {
   return new AccessError('forbidden', 'You cannot decide on access that is granted to you');
 }
 
-function isApproved(value: unknown): boolean {
-  return value !== null && typeof value === 'object' && 'approved' in value && value.approved === true;
-}
-
 /**
  * Returns the approval by its id, or of an execution the open approval whose rule names this person, otherwise the
  * first one; null when there is no approval.
  */
-export async function findApproval(ctx: ActorStore, user: UserActor, id: string): Promise<Approval | null> {
-  const found = await findApprovals(ctx, id);
+export async function findApproval(ctx: ActorStore, user: UserActor, id: string): Promise<FoundApproval | null> {
+  return choose(await findApprovals(ctx.db, id), user, id);
+}
+
+function choose(found: readonly FoundApproval[], user: UserActor, id: string): FoundApproval | null {
   const [first] = found;
   if (first?.id === id) return first;
   return found.find(({ status, rule }) => status === 'open' && isNamed(user, rule)) ?? first ?? null;
 }
 
 /**
- * Throws `not_found` for a person whom the rule does not name, and `forbidden` for the requester and the person to be
- * elevated, even when the rule names them (docs/architecture.md, section 9).
+ * Returns all identities of an approver. Throws `not_found` for a person whom the rule does not name, and `forbidden` for the
+ * requester and the person to be elevated, even when the rule names them (docs/architecture.md, section 9).
  */
 async function requireApprover(
   ctx: ActorStore,
   user: UserActor,
-  approval: Approval,
+  approval: FoundApproval,
   verdict: Decide['verdict'],
-): Promise<void> {
+): Promise<Person[]> {
   if (user.id === approval.ownerId) throw ownRequest();
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
   // A person with several identities is one person under each of them.
   const selves = [user, ...(await listSelves(ctx.db, user.id))];
   requireOther(selves, approval);
-  // A denial grants nothing, so no provider needs to be called.
-  if (verdict === 'deny') return;
-  if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();
+  // A denial grants nothing.
+  if (verdict === 'approve' && (await isKnownToBeElevated(ctx, selves, approval.subject as ApprovalSubject)))
+    throw ownAccess();
+  return selves;
 }
 
 /** Throws `forbidden` where the role counts only decisions that were made in Belay itself. */
-function requireNoPage(ctx: ActorStore, { subject }: Approval): void {
+function requireNoPage(ctx: ActorStore, { subject }: FoundApproval): void {
   if (!mustDecideOnPage(ctx, (subject as ApprovalSubject).role)) return;
   throw new AccessError('forbidden', 'This role is decided on in Belay only: open the request there');
 }
@@ -256,19 +273,13 @@ export async function requireLive(
   user: UserActor,
   via: Decide['via'],
 ): Promise<void> {
-  const { id, provider, subject, loginId } = user;
-  const live = and(eq(logins.id, loginId), gt(logins.expiresAt, sql`app_now()`));
-  const own = and(eq(userIdentities.userId, id), eq(userIdentities.provider, provider));
-  const [[person], login] = await inOrder([
-    // The same lock as `stopUser` and the count of open requests: it excludes both, but not the lock of a foreign key check.
-    tx.select({ leftAt: users.deprovisionedAt }).from(users).where(eq(users.id, id)).for('no key update'),
-    via === 'message'
-      ? tx
-          .select({ id: userIdentities.userId })
-          .from(userIdentities)
-          .where(and(own, eq(userIdentities.subject, subject), wasToldLately(ctx)))
-      : tx.select({ id: logins.id }).from(logins).where(live),
-  ]);
-  if (login.length === 0 || !person || person.leftAt !== null)
-    throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
+  const [person] = await execute<{ is: boolean }>(tx, sqlText`select ${admittingPerson(ctx, user, via)} as is`);
+  if (!person?.is) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
+}
+
+/** Returns the call that locks a person and returns whether they may act now: by their login, or for a button in a message without. */
+function admittingPerson(ctx: ActorStore, { id, provider, subject, loginId }: UserActor, via: Decide['via']): SqlText {
+  const login = via === 'message' ? null : loginId;
+  const lately = `${ctx.catalog.current().loginEnd.device} milliseconds`;
+  return sqlText`admit_person(${id}::uuid, ${login}::uuid, ${provider}, ${subject}, ${lately}::interval)`;
 }

@@ -36,6 +36,41 @@ export async function wouldBeElevated(
   return found.includes(true);
 }
 
+/**
+ * Returns whether an identity of a request is known to be the approver's own, by what their providers returned within the last day.
+ * Calls no provider, so false may mean that nothing is known: `access.grant` asks before it grants.
+ */
+export async function isKnownToBeElevated(
+  ctx: Store,
+  faces: readonly Person[],
+  { grants }: { grants: readonly Pick<ApprovalSubject['grants'][number], 'provider' | 'identity'>[] },
+): Promise<boolean> {
+  const now = ctx.clock().getTime();
+  const silent: { key: string; provider: string }[] = [];
+  for (const provider of new Set(grants.map((grant) => grant.provider))) {
+    const identities = ctx.catalog.client(provider)?.identities;
+    for (const key of (await keyed(ctx, provider, faces)).keys()) {
+      const last = identities && told.get(identities)?.get(key);
+      if (!last || Math.abs(now - last.at) >= ctx.timing.identity.fresh) silent.push({ key, provider });
+      else if (grants.some((grant) => grant.provider === provider && grant.identity === last.identity)) return true;
+    }
+  }
+  if (silent.length === 0) return false;
+  const known = await readKnown(ctx, silent);
+  return silent.some(({ key, provider }) =>
+    grants.some((grant) => grant.provider === provider && grant.identity === known.get(key)),
+  );
+}
+
+/** Returns the lookups of a person at a provider, by each of their identities, under their keys. */
+async function keyed(ctx: Store, provider: string, faces: readonly Person[]): Promise<Map<string, Sought>> {
+  const client = ctx.catalog.client(provider);
+  if (client && !client.identities) return new Map();
+  const address = addressOf(ctx.catalog.current().providers.get(provider));
+  const sought = await Promise.all(faces.map((face) => soughtBy(ctx, client?.identities ?? {}, face)));
+  return new Map(sought.map((one) => [keyOf(provider, address, one), one]));
+}
+
 /** Returns the accounts of a person at a provider, looked up by each of their identities; null for a lookup without a result. */
 async function ownIdentities(
   ctx: Store,
@@ -43,12 +78,8 @@ async function ownIdentities(
 ): Promise<Set<string | null>> {
   const compiled = ctx.catalog.current().providers.get(provider);
   const client = ctx.catalog.client(provider);
-  if (client && !client.identities) return new Set();
-  const address = addressOf(compiled);
-  const sought = await Promise.all(faces.map((face) => soughtBy(ctx, client?.identities ?? {}, face)));
-  const keyed = new Map(sought.map((one) => [keyOf(provider, address, one), one]));
   const results = await Promise.all(
-    [...keyed].map(async ([key, one]) => ({ key, ...(await askFor(ctx, client?.identities, key, one)) })),
+    [...(await keyed(ctx, provider, faces))].map(async ([key, one]) => ({ key, ...(await askFor(ctx, client?.identities, key, one)) })),
   );
   const asked = results.flatMap(({ key, identity, fresh }) => (fresh ? [{ key, identity: identity ?? null }] : []));
   if (asked.length > 0) await store(ctx, asked);

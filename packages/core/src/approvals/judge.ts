@@ -3,20 +3,24 @@ import type { Transaction } from '@belay/db';
 import type { Outcome } from '@belay/workflow';
 import { NOT_APPROVED } from '../faults.js';
 import type { Plan } from '../plans/plan.js';
-import { type CurrentApproval, readCurrentApprovals } from './current.js';
+import { type CurrentApproval, type ReadApprovals, readCurrentApprovals } from './current.js';
 import type { ApprovalSubject } from './inbox.js';
 import { stageOf } from './subject.js';
 
+/** The approvals by which a plan may be granted: which they are (`approvals_are`), and until when; null when none was needed. */
+export interface Approved {
+  are: string;
+  until: Date | null;
+}
+
 /** What the approvals of an execution mean for a plan. */
-export type Judgement =
-  /** Until when it may be granted; null when no approval was needed. */
-  { until: Date | null } | { refusal: Outcome } | { lapsed: CurrentApproval[] };
+export type Judgement = { approved: Approved } | { refusal: Outcome } | { lapsed: CurrentApproval[] };
 
 /**
  * Returns whether a plan may be granted. Fails closed, also when the workflow lacks a check: every approval of the
  * execution must be approved, must not have lapsed, and must cover the plan.
  */
-export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan): Judgement {
+export function judgeApprovals({ are, current }: ReadApprovals, plan: Plan): Judgement {
   if (current.some(({ status }) => status !== 'approved') || !hasEveryStage(current)) {
     return notApproved('The request was not approved');
   }
@@ -31,7 +35,7 @@ export function judgeApprovals(current: readonly CurrentApproval[], plan: Plan):
     );
   }
   const ends = current.flatMap(({ until }) => (until ? [until.getTime()] : []));
-  return { until: ends.length === 0 ? null : new Date(Math.min(...ends)) };
+  return { approved: { are, until: ends.length === 0 ? null : new Date(Math.min(...ends)) } };
 }
 
 /**

@@ -1,15 +1,16 @@
 import { formatDuration } from '@belay/contract/durations';
-import { approvals, messages, type Transaction } from '@belay/db';
+import { approvals, execute, messages, sqlText, type Transaction } from '@belay/db';
 import { type Locked, parkCall } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { and, count, eq, like } from 'drizzle-orm';
 import type { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
-import { appendLedger } from '../ledger/append.js';
+import { appending } from '../ledger/append.js';
 import type { ElevationCall } from '../plans/input.js';
 import type { Plan } from '../plans/plan.js';
 import type { CurrentApproval } from './current.js';
 import { describeRule, excludedFrom, subjectOf } from './subject.js';
+import { openedEntry, openingQuestions, type Question } from './write-questions.js';
 
 /** Whom to notify of a request for a new approval. */
 type Telling = NonNullable<(typeof approveWith)['_output']['notify']>;
@@ -31,7 +32,7 @@ export async function renewApprovals(
     .select({ count: count() })
     .from(approvals)
     .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
-  const rows = lapsed.map((row, index) => ({
+  const questions = lapsed.map((row, index): Question => ({
     id: ctx.newId(),
     executionId: call.executionId,
     stepKey: call.key,
@@ -40,40 +41,29 @@ export async function renewApprovals(
     excluded: excludedFrom(plan, call.input.user.email),
     knownAs: plan.knownAs.flat(),
     subject: subjectOf(plan) as Json,
-    requestDigest: plan.digest,
-    status: 'open' as const,
+    digest: plan.digest,
     expiresAt: new Date(execution.now.getTime() + row.expiresAt.getTime() - row.createdAt.getTime()),
-    renews: row.id,
-    because: `The approval of ${row.closedAt?.toISOString()} was not used within ${formatDuration(lifetime)}`,
+    renews: {
+      id: row.id,
+      because: `The approval of ${row.closedAt?.toISOString()} was not used within ${formatDuration(lifetime)}`,
+    },
   }));
-  const [first] = rows;
+  const [first] = questions;
   if (!first) throw new Error('There is no approval to renew');
-  const dueAt = new Date(Math.min(...rows.map((row) => row.expiresAt.getTime())));
-  await tx.insert(approvals).values(rows);
+  const dueAt = new Date(Math.min(...questions.map(({ expiresAt }) => expiresAt.getTime())));
+  const entries = questions.map((question) => openedEntry(question, call.ownerId));
+  await execute(
+    tx,
+    sqlText`with moved as (select ${call.executionId}::uuid as id), ${openingQuestions(questions, sqlText`moved`)},
+      ${appending(entries, { when: sqlText`moved` })} select count(*) from notified`,
+  );
   await parkCall(tx, call, {
-    waitingFor: `approval by ${describeRule(first.rule)}, requested again: ${first.because}`,
+    waitingFor: `approval by ${describeRule(first.rule)}, requested again: ${first.renews?.because}`,
     dueAt,
     waiting: true,
   });
-  await appendLedger(
-    tx,
-    rows.map((row) => ({
-      type: 'approval.opened',
-      level: 'warning' as const,
-      message: `Waiting for approval by ${describeRule(row.rule)} again. ${row.because}`,
-      actor: { kind: 'system' as const, name: 'approvals' },
-      userId: call.ownerId,
-      executionId: call.executionId,
-      data: {
-        rule: row.rule,
-        request_digest: plan.digest,
-        expires_at: row.expiresAt.toISOString(),
-        renews: row.renews,
-      },
-    })),
-  );
   const told = await readTelling(tx, call.executionId);
-  const tell = rows.flatMap(({ id }, index) =>
+  const tell = questions.flatMap(({ id }, index) =>
     told.flatMap(({ stepKey, telling }) => (stepKey === lapsed[index]?.stepKey ? [{ approvalId: id, telling }] : [])),
   );
   return { dueAt, tell };

@@ -1,26 +1,29 @@
 import { foldAddress } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
-import { type ApprovalRule, approvals, inOrder, type Transaction } from '@belay/db';
+import type { ApprovalRule } from '@belay/db';
 import { callWith } from '@belay/engine';
 import type { Json } from '@belay/workflow';
 import { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
-import { appendLedger } from '../ledger/append.js';
-import { describeRule } from './subject.js';
+import type { FoundApproval } from './find.js';
+import { stageOf } from './subject.js';
+import type { Question } from './write-questions.js';
+
+export type Stages = (typeof approveWith)['_output'];
 
 /**
  * Returns the settings of a call of `access.approve`. Throws `invalid` when they are not valid, for example when they
  * name no approver.
  */
-export function readStages(request: unknown): (typeof approveWith)['_output'] {
+export function readStages(request: unknown): Stages {
   const settings = approveWith.safeParse(request ?? {});
   if (!settings.success) throw new AccessError('invalid', 'access.approve must name at least one approver');
   return settings.data;
 }
 
 /** Returns who decides at a stage, counted from 0. */
-function ruleOf({ stages }: ReturnType<typeof readStages>, index: number): ApprovalRule {
+function ruleOf({ stages }: Stages, index: number): ApprovalRule {
   const stage = stages[index];
   if (stage === undefined) throw new Error(`access.approve has no stage ${index + 1}`);
   const { approvers, count, refusals, distinct } = stage;
@@ -34,64 +37,30 @@ function ruleOf({ stages }: ReturnType<typeof readStages>, index: number): Appro
   };
 }
 
-interface Opening {
-  executionId: string;
-  key: string;
-  ownerId: string;
-  request: unknown;
-  /** Counted from 0. */
-  index: number;
-  excluded: string[];
-  /** Null after a stage that an older version opened. */
-  knownAs: string[] | null;
-  subject: Json;
-  digest: string;
-  now: Date;
+type Content = Omit<Question, 'id' | 'stage' | 'rule' | 'expiresAt' | 'renews'>;
+
+/** Returns the approval of one stage, counted from 0. The time of a stage begins when its approvers can see the request. */
+export function questionOf(
+  ctx: Store,
+  content: Content,
+  { settings, index, now }: { settings: Stages; index: number; now: Date },
+): Question {
+  const timeout = settings.stages[index]?.timeout;
+  const lasts = timeout === undefined ? ctx.timing.approval : requireDuration(timeout, 'timeout');
+  return {
+    ...content,
+    id: ctx.newId(),
+    stage: index,
+    rule: ruleOf(settings, index),
+    expiresAt: new Date(now.getTime() + lasts),
+  };
 }
 
-/**
- * Submits a request to the approvers of one stage, in the transaction of the caller. The time of a stage begins when its
- * approvers can see the request. Returns the id, the rule and the expiry of the new approval.
- */
-export async function openStage(
-  ctx: Store,
-  tx: Transaction,
-  { executionId, key, ownerId, request, index, excluded, knownAs, subject, digest, now }: Opening,
-): Promise<{ id: string; rule: ApprovalRule; expiresAt: Date }> {
-  const settings = readStages(callWith(request));
-  const rule = ruleOf(settings, index);
-  const timeout = settings.stages[index]?.timeout;
-  const expiresAt = new Date(
-    now.getTime() + (timeout === undefined ? ctx.timing.approval : requireDuration(timeout, 'timeout')),
-  );
-  const id = ctx.newId();
-  await inOrder([
-    tx
-      .insert(approvals)
-      .values({
-        id,
-        executionId,
-        stepKey: key,
-        stage: index,
-        rule,
-        excluded,
-        knownAs,
-        subject,
-        requestDigest: digest,
-        status: 'open',
-        expiresAt,
-      })
-      .onConflictDoNothing(),
-    appendLedger(tx, [
-      {
-        type: 'approval.opened',
-        message: `Waiting for approval by ${describeRule(rule)}`,
-        actor: { kind: 'system', name: 'approvals' },
-        userId: ownerId,
-        executionId,
-        data: { rule, request_digest: digest, expires_at: expiresAt.toISOString() },
-      },
-    ]),
-  ]);
-  return { id, rule, expiresAt };
+/** Returns the approval of the stage after this one, about the same content. */
+export function nextStage(ctx: Store, last: FoundApproval, now: Date): Question {
+  const { executionId, stepKey, excluded, knownAs, requestDigest: digest } = last;
+  const subject = last.subject as Json;
+  const settings = readStages(callWith(last.request));
+  const content = { executionId, stepKey, excluded, knownAs, subject, digest };
+  return questionOf(ctx, content, { settings, index: stageOf(last.rule).stage, now });
 }

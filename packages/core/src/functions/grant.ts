@@ -18,12 +18,11 @@ import { reconcileEntitlement } from '../access/reconcile.js';
 import { isNotLapsed, isOver } from '../access/wanted.js';
 import { approvalLifetime, readCurrentApprovals } from '../approvals/current.js';
 import { confirmApprovals } from '../approvals/judge.js';
-import { settleRenewals } from '../approvals/settle.js';
+import { settleApprovals } from '../approvals/settle.js';
 import { grantWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
 import { requireDuration } from '../duration.js';
 import type { ElevationCall, ElevationInput } from '../plans/input.js';
-import { readOwner } from '../plans/owner.js';
 import { planElevation } from '../plans/plan.js';
 import { askAgain } from './ask-again.js';
 
@@ -31,8 +30,7 @@ import { askAgain } from './ask-again.js';
  * `access.grant`: intends the grants (R1, R2), and resolves when it is verified that the providers hold them all (R6).
  */
 export const grant = {
-  // Approvals are found by their open step, so with approvals the step must be stored before the call.
-  joins: (beside: unknown) => !readOwner(beside).asked,
+  joins: true,
   asks: (call: ElevationCall) => call.input.providers,
   async perform(ctx: Context, call: ElevationCall, signal: AbortSignal): Promise<Performed> {
     // The intent and the parking are one transaction, so only a repeated call can find an intent.
@@ -40,9 +38,9 @@ export const grant = {
     const { version } = ctx.catalog.current();
     const plan = await planElevation(ctx, { ...call, input: shortened(call) }, signal);
     const lifetime = approvalLifetime(ctx.catalog.current(), call.input);
-    // A call whose move is not yet written has no approvals of its own; the intent checks again, under the lock.
-    const waits = call.pending ? null : await askAgain(ctx, call, { plan, lifetime });
-    if (waits) return waits;
+    // Before its first move an execution has no approvals.
+    const asked = call.pending?.version === 0 ? null : await askAgain(ctx, call, { plan, lifetime });
+    if (asked && 'performed' in asked) return asked.performed;
     const intention = {
       executionId: call.executionId,
       stepKey: call.key,
@@ -51,6 +49,7 @@ export const grant = {
       catalogVersion: version,
       userId: call.ownerId,
       actor: { kind: 'system' as const, name: 'access.grant' },
+      approved: asked?.approved,
       confirm: confirmApprovals(call.executionId, lifetime, plan),
     };
     let intended = await intendGrants(ctx, { ...intention, pending: call.pending }, signal);
@@ -124,7 +123,7 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
     .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
     .where(and(eq(grants.executionId, execution.id), eq(grants.stepKey, key), isNotLapsed))
     .orderBy(entitlements.key);
-  if (rows.length === 0) return settleRenewals(tx, execution, key);
+  if (rows.length === 0) return settleApprovals(ctx, tx, execution, key);
   const lost = rows.find((row) => row.over && row.activatedAt === null);
   if (lost && rows.every((row) => row.endedReason === null) && (await hasLapsed(ctx, tx, execution))) {
     await lapse(tx, execution, key);
@@ -170,7 +169,7 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
 
 async function hasLapsed(ctx: Context, tx: Transaction, execution: Locked): Promise<boolean> {
   const lifetime = approvalLifetime(ctx.catalog.current(), execution.input as ElevationInput);
-  const current = await readCurrentApprovals(tx, execution.id, lifetime);
+  const { current } = await readCurrentApprovals(tx, execution.id, lifetime);
   return current.some(({ lapsed }) => lapsed);
 }
 

@@ -1,4 +1,4 @@
-import { approvals, messages, notices, type Transaction, toldKinds } from '@belay/db';
+import { approvals, messages, notices, type SqlText, sqlText, type Transaction, toldKinds } from '@belay/db';
 import { sql } from 'drizzle-orm';
 
 /** A message about an approval. `text` is the workflow's own text, where it has one. */
@@ -16,11 +16,17 @@ export interface Queued {
  * Queues a message in the transaction that opens the approval that it is about; `deliverMessages` sends it. Queues nothing when the
  * approval does not exist.
  */
-export function queueMessage(tx: Transaction, { id, key, approvalId, provider, to, text }: Queued) {
-  return tx.execute(sql`
+export function queueMessage(tx: Transaction, message: Queued) {
+  return tx.execute(sqlText`
+    with asked as (select id from ${approvals} where id = ${message.approvalId}::uuid) ${queueingMessage(message)}`);
+}
+
+/** Returns the statement of `queueMessage`, for the approval of that id in the relation `asked`. */
+export function queueingMessage({ id, key, approvalId, provider, to, text }: Queued): SqlText {
+  return sqlText`
     insert into ${messages} (id, key, approval_id, provider, recipient, text)
-    select ${id}::uuid, ${key}, id, ${provider}, ${to}, ${text ?? null} from ${approvals} where id = ${approvalId}::uuid
-    on conflict do nothing`);
+    select ${id}::uuid, ${key}, asked.id, ${provider}, ${to}, ${text ?? null} from asked where asked.id = ${approvalId}::uuid
+    on conflict do nothing`;
 }
 
 /** A message that a step of a workflow sends. */

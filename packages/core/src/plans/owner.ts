@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { approvals, executions, grants, type SqlText, sqlText, userIdentities } from '@belay/db';
+import { executions, grants, type SqlText, sqlText, userIdentities } from '@belay/db';
 import { z } from 'zod';
 import type { Store } from '../context.js';
 import { passingGroups, unmetCondition } from '../people/admission.js';
@@ -9,8 +9,6 @@ const ownerSchema = z.object({
   email: z.string().nullish(),
   groups: z.array(z.string()).nullish(),
   organizations: z.array(z.string()).nullish(),
-  /** Whether approvers were involved. */
-  asked: z.boolean(),
   /** Whether the access that the request extends was ended before its time. */
   ended: z.boolean().optional(),
 });
@@ -24,13 +22,12 @@ export function accessEnded(): AccessError {
 }
 
 /**
- * Returns an expression for the requester's current data under the identity of the request, whether approvers were
- * involved, and whether the access that is to be extended was ended.
+ * Returns an expression for the requester's current data under the identity of the request, and whether the access that is to be
+ * extended was ended.
  */
 export function besideExecution({ id, ownerId, input }: { id: SqlText; ownerId: SqlText; input: SqlText }): SqlText {
   return sqlText`(
     select json_build_object('email', identity.email, 'groups', identity.groups, 'organizations', identity.organizations,
-      'asked', exists (select from ${approvals} where execution_id = ${id}),
       'ended', exists (select from ${executions} extending join ${grants} g on g.execution_id = extending.extends_id
         where extending.id = ${id} and g.ended_reason in (${endedByPeople})))::text
     from (select 1) as one left join ${userIdentities} as identity on identity.user_id = ${ownerId}
@@ -38,7 +35,7 @@ export function besideExecution({ id, ownerId, input }: { id: SqlText; ownerId: 
 }
 
 /** Reads the result of `besideExecution`. */
-export function readOwner(beside: unknown): z.infer<typeof ownerSchema> {
+function readOwner(beside: unknown): z.infer<typeof ownerSchema> {
   return ownerSchema.parse(beside);
 }
 

@@ -25,15 +25,16 @@ interface TurnLease {
 /**
  * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there is
  * something to apply. A single call that this opens is performed immediately. Succeeds when there is nothing to do
- * (docs/architecture.md, sections 5 and 7). `leased` means that the caller holds the turn's lease, under the id `claimId`; for a
- * first turn it may be the snapshot that the turn would read.
+ * (docs/architecture.md, sections 5 and 7). `leased` means that the caller holds the turn's lease, under the id `claimId`: that of
+ * the mark, or of the step whose outcome the turn applies. For a first turn it may be the snapshot that the turn would read.
  */
 export async function performStep(
   ctx: EngineContext,
   input: { executionId: string; key: string },
   lease: TurnLease = {},
 ): Promise<void> {
-  const claimed = input.key === TURN ? null : await claimCall(ctx, input.executionId, input.key);
+  const isTurn = input.key === TURN || lease.leased !== undefined;
+  const claimed = isTurn ? null : await claimCall(ctx, input.executionId, input.key);
   await goOn(ctx, claimed ?? (await takeTurnOf(ctx, input, lease)), 1);
 }
 

@@ -1,6 +1,6 @@
-import { type Database, steps, type Transaction } from '@belay/db';
+import { type Database, execute, type SqlText, sqlText, steps, type Transaction } from '@belay/db';
 import type { Outcome } from '@belay/workflow';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { claimText } from './lost-claims.js';
 
 export interface StepOutcome {
   executionId: string;
@@ -8,6 +8,8 @@ export interface StepOutcome {
   outcome: Outcome;
   /** The attempt that the outcome belongs to; without it the outcome belongs to any attempt. */
   attempt?: number;
+  /** How long only the caller may take the turn that follows, in milliseconds, and the id of that claim. */
+  lease?: { milliseconds: number; claimId: string } | undefined;
 }
 
 /**
@@ -16,19 +18,20 @@ export interface StepOutcome {
  * commit.
  */
 export async function storeOutcome(db: Database | Transaction, stored: StepOutcome): Promise<boolean> {
-  const kept = await db
-    .update(steps)
-    .set({ outcome: stored.outcome, outcomeAt: sql`app_now()`, dueAt: sql`app_now()`, leaseUntil: null, failures: 0 })
-    .where(
-      and(
-        eq(steps.executionId, stored.executionId),
-        eq(steps.key, stored.key),
-        eq(steps.kind, 'call'),
-        eq(steps.status, 'open'),
-        isNull(steps.outcomeAt),
-        stored.attempt === undefined ? undefined : eq(steps.attempt, stored.attempt),
-      ),
-    )
-    .returning({ key: steps.key });
-  return kept.length > 0;
+  return (await execute(db, storingOutcome(stored))).length > 0;
+}
+
+/** Returns the statement of `storeOutcome`. `when`: the condition under which another statement stores the outcome. */
+export function storingOutcome(
+  { executionId, key, outcome, attempt, lease }: StepOutcome,
+  when: SqlText = sqlText`true`,
+): SqlText {
+  const claimed = lease
+    ? sqlText`lease_until = app_now() + ${`${lease.milliseconds} milliseconds`}::interval, claim = ${claimText(lease.claimId, sqlText`attempt`)}`
+    : sqlText`lease_until = null`;
+  return sqlText`
+    update ${steps} set outcome = ${JSON.stringify(outcome)}::text::jsonb, outcome_at = app_now(), due_at = app_now(), failures = 0, ${claimed}
+    where execution_id = ${executionId} and key = ${key} and kind = 'call' and status = 'open' and outcome_at is null
+      ${attempt === undefined ? sqlText`` : sqlText`and attempt = ${attempt}`} and ${when}
+    returning key`;
 }

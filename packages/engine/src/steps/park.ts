@@ -1,7 +1,16 @@
-import { type Database, executions, inOrder, steps, type Transaction } from '@belay/db';
+import {
+  type Database,
+  executions,
+  inOrder,
+  joinTexts,
+  type SqlText,
+  sqlText,
+  steps,
+  type Transaction,
+} from '@belay/db';
 import type { Json } from '@belay/workflow';
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import type { ClaimedCall, Performed } from '../ports.js';
+import type { ClaimedCall, EngineStore, Joined, Performed } from '../ports.js';
 
 export interface Parking {
   /** What is waited for, in words for people. */
@@ -35,6 +44,39 @@ export async function parkCall(
   ]);
 }
 
+/**
+ * Returns the statement that parks a claimed call together with what its function writes. It locks the execution first, and
+ * writes nothing when the execution has ended or is to end, or when the call has an outcome or another claim. `next`: when the
+ * call looks again by itself, in milliseconds. `waiting`: the execution as a whole now waits, rather than runs.
+ */
+export function parkingWith(
+  ctx: EngineStore,
+  { executionId, key, attempt }: Pick<ClaimedCall, 'executionId' | 'key' | 'attempt'>,
+  written: Omit<Joined, 'told' | 'until'> & { waitingFor: string; next: number; waiting?: boolean },
+): SqlText {
+  const { before = [], when, after = [], entries = [], entitlement, waitingFor, next, waiting, returning } = written;
+  const parts = [
+    ...before,
+    sqlText`running as materialized (
+      select id from ${executions} where id = ${executionId} and ended_at is null and cancel_requested_at is null
+        ${when ? sqlText`and ${when}` : sqlText``} for update)`,
+    sqlText`moved as (
+      update ${steps} set waiting_for = ${waitingFor}, due_at = app_now() + ${`${next} milliseconds`}::interval,
+        lease_until = null, failures = 0
+      from running where execution_id = running.id and key = ${key} and ${steps}.status = 'open'
+        and outcome_at is null and attempt = ${attempt}
+      returning execution_id as id)`,
+    ...(waiting
+      ? [
+          sqlText`waits as (update ${executions} set status = 'waiting' from moved where ${executions}.id = moved.id and ${executions}.status = 'running')`,
+        ]
+      : []),
+    ...after,
+    ctx.host.appending(entries, { when: sqlText`moved`, entitlement }),
+  ];
+  return sqlText`with ${joinTexts(parts, ', ')} ${returning ?? sqlText`select id, (select count(*) from notified) from moved`}`;
+}
+
 /** What is written to a waiting call; absent values stay. */
 export interface Wait {
   /** What is waited for, in words for people. */
@@ -50,26 +92,28 @@ export interface Wait {
  * sent when it is awaited or given to `inOrder`. With `attempt`, it changes the call only when no other process has taken the call
  * over.
  */
-export function waitOn(
-  db: Database | Transaction,
-  call: { executionId: string; key: string; attempt?: number },
+export function waitOn(db: Database | Transaction, call: WaitingCall, wait: Wait) {
+  return db.execute(waitingOn(call, wait));
+}
+
+interface WaitingCall {
+  executionId: string;
+  key: string;
+  attempt?: number;
+}
+
+/** Returns the text of `waitOn`. `when`: the condition under which another statement makes the call wait. */
+export function waitingOn(
+  { executionId, key, attempt }: WaitingCall,
   { waitingFor, after, release }: Wait,
-) {
-  return db
-    .update(steps)
-    .set({
-      ...(waitingFor === undefined ? {} : { waitingFor }),
-      ...(after === undefined ? {} : { dueAt: sql`app_now() + ${`${after} milliseconds`}::interval` }),
-      ...(release ? { leaseUntil: null } : {}),
-    })
-    .where(
-      and(
-        eq(steps.executionId, call.executionId),
-        eq(steps.key, call.key),
-        eq(steps.status, 'open'),
-        call.attempt === undefined ? undefined : eq(steps.attempt, call.attempt),
-      ),
-    );
+  when: SqlText = sqlText`true`,
+): SqlText {
+  return sqlText`
+    update ${steps} set waiting_for = coalesce(${waitingFor ?? null}::text, waiting_for),
+      due_at = coalesce(app_now() + ${after === undefined ? null : `${after} milliseconds`}::interval, due_at)
+      ${release ? sqlText`, lease_until = null` : sqlText``}
+    where execution_id = ${executionId} and key = ${key} and status = 'open'
+      ${attempt === undefined ? sqlText`` : sqlText`and attempt = ${attempt}`} and ${when}`;
 }
 
 /**

@@ -2,7 +2,6 @@ import { backOff } from '@belay/contract/back-off';
 import { steps } from '@belay/db';
 import { and, eq, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { EngineStore } from '../ports.js';
-import { claimText } from './lost-claims.js';
 
 /** What failed: the turn that a step made due, or a call whose lease this process has. */
 export interface FailedStep {
@@ -51,7 +50,7 @@ function isHeld({ attempt, claimId }: FailedStep): SQL | undefined {
     or(
       isNull(steps.leaseUntil),
       lte(steps.leaseUntil, sql`app_now()`),
-      claimId === undefined ? undefined : eq(steps.claim, claimText(claimId, 1)),
+      claimId === undefined ? undefined : sql`split_part(${steps.claim}, ' ', 1) = ${claimId}`,
     ),
   );
 }

@@ -13,7 +13,7 @@ import {
 } from '@belay/db';
 import { type Step, storeState } from '@belay/workflow';
 import { isFinal } from '../final.js';
-import type { Actor, CallFunction, EngineStore, Job, LedgerEntry, PreparedMove } from '../ports.js';
+import type { Actor, CallFunction, EngineStore, Job, Joined, PreparedMove } from '../ports.js';
 import { callName } from '../request.js';
 import { claimText } from '../steps/lost-claims.js';
 import type { Snapshot } from '../steps/snapshot.js';
@@ -117,28 +117,6 @@ export async function writePrepared(
     move.jobs.push(...(await ctx.host.release(tx, { executionId, reason: status, actor })));
   }
   return true;
-}
-
-/** What is written in the statement of a move, so that both are written or neither. */
-export interface Joined {
-  /** Common table expressions before the move. */
-  before?: readonly SqlText[];
-  /** Further conditions under which the move is written. */
-  when?: SqlText;
-  /** Expressions that depend on `moved`, which has a row when the move is written. */
-  after?: readonly SqlText[];
-  /** Ledger entries after those of the move. */
-  entries?: readonly LedgerEntry[];
-  /** The entitlement of an entry, when it is not the entry's own. */
-  entitlement?: SqlText;
-  /** An expression whose rows are ledger entries before those of the move. */
-  told?: SqlText;
-  /** What the call that the move opens waits for, when it is opened as waiting. */
-  waitingFor?: string;
-  /** Until when a call that only waits is parked, when the additional writes change it. */
-  until?: SqlText;
-  /** What the statement returns; by default the id of the execution. */
-  returning?: SqlText;
 }
 
 /** Returns whether a move ends what the execution holds: that is a separate statement (`writePrepared`). */

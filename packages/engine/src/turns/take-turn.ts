@@ -36,7 +36,7 @@ export async function takeTurn(
     const call = claimedBy(ctx, snapshot, move);
     // The cleanup after a cancellation is checked under its open step, so the move that opens the step must be written first.
     const mayJoin = leased !== false && call !== null && snapshot.cancelRequestedAt === null;
-    if (mayJoin && ctx.host.functions.get(call.name)?.joins?.(snapshot.beside)) return { ...call, pending: move };
+    if (mayJoin && ctx.host.functions.get(call.name)?.joins) return { ...call, pending: move };
     if (await writeAlone(ctx, move)) return call;
   }
   ctx.waker.wake([turnJob(executionId)]);

@@ -1,72 +1,39 @@
-import { isOutage } from '@belay/contract/outage';
-import { catalogs, entitlements, executeBeside, executions, grants, type SqlText, sqlText } from '@belay/db';
-import { isWhole, type PreparedMove, retryDeadlock, writing } from '@belay/engine';
+import { catalogs, entitlements, executions, grants, type SqlText, sqlText } from '@belay/db';
+import { parkingWith, writing } from '@belay/engine';
 import type { Store } from '../context.js';
 import { type ClaimRow, claimOf } from './claim.js';
-import { decideIntent, type Held } from './decide.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
-import { freeLostClaim } from './lost-claims.js';
 import type { Places } from './places.js';
 import { grantsWait } from './restore/gate.js';
-import { comparableEmail, entitlementKey, keyByNames } from './rows.js';
+import { comparableEmail, keyByNames } from './rows.js';
 import { isLive } from './wanted.js';
 
+/** A grant of an intent, with the key of its entitlement. */
+export type KeyedRow = PlannedRow & { key: string };
+
+/** A row that the statement returns: an entitlement of the intent, and whether it was claimed. */
+export type IntentRow = Omit<ClaimRow, 'task' | 'concerns'> & { key: string; claimed: boolean; alone: boolean };
+
 /**
- * Writes an intent with the first move of its execution and the claim of its grants, in one statement that commits
- * itself. Returns the ids of the entitlements. Returns null, and writes nothing, for any other move, for an extension,
- * when an entitlement needs a closer check, or when the configuration or the execution has changed: then `intendGrants`
- * checks under the locks.
+ * Returns the statement that writes an intent (R1): its grants, its entitlements and its ledger entries, with the claim of
+ * those that have a place. It also writes the move that opens the call, or else parks the call, and it writes nothing when
+ * that move or that call is not as expected, or when the configuration or the approvals are not those of the plan.
  *
- * The statement reads nothing that requires an earlier lock. An execution before its first move has no approvals. What
- * is written to an entitlement depends on the locked row; it is claimed only when that row is the one in the
- * statement's snapshot, because then its other grants are in the snapshot too (decision 0070). The table of
- * configurations is locked when the statement starts, before PostgreSQL takes its snapshot.
+ * What it reads before its locks cannot have changed under them: the table of configurations is locked when the statement
+ * starts, before PostgreSQL takes its snapshot; the approvals are compared by a function that reads them after it has
+ * locked the execution. What is written to an entitlement depends on the locked row. It is claimed only when that row is the
+ * one in the statement's snapshot, because then its other grants are in the snapshot too (decision 0070).
+ *
+ * `locked`: the caller's transaction has locked and checked what the statement alone cannot: the execution that is extended,
+ * and entitlements whose access the provider holds. Without it, nothing is written for an extension.
  */
-export async function intendWithMove(
+export function writingIntent(
   ctx: Store,
   intention: Intention,
-  { planned, held, places }: { planned: readonly PlannedRow[]; held: readonly Held[]; places: Places },
-): Promise<string[] | null> {
-  const { pending } = intention;
-  if (pending?.version !== 0 || !isWhole(pending)) return null;
-  const absent = { state: 'absent' as const, lastGrantCallAt: null };
-  if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
-  const rows = planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) }));
-  if (new Set(rows.map(({ key }) => key)).size < rows.length) return null;
-  const placed = places.reserve(rows, 'grant');
-  const keys = [intention.executionId, ...rows.map(({ key }) => key)];
-  const statement = intending(ctx, intention, pending, rows, { ids: placed, claimId: places.claimId });
-  const written = await retryDeadlock(() => executeBeside<Row>(ctx.db, statement, keys)).catch((error: unknown) => {
-    if (placed.size > 0 && isOutage(error)) freeLostClaim(ctx, places.claimId);
-    throw error;
-  });
-  if (written.length === 0) return null;
-  const of = (row: Row) => rows.find(({ key }) => key === row.key);
-  places.keep(
-    written.flatMap((row) => {
-      const one = of(row);
-      if (!one || !row.claimed) return [];
-      const { executionId: execution_id, stepKey: step_key, plan } = intention;
-      const concern = { execution_id, step_key, duration: plan.duration, of_step: rows.length };
-      const concerns = row.alone ? JSON.stringify([concern]) : null;
-      const claim = claimOf({ ...row, task: 'grant', concerns }, places.openedAt);
-      return [{ reserved: one.id, claim }];
-    }),
-    written.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider, task: 'grant' })),
-  );
-  return written.map(({ id }) => id);
-}
-
-type Row = Omit<ClaimRow, 'task' | 'concerns'> & { key: string; claimed: boolean; alone: boolean };
-
-function intending(
-  ctx: Store,
-  intention: Intention,
-  move: PreparedMove,
-  rows: readonly (PlannedRow & { key: string })[],
-  placed: { ids: ReadonlySet<string>; claimId: string },
+  rows: readonly KeyedRow[],
+  { placed, locked }: { placed: { ids: ReadonlySet<string>; claimId: string }; locked: boolean },
 ): SqlText {
-  const { plan, stepKey, userId } = intention;
+  const { plan, stepKey, userId, executionId, approved } = intention;
   const interval = (milliseconds: number) => sqlText`${`${milliseconds} milliseconds`}::interval`;
   const lease = sqlText`app_now() + ${interval(ctx.timing.lease)}`;
   const texts = rows.map((one) => ({
@@ -83,7 +50,7 @@ function intending(
     address: one.address,
     placed: placed.ids.has(one.id),
     // The key of a row that is older than pins: `lockEntitlements` may have to adopt the row.
-    named: keyByNames(one),
+    named: locked ? null : keyByNames(one),
   }));
   // Most intents have one grant. Without the limit, the planner assumes a hundred rows for a list of unknown length, and
   // reads whole tables.
@@ -92,8 +59,9 @@ function intending(
   const { activatedAt, duration, entitlementId, expiresAt } = grants;
   const others = sqlText`from ${grants} where ${entitlementId} = held.id and ${isLive}`;
   const told = sqlText`app_now() + (${duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'`;
-  const providers = [...new Set(rows.map(({ provider }) => provider))].join(', ');
-  return writing(ctx, move, {
+  const waitingFor = `the provider ${[...new Set(rows.map(({ provider }) => provider))].join(', ')}`;
+  const until = approved?.until?.toISOString() ?? null;
+  const written = {
     before: [
       sqlText`configured as (update ${catalogs} set source = source where false)`,
       sqlText`planned as (
@@ -103,10 +71,10 @@ function intending(
       sqlText`permitted as materialized (select not ${grantsWait} as granting)`,
       sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
     ],
-    // An extension first has to lock the execution that it extends: `intendGrants` does that.
     when: sqlText`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
-      and not exists (select from ${executions} e where e.id = ${intention.executionId}::uuid and e.extends_id is not null)
-      and not exists (select from planned join ${entitlements} on ${key} = planned.named where ${state} <> 'absent')`,
+      and not exists (select from planned join ${entitlements} on ${key} = planned.named where ${state} <> 'absent')
+      ${locked ? sqlText`` : sqlText`and not exists (select from ${executions} e where e.id = ${executionId}::uuid and e.extends_id is not null)`}
+      ${approved ? sqlText`and approvals_are(${executionId}::uuid, ${approved.are}) and coalesce(${until}::timestamptz > app_now(), true)` : sqlText``}`,
     after: [
       sqlText`held as (
         insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, identity_email, access, state, due_at,
@@ -128,10 +96,12 @@ function intending(
             from (select excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
               and coalesce(e.xmin = (select known.version from known where known.id = e.id), false) as claims offset 0) as judged)
         returning e.*)`,
+      // The duration of a grant starts when it is active. Until then it waits for the provider, but never longer than its
+      // approval lasts.
       sqlText`intended as (
         insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, known_as, duration, activate_by)
         select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, planned.known_as, ${plan.duration}::bigint,
-          app_now() + ${interval(plan.duration + ctx.timing.activation)}
+          least(app_now() + ${interval(plan.duration + ctx.timing.activation)}, ${until}::timestamptz)
         from moved, planned join held using (key))`,
     ],
     entries: intendedEntries(
@@ -140,7 +110,7 @@ function intending(
       rows.map(({ id }) => id),
     ),
     entitlement: sqlText`(select held.id from held join planned using (key) where planned.id = entry.entitlement_id)`,
-    waitingFor: `the provider ${providers}`,
+    waitingFor,
     // A claim makes a row due at the end of its lease; every other row is due now.
     returning: sqlText`
       select held.id, held.key, provider, identity, access::text, target, subject::text, fence, failures,
@@ -151,5 +121,30 @@ function intending(
         coalesce(due_at = lease_until and due_at > app_now(), false) as claimed,
         (select count(*) from notified)
       from held order by held.key`,
-  });
+  };
+  if (intention.pending) return writing(ctx, intention.pending, written);
+  // The process that records the grant wakes the step; the step wakes after this time if that process cannot.
+  const call = { executionId, key: stepKey, attempt: intention.attempt };
+  return parkingWith(ctx, call, { ...written, next: ctx.timing.lease });
+}
+
+/** Keeps what an intent has claimed and made due. Returns the ids of its entitlements. */
+export function keepIntent(
+  { executionId, stepKey, plan }: Intention,
+  rows: readonly KeyedRow[],
+  written: readonly IntentRow[],
+  places: Places,
+): string[] {
+  places.keep(
+    written.flatMap((row) => {
+      const one = rows.find(({ key }) => key === row.key);
+      if (!one || !row.claimed) return [];
+      const concern = { execution_id: executionId, step_key: stepKey, duration: plan.duration, of_step: rows.length };
+      const concerns = row.alone ? JSON.stringify([concern]) : null;
+      const claim = claimOf({ ...row, task: 'grant', concerns }, places.openedAt);
+      return [{ reserved: one.id, claim }];
+    }),
+    written.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider, task: 'grant' })),
+  );
+  return written.map(({ id }) => id);
 }
