@@ -1,4 +1,4 @@
-import { approvals, type Database, type Transaction } from '@belay/db';
+import { approvals, type Database, decisions, type Transaction } from '@belay/db';
 import { asc, eq, sql } from 'drizzle-orm';
 import type { Catalog } from '../configuration/catalog.js';
 import type { ElevationInput } from '../plans/input.js';
@@ -7,6 +7,8 @@ import type { ApprovalSubject } from './inbox.js';
 type Approval = typeof approvals.$inferSelect;
 
 export type CurrentApproval = Approval & {
+  /** The ids of those who approved it. */
+  approvers: string[];
   /** When it can no longer be used for a grant; null while it is not approved. */
   until: Date | null;
   /**
@@ -36,7 +38,12 @@ export async function readCurrentApprovals(
   lifetime: number,
 ): Promise<ReadApprovals> {
   const rows = await tx
-    .select({ approval: approvals, now: sql<string>`app_now()` })
+    .select({
+      approval: approvals,
+      now: sql<string>`app_now()`,
+      approvers: sql<string[] | null>`(select jsonb_agg(${decisions.approverId}) from ${decisions}
+        where ${decisions.approvalId} = ${approvals.id} and ${decisions.verdict} = 'approve')`,
+    })
     .from(approvals)
     .where(eq(approvals.executionId, executionId))
     .orderBy(asc(approvals.createdAt), asc(approvals.stage), asc(approvals.id));
@@ -47,14 +54,14 @@ export async function readCurrentApprovals(
     .join(',');
   const current = rows
     .filter(({ approval }) => !renewed.has(approval.id))
-    .map(({ approval, now }) => {
+    .map(({ approval, now, approvers }) => {
       const decided = decidedAt(
         approval,
         rows.map((row) => row.approval),
       );
       const until = decided && new Date(decided.getTime() + lifetime);
       const pinned = (approval.subject as ApprovalSubject).grants.every(({ pin }) => pin !== undefined);
-      return { ...approval, until, lapsed: until !== null && (until <= new Date(now) || !pinned) };
+      return { ...approval, approvers: approvers ?? [], until, lapsed: until !== null && (until <= new Date(now) || !pinned) };
     });
   return { are, current };
 }

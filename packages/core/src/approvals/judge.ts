@@ -1,15 +1,22 @@
 import { digestOf } from '@belay/contract/canonical';
 import type { Transaction } from '@belay/db';
 import type { Outcome } from '@belay/workflow';
+import type { Store } from '../context.js';
 import { NOT_APPROVED } from '../faults.js';
+import { listSelves } from '../people/selves.js';
 import type { Plan } from '../plans/plan.js';
 import { type CurrentApproval, type ReadApprovals, readCurrentApprovals } from './current.js';
+import { wouldBeElevated } from './elevated.js';
 import type { ApprovalSubject } from './inbox.js';
 import { stageOf } from './subject.js';
 
-/** The approvals by which a plan may be granted: which they are (`approvals_are`), and until when; null when none was needed. */
+/**
+ * The approvals by which a plan may be granted: which they are (`approvals_are`), who gave them, and until when; null when none was
+ * needed.
+ */
 export interface Approved {
   are: string;
+  approvers: string[];
   until: Date | null;
 }
 
@@ -35,7 +42,8 @@ export function judgeApprovals({ are, current }: ReadApprovals, plan: Plan): Jud
     );
   }
   const ends = current.flatMap(({ until }) => (until ? [until.getTime()] : []));
-  return { approved: { are, until: ends.length === 0 ? null : new Date(Math.min(...ends)) } };
+  const approvers = [...new Set(current.flatMap((approval) => approval.approvers))];
+  return { approved: { are, approvers, until: ends.length === 0 ? null : new Date(Math.min(...ends)) } };
 }
 
 /**
@@ -49,10 +57,15 @@ function hasEveryStage(current: readonly CurrentApproval[]): boolean {
   return places.every(({ stage, stages }) => stage === stages || count(stage, stages) === count(stage + 1, stages));
 }
 
-/** Returns the function that judges the approvals of an execution again, in the transaction of the intent. */
-export function confirmApprovals(executionId: string, lifetime: number, plan: Plan) {
-  return async (tx: Transaction): Promise<Judgement> =>
-    judgeApprovals(await readCurrentApprovals(tx, executionId, lifetime), plan);
+/**
+ * Returns the function that judges the approvals of an execution again, in the transaction of the intent. Other approvals than those
+ * by which the plan was to be granted count as lapsed: the step looks at them again.
+ */
+export function confirmApprovals(executionId: string, lifetime: number, plan: Plan, approved: Approved | undefined) {
+  return async (tx: Transaction): Promise<Judgement> => {
+    const judged = judgeApprovals(await readCurrentApprovals(tx, executionId, lifetime), plan);
+    return 'approved' in judged && judged.approved.are !== (approved?.are ?? '') ? { lapsed: [] } : judged;
+  };
 }
 
 /** Returns whether an approval covers a plan: its own content, or the same content for a shorter time. */
@@ -74,6 +87,25 @@ function placesMoved(subject: unknown, plan: Plan): string[] {
   return plan.grants
     .filter(({ provider, pin }) => approved.some((one) => one.provider === provider && one.pin?.target !== pin.target))
     .map(({ provider }) => provider);
+}
+
+/**
+ * Returns the refusal of a plan that one of its approvers may not approve, because they would be elevated by it; null otherwise. A
+ * decision waits for no provider, so this is where each approver's own identity is looked up. Throws `unavailable` while a provider
+ * cannot return it.
+ */
+export async function refuseOwnApprovers(
+  ctx: Store,
+  { approvers }: Approved,
+  plan: Plan,
+): Promise<{ refusal: Outcome } | null> {
+  for (const id of approvers) {
+    const selves = await listSelves(ctx.db, id);
+    if (await wouldBeElevated(ctx, selves, plan)) {
+      return notApproved('The access was approved by a person to whom it would be granted');
+    }
+  }
+  return null;
 }
 
 function notApproved(detail: string): { refusal: Outcome } {

@@ -17,7 +17,7 @@ import { intendGrants } from '../access/intend.js';
 import { reconcileEntitlement } from '../access/reconcile.js';
 import { isNotLapsed, isOver } from '../access/wanted.js';
 import { approvalLifetime, readCurrentApprovals } from '../approvals/current.js';
-import { confirmApprovals } from '../approvals/judge.js';
+import { confirmApprovals, refuseOwnApprovers } from '../approvals/judge.js';
 import { settleApprovals } from '../approvals/settle.js';
 import { grantWith } from '../configuration/function-checks.js';
 import type { Context } from '../context.js';
@@ -41,6 +41,8 @@ export const grant = {
     // Before its first move an execution has no approvals.
     const asked = call.pending?.version === 0 ? null : await askAgain(ctx, call, { plan, lifetime });
     if (asked && 'performed' in asked) return asked.performed;
+    const refused = asked && (await refuseOwnApprovers(ctx, asked.approved, plan));
+    if (refused) return { kind: 'outcome', outcome: refused.refusal };
     const intention = {
       executionId: call.executionId,
       stepKey: call.key,
@@ -50,7 +52,7 @@ export const grant = {
       userId: call.ownerId,
       actor: { kind: 'system' as const, name: 'access.grant' },
       approved: asked?.approved,
-      confirm: confirmApprovals(call.executionId, lifetime, plan),
+      confirm: confirmApprovals(call.executionId, lifetime, plan, asked?.approved),
     };
     let intended = await intendGrants(ctx, { ...intention, pending: call.pending }, signal);
     call.pending = undefined;
