@@ -28,3 +28,16 @@ begin
       select coalesce(string_agg(approval_id || '' '' || approver_id || '' '' || verdict, '','' order by approval_id, approver_id), '''')
       from decisions join approvals on approvals.id = approval_id where execution_id = execution);
 end';
+--> statement-breakpoint
+-- Returns how many requests of a person are open: executions that have not ended, and access that is held after its execution has.
+CREATE FUNCTION open_requests(person uuid) RETURNS integer LANGUAGE sql STABLE AS '
+  select ((select count(*) from executions where owner_id = person and ended_at is null)
+    + (select count(distinct grants.execution_id) from grants join executions on executions.id = grants.execution_id
+      where grants.user_id = person and grants.ended_at is null and coalesce(grants.expires_at, grants.activate_by) > app_now()
+        and executions.ended_at is not null))::integer';--> statement-breakpoint
+CREATE OR REPLACE FUNCTION admit_request(person uuid, login uuid, OUT live boolean, OUT open integer) LANGUAGE plpgsql VOLATILE AS '
+begin
+  perform from users where id = person for no key update;
+  live := exists (select from logins where id = login and expires_at > app_now());
+  open := open_requests(person);
+end';

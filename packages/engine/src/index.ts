@@ -41,7 +41,8 @@ export { makingTurnDue, notingCancellation, TURN, turnJob } from './steps/turn-r
 export { wakeSteps } from './steps/wake-steps.js';
 export { engineTiming } from './timing.js';
 export { linkExecution, traced } from './traced.js';
-export { decideTurn } from './turns/decide-turn.js';
+export { decideFirstTurn } from './turns/decide-first-turn.js';
+export { decideTurn, type Serve } from './turns/decide-turn.js';
 export { prepareMove, prepareTurn } from './turns/prepare-move.js';
 export { claimedIn, isWhole, prepare, releases, writePrepared, writing } from './turns/prepared.js';
 export { takeTurn } from './turns/take-turn.js';

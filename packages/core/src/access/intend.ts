@@ -1,5 +1,16 @@
 import { isOutage } from '@belay/contract/outage';
-import { catalogs, commitWith, execute, executeBeside, executions, grants, inOrder, sqlText, statementOf, type Transaction } from '@belay/db';
+import {
+  catalogs,
+  commitWith,
+  execute,
+  executeBeside,
+  executions,
+  grants,
+  inOrder,
+  sqlText,
+  statementOf,
+  type Transaction,
+} from '@belay/db';
 import { claimedIn, claiming, isWhole, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
 import { Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';

@@ -61,7 +61,12 @@ export async function readCurrentApprovals(
       );
       const until = decided && new Date(decided.getTime() + lifetime);
       const pinned = (approval.subject as ApprovalSubject).grants.every(({ pin }) => pin !== undefined);
-      return { ...approval, approvers: approvers ?? [], until, lapsed: until !== null && (until <= new Date(now) || !pinned) };
+      return {
+        ...approval,
+        approvers: approvers ?? [],
+        until,
+        lapsed: until !== null && (until <= new Date(now) || !pinned),
+      };
     });
   return { are, current };
 }

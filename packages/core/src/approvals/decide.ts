@@ -3,7 +3,15 @@ import { isNamed } from '@belay/contract/audience';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { decisions, execute, executeBeside, joinTexts, type SqlText, sqlText, type Transaction } from '@belay/db';
-import { claiming, performStep, retryDeadlock, type StepOutcome, storingOutcome, turnJob, waitingOn } from '@belay/engine';
+import {
+  claiming,
+  performStep,
+  retryDeadlock,
+  type StepOutcome,
+  storingOutcome,
+  turnJob,
+  waitingOn,
+} from '@belay/engine';
 import { requireFreshGroups, requireUser } from '../actor.js';
 import type { ActorContext, ActorStore, Person, UserActor } from '../context.js';
 import { appending, type LedgerEntry } from '../ledger/append.js';

@@ -79,7 +79,10 @@ async function ownIdentities(
   const compiled = ctx.catalog.current().providers.get(provider);
   const client = ctx.catalog.client(provider);
   const results = await Promise.all(
-    [...(await keyed(ctx, provider, faces))].map(async ([key, one]) => ({ key, ...(await askFor(ctx, client?.identities, key, one)) })),
+    [...(await keyed(ctx, provider, faces))].map(async ([key, one]) => ({
+      key,
+      ...(await askFor(ctx, client?.identities, key, one)),
+    })),
   );
   const asked = results.flatMap(({ key, identity, fresh }) => (fresh ? [{ key, identity: identity ?? null }] : []));
   if (asked.length > 0) await store(ctx, asked);

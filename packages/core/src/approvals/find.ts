@@ -1,5 +1,17 @@
 import type { Verdict } from '@belay/contract/fields';
-import { type ApprovalRule, type ApprovalStatus, approvals, type Database, decisions, execute, executions, sqlText, steps, type Transaction, users } from '@belay/db';
+import {
+  type ApprovalRule,
+  type ApprovalStatus,
+  approvals,
+  type Database,
+  decisions,
+  execute,
+  executions,
+  sqlText,
+  steps,
+  type Transaction,
+  users,
+} from '@belay/db';
 import { isId } from '../find-execution.js';
 
 /** A decision of one approver. */

@@ -32,22 +32,24 @@ export async function renewApprovals(
     .select({ count: count() })
     .from(approvals)
     .where(and(eq(approvals.executionId, call.executionId), eq(approvals.stepKey, call.key)));
-  const questions = lapsed.map((row, index): Question => ({
-    id: ctx.newId(),
-    executionId: call.executionId,
-    stepKey: call.key,
-    stage: (earlier?.count ?? 0) + index,
-    rule: row.rule,
-    excluded: excludedFrom(plan, call.input.user.email),
-    knownAs: plan.knownAs.flat(),
-    subject: subjectOf(plan) as Json,
-    digest: plan.digest,
-    expiresAt: new Date(execution.now.getTime() + row.expiresAt.getTime() - row.createdAt.getTime()),
-    renews: {
-      id: row.id,
-      because: `The approval of ${row.closedAt?.toISOString()} was not used within ${formatDuration(lifetime)}`,
-    },
-  }));
+  const questions = lapsed.map(
+    (row, index): Question => ({
+      id: ctx.newId(),
+      executionId: call.executionId,
+      stepKey: call.key,
+      stage: (earlier?.count ?? 0) + index,
+      rule: row.rule,
+      excluded: excludedFrom(plan, call.input.user.email),
+      knownAs: plan.knownAs.flat(),
+      subject: subjectOf(plan) as Json,
+      digest: plan.digest,
+      expiresAt: new Date(execution.now.getTime() + row.expiresAt.getTime() - row.createdAt.getTime()),
+      renews: {
+        id: row.id,
+        because: `The approval of ${row.closedAt?.toISOString()} was not used within ${formatDuration(lifetime)}`,
+      },
+    }),
+  );
   const [first] = questions;
   if (!first) throw new Error('There is no approval to renew');
   const dueAt = new Date(Math.min(...questions.map(({ expiresAt }) => expiresAt.getTime())));

@@ -8,7 +8,14 @@ import { countPeople } from '../people/selves.js';
 import { type FoundApproval, findApprovals, type Made } from './find.js';
 import { nextStage } from './stages.js';
 import { describeRule, hasMore, stageOf } from './subject.js';
-import { type Closing, closedEntry, closingQuestions, openedEntry, openingQuestions, type Question } from './write-questions.js';
+import {
+  type Closing,
+  closedEntry,
+  closingQuestions,
+  openedEntry,
+  openingQuestions,
+  type Question,
+} from './write-questions.js';
 
 /** What the decisions on the approvals of a step mean, and their expiry. */
 export interface Settlement {
@@ -42,7 +49,9 @@ export async function settleStep(ctx: Store, db: Store['db'] | Transaction, aske
   const settled: { row: FoundApproval; status: FoundApproval['status'] }[] = [];
   for (const row of rows) settled.push({ row, status: await statusOf(db, row, asked.now) });
   const closings = settled.flatMap(({ row, status }): Closing[] =>
-    row.status === 'open' && status !== 'open' && status !== 'withdrawn' ? [{ id: row.id, rule: row.rule, status }] : [],
+    row.status === 'open' && status !== 'open' && status !== 'withdrawn'
+      ? [{ id: row.id, rule: row.rule, status }]
+      : [],
   );
   const last = settled.at(-1);
   if (!last) return { closings };
@@ -119,7 +128,12 @@ export function writingSettlement(
  * The `progress` of a step that waits for approvals: closes those that are settled, by their expiry too, and returns the outcome of
  * the step; null while it waits. The caller holds the execution's lock.
  */
-export async function settleApprovals(ctx: Store, tx: Transaction, execution: Locked, key: string): Promise<Progress | null> {
+export async function settleApprovals(
+  ctx: Store,
+  tx: Transaction,
+  execution: Locked,
+  key: string,
+): Promise<Progress | null> {
   const { id: executionId, ownerId, now } = execution;
   const found = await findApprovals(tx, executionId);
   const settlement = await settleStep(ctx, tx, { executionId, ownerId, key, found, now });

@@ -44,9 +44,9 @@ export function openingQuestions(questions: readonly Question[], gate: SqlText):
     renews: one.renews?.id,
     because: one.renews?.because,
   }));
-  return sqlText`asked as (
+  return sqlText`questions as (
     insert into ${approvals} (id, execution_id, step_key, stage, rule, excluded, known_as, subject, request_digest, status, expires_at, renews, because)
-    select one.id, execution_id, step_key, stage, rule, excluded, known_as, subject, request_digest, 'open', expires_at, renews, because
+    select one.id, one.execution_id, step_key, stage, rule, excluded, known_as, subject, request_digest, 'open', expires_at, renews, because
     from ${gate} join jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as one (id uuid, execution_id uuid, step_key text, stage int,
       rule jsonb, excluded jsonb, known_as jsonb, subject jsonb, request_digest text, expires_at timestamptz, renews uuid, because text)
       on one.execution_id = ${gate}.id

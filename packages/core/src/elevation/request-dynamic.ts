@@ -4,7 +4,8 @@ import { requireFreshGroups, requireUser } from '../actor.js';
 import type { Catalog } from '../configuration/catalog.js';
 import type { ActorContext } from '../context.js';
 import { composeRole } from '../plans/dynamic-role.js';
-import { type RequestTerms, submitRequest } from './submit.js';
+import type { RequestTerms } from './store-request.js';
+import { submitRequest } from './submit.js';
 
 /** A request that names its access itself, and no role (POST /elevate, form data). */
 export type DynamicRequest = RequestTerms &

@@ -5,7 +5,8 @@ import { requireFreshGroups, requireUser } from '../actor.js';
 import { can } from '../can.js';
 import { notReached } from '../catalog/roles.js';
 import type { ActorContext } from '../context.js';
-import { type RequestTerms, submitRequest } from './submit.js';
+import type { RequestTerms } from './store-request.js';
+import { submitRequest } from './submit.js';
 
 /**
  * Starts an execution for a role of the catalog (docs/interface.md, section 3, static request). Throws the errors of

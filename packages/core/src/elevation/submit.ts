@@ -1,45 +1,33 @@
-import { digestOf } from '@belay/contract/canonical';
-import type { Elevation, ElevationRequest } from '@belay/contract/elevation';
+import type { Elevation } from '@belay/contract/elevation';
 import { AccessError } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import { causesOf } from '@belay/contract/outage';
 import { cutText } from '@belay/contract/text';
-import { execute, executeFor, idempotencyKeys, inGroups, sqlText, type Transaction, users } from '@belay/db';
 import {
   claiming,
   forgetDefinition,
   keepWorkflow,
   linkExecution,
   performStep,
-  type Started as StartedExecution,
   type Starting,
   startedSnapshot,
-  startingExecutions,
   storeDefinition,
   TURN,
   turnJob,
 } from '@belay/engine';
 import { Retryable, Terminal } from '@belay/providers';
-import { and, eq, gt, sql } from 'drizzle-orm';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
-import type { ActorContext, Store, UserActor } from '../context.js';
+import type { ActorContext, UserActor } from '../context.js';
+import { deliverMessages } from '../messages/deliver.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type Plan, type PlannedGrant, planElevation } from '../plans/plan.js';
-import type { PresentedSession } from '../sessions/verify.js';
 import { endAfter } from '../share-patience.js';
 import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
 import { checkAuthenticator } from './authenticators.js';
 import { composeRequest } from './compose-request.js';
-
-/** The optional fields of every request. */
-export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
-  /** A session that proves with whom the caller has signed in; checked whenever it is given. */
-  session?: PresentedSession | undefined;
-  idempotencyKey?: string | undefined;
-  /** Called in the transaction that stores the execution, with the owner's row locked; no part of the request. */
-  alongside?: ((tx: Transaction, executionId: string) => Promise<void>) | undefined;
-}
+import { beginHere, mayAskAtOnce, readSeen, type Seen, servingPlan } from './first-turn.js';
+import { findEarlier, type RequestTerms, requireAdmitted, storeRequest } from './store-request.js';
 
 interface Submission {
   catalog: Catalog;
@@ -76,20 +64,34 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   if (request.idempotencyKey !== undefined)
     requireText(request.idempotencyKey, 'Idempotency-Key', limits.idempotencyKey);
   await checkAuthenticator(ctx, user, role, terms);
-  const planned = await refuseEarly(ctx, { input, workflow: workflow.name }, submission.extends?.check).catch(
-    async (error: unknown) => {
-      // The response to an earlier attempt may have been lost. Its execution is returned also while a provider is silent.
-      const earlier = await findEarlier(ctx, ctx.db, user, request);
-      if (earlier === null) throw error;
-      return earlier;
-    },
-  );
-  if (typeof planned === 'string') return elevationOf(planned);
+  const checked = await check(ctx, submission, { input, workflow }).catch(async (error: unknown) => {
+    // The response to an earlier attempt may have been lost. Its execution is returned also while a provider is silent.
+    const earlier = await findEarlier(ctx, ctx.db, user, request);
+    if (earlier === null) throw error;
+    return earlier;
+  });
+  if (typeof checked === 'string') return elevationOf(checked);
+  const { planned, seen } = checked;
   const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(planned) };
-  return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id });
+  const plan = 'digest' in planned ? planned : null;
+  return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id, plan, seen });
 }
 
-function namesOfElevated({ grants, knownAs }: Pick<Plan, 'grants' | 'knownAs'>): string[] {
+/** Checks what can be rejected at once: what costs no call of a provider first. */
+async function check(
+  ctx: ActorContext,
+  { user, catalog, extends: extending }: Submission,
+  { input, workflow }: { input: ElevationInput; workflow: CompiledWorkflow },
+): Promise<{ planned: Plan | NoPlan; seen: Seen | null }> {
+  const seen = extending === undefined && mayAskAtOnce(workflow) ? await readSeen(ctx, user, input) : null;
+  if (seen) requireAdmitted(seen, catalog.limits.openRequests);
+  return { planned: await refuseEarly(ctx, { input, workflow: workflow.name }, extending?.check), seen };
+}
+
+/** What is known of a request while a provider does not respond. */
+type NoPlan = Pick<Plan, 'grants' | 'knownAs'>;
+
+function namesOfElevated({ grants, knownAs }: NoPlan): string[] {
   return [...new Set([...grants.map(({ identity }) => identity.toLowerCase()), ...knownAs.flat()])];
 }
 
@@ -102,7 +104,7 @@ async function refuseEarly(
   ctx: ActorContext,
   request: { input: ElevationInput; workflow: string },
   check?: (planned: readonly PlannedGrant[]) => void,
-): Promise<Pick<Plan, 'grants' | 'knownAs'>> {
+): Promise<Plan | NoPlan> {
   const named = request.input.identities.length > 0;
   try {
     const signal = endAfter(named ? ctx.timing.namesCheck : ctx.timing.earlyCheck);
@@ -158,6 +160,10 @@ interface Start {
   input: ElevationInput;
   request: RequestTerms;
   extendsId: string | undefined;
+  /** What would be granted; null while a provider does not respond. */
+  plan: Plan | null;
+  /** What was read about the requester before; null when the first turn is not taken here. */
+  seen: Seen | null;
 }
 
 async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<Elevation> {
@@ -169,6 +175,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   // job lead to a worker.
   const place = ctx.waker.reserve?.({ queue: 'executions' });
   const claimId = ctx.newId();
+  const begun = await beginHere(ctx, { id, workflow, ownerId: user.id, input }, plan);
   const starting: Starting = {
     id,
     workflow,
@@ -179,17 +186,24 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     extendsId: plan.extendsId,
     lease: place ? ctx.timing.turnLease : 0,
     claimId,
-    // The complete request is the execution's input.
-    entry: {
-      type: 'elevation.requested',
-      message: `${user.email} requests ${wantedBy(input)}${input.break_glass ? ', a role for emergencies,' : ''} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
-      actor: ctx.actor,
-      userId: user.id,
-      provider: input.provider,
-      executionId: id,
-    },
+    first: begun?.first,
+    entries: [
+      // The complete request is the execution's input.
+      {
+        type: 'elevation.requested',
+        message: `${user.email} requests ${wantedBy(input)}${input.break_glass ? ', a role for emergencies,' : ''} at ${input.providers.join(', ')} for ${input.duration}: ${input.reason}`,
+        actor: ctx.actor,
+        userId: user.id,
+        provider: input.provider,
+        executionId: id,
+      },
+      ...(begun?.entries ?? []),
+    ],
   };
-  const storing = claiming(ctx, place ? [claimId] : [], () => store(ctx, user, plan, starting));
+  const limit = catalog.limits.openRequests;
+  const storing = claiming(ctx, place ? [claimId] : [], () =>
+    storeRequest(ctx, user, plan.request, { starting, limit, ...begun }),
+  );
   const { earlier, started } = await storing.catch((error: unknown) => {
     place?.release();
     forgetDefinition(ctx.db, workflow.digest);
@@ -197,9 +211,19 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   });
   ctx.crashpoint('started');
   if (!started) place?.release();
-  else if (place) {
+  else if (begun) {
+    ctx.waker.wake([{ queue: 'executions', executionId: id, key: begun.key, dueAt: begun.first.dueAt }]);
+    // Without a worker in this process, the sweeper of another one delivers the message.
+    if (begun.messages.length > 0) place?.run(async () => void (await deliverMessages(ctx, { executionId: id })));
+    else place?.release();
+  } else if (place) {
     const snapshot = startedSnapshot(starting, started);
-    place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot, claimId }));
+    const serve = servingPlan(
+      ctx,
+      { input: { ...input, requested_at: started.requested }, plan: plan.plan },
+      snapshot.beside,
+    );
+    place.run(() => performStep(ctx, { executionId: id, key: TURN }, { leased: snapshot, claimId, serve }));
   } else ctx.waker.wake([turnJob(id)]);
   const executionId = earlier ?? id;
   linkExecution(executionId);
@@ -217,135 +241,9 @@ function isSecondExtension(error: unknown): boolean {
   );
 }
 
-/** The result: the login had ended, too many requests were open, or the execution is started. */
-interface Started extends StartedExecution {
-  live: boolean;
-  open: number;
-}
-
-/** Stores a request: in one statement, or in a transaction where there is an idempotency key or `alongside`. */
-async function store(
-  ctx: ActorContext,
-  user: UserActor,
-  plan: Start,
-  starting: Starting,
-): Promise<{ earlier?: string; started?: Started }> {
-  const limit = plan.catalog.limits.openRequests;
-  const { alongside } = plan.request;
-  if (plan.request.idempotencyKey === undefined && alongside === undefined) {
-    return { started: requireStarted(await startBeside(ctx.db, { ctx, starting }), limit) };
-  }
-  return ctx.db.transaction(async (tx) => {
-    // The same lock as in `stopUser` and `admit_request`: each waits for the others, and no foreign key check waits.
-    await tx.select({ id: users.id }).from(users).where(eq(users.id, user.id)).for('no key update');
-    const earlier = await claimIdempotencyKey(ctx, tx, user, starting.id, plan.request);
-    if (earlier) return { earlier };
-    const [started] = await execute<Started>(tx, startingExecutions(ctx, [starting], admission));
-    const required = requireStarted(started, limit);
-    await alongside?.(tx, starting.id);
-    return { started: required };
-  });
-}
-
-// Locks the owner's row before it counts, so that simultaneous requests are counted one after the other.
-const admission = {
-  asked: sqlText`admit_request(given.owner_id, (given.asking ->> 'login')::uuid)`,
-  when: sqlText`asked.live and asked.open < (given.asking ->> 'limit')::int`,
-};
-
-interface One {
-  ctx: Store;
-  starting: Starting;
-}
-
-/** Stores a request together with simultaneous requests of other people, in one statement. */
-const startBeside = inGroups(
-  async (group: readonly [One, ...One[]], hurried): Promise<readonly (Started | undefined)[]> => {
-    const [{ ctx }] = group;
-    const startings = group.map(({ starting }) => starting);
-    const rows = await executeFor<Started>(ctx.db, startingExecutions(ctx, startings, admission), hurried);
-    return startings.map(({ id }) => rows.find((row) => row.id === id));
-  },
-  ({ starting }) => [starting.ownerId],
-);
-
-/** Returns the started execution, or throws the reason why the request was not started; nothing was written then. */
-function requireStarted(started: Started | undefined, limit: number): Started {
-  if (!started?.live) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
-  const { open } = started;
-  if (open < limit) return started;
-  throw new AccessError(
-    'too_many_requests',
-    `You have ${open} open requests, which is the limit of ${limit} for one person; cancel one, give access back, or wait until one ends`,
-    { retryAfter: 60 },
-  );
-}
-
 /** Returns the requested access, as the ledger's message names it. */
 function wantedBy({ role, dynamic }: ElevationInput): string {
   if (!dynamic) return role;
   const names = [...dynamic.groups, ...dynamic.permissions, ...dynamic.resources].join(', ');
   return `${role} (${names.length > 500 ? `${cutText(names, 500)}…` : names})`;
-}
-
-/**
- * Checks an idempotency key: the same key and body return the same execution for 24 hours; the same key with another
- * body is a conflict (docs/interface.md, section 16, rule 16). Returns the earlier execution, or null when the key
- * belongs to this request now.
- */
-async function claimIdempotencyKey(
-  ctx: ActorContext,
-  tx: Transaction,
-  user: UserActor,
-  executionId: string,
-  request: RequestTerms,
-): Promise<string | null> {
-  const { idempotencyKey: key } = request;
-  if (key === undefined) return null;
-  const requestDigest = requestDigestOf(request);
-  const lifetime = `${ctx.timing.idempotency} milliseconds`;
-  const [claimed] = await tx
-    .insert(idempotencyKeys)
-    .values({ userId: user.id, key, requestDigest, executionId })
-    .onConflictDoUpdate({
-      target: [idempotencyKeys.userId, idempotencyKeys.key],
-      set: { requestDigest, executionId, createdAt: sql`app_now()` },
-      setWhere: sql`${idempotencyKeys.createdAt} <= app_now() - ${lifetime}::interval`,
-    })
-    .returning({ executionId: idempotencyKeys.executionId });
-  return claimed ? null : findEarlier(ctx, tx, user, request);
-}
-
-function requestDigestOf({ idempotencyKey: _key, session: _proof, alongside: _beside, ...body }: RequestTerms): string {
-  // A session proves the request and is not part of it: it may have been refreshed by the next attempt.
-  return digestOf(body);
-}
-
-/**
- * Returns the execution that the same request with the same idempotency key started, or null. Throws `conflict` when the key was used
- * for another request.
- */
-async function findEarlier(
-  ctx: ActorContext,
-  db: Pick<Transaction, 'select'>,
-  user: UserActor,
-  request: RequestTerms,
-): Promise<string | null> {
-  const { idempotencyKey: key } = request;
-  if (key === undefined) return null;
-  const lifetime = `${ctx.timing.idempotency} milliseconds`;
-  const [earlier] = await db
-    .select()
-    .from(idempotencyKeys)
-    .where(
-      and(
-        eq(idempotencyKeys.userId, user.id),
-        eq(idempotencyKeys.key, key),
-        gt(idempotencyKeys.createdAt, sql`app_now() - ${lifetime}::interval`),
-      ),
-    );
-  if (earlier && earlier.requestDigest !== requestDigestOf(request)) {
-    throw new AccessError('conflict', 'The Idempotency-Key was used for another request');
-  }
-  return earlier?.executionId ?? null;
 }

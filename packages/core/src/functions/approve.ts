@@ -16,7 +16,7 @@ import { describeRule, excludedFrom, stageOf, subjectOf } from '../approvals/sub
 import { openedEntry, openingQuestions } from '../approvals/write-questions.js';
 import type { Context } from '../context.js';
 import { deliverMessages } from '../messages/deliver.js';
-import { keyOfStep, type Queued, queueingMessage, queueMessage } from '../messages/queue.js';
+import { keyOfStep, type Queued, queueingMessages, queueMessage } from '../messages/queue.js';
 import { readNow } from '../now.js';
 import type { ElevationCall } from '../plans/input.js';
 import { type Plan, planElevation } from '../plans/plan.js';
@@ -48,18 +48,17 @@ export const approve = {
 async function open(ctx: Context, call: ElevationCall, plan: Plan): Promise<Date | null> {
   // The approvers' time starts when they can see the request, not while a provider was down.
   const now = await readNow(ctx.db);
-  const { question, waitingFor, parts, entries } = openingFirst(ctx, call, plan, now);
+  const { question, message, waitingFor, entry } = openingFirst(ctx, call, plan, now);
   const next = question.expiresAt.getTime() - now.getTime();
-  const written = { waitingFor, next, waiting: true, entries, after: [...parts] };
+  const opening = openingQuestions([question], sqlText`moved`);
+  const after = message ? [opening, sqlText`queued as (${queueingMessages([message])})`] : [opening];
+  const written = { waitingFor, next, waiting: true, entries: [entry], after };
   const statement = parkingWith(ctx, call, written);
   const rows = await retryDeadlock(() => executeBeside(ctx.db, statement, [call.executionId]));
   return rows.length > 0 ? question.expiresAt : null;
 }
 
-/**
- * Returns the approval of the first stage, what the call then waits for, and the parts of a statement that open the approval and
- * queue its message for the executions of the relation `moved`.
- */
+/** Returns the approval of the first stage, its message, what the call then waits for, and the ledger's entry. */
 export function openingFirst(
   ctx: Context,
   call: Pick<ElevationCall, 'executionId' | 'key' | 'ownerId' | 'with' | 'input'>,
@@ -78,15 +77,7 @@ export function openingFirst(
   };
   const question = questionOf(ctx, content, { settings, index: 0, now });
   const message = settings.notify && messageOf(ctx, call, { ...settings.notify, approvalId: question.id, stage: 1 });
-  return {
-    question,
-    waitingFor: waitingFor(question.rule),
-    parts: [
-      openingQuestions([question], sqlText`moved`),
-      ...(message ? [sqlText`queued as (${queueingMessage(message)})`] : []),
-    ],
-    entries: [openedEntry(question, ownerId)],
-  };
+  return { question, message, waitingFor: waitingFor(question.rule), entry: openedEntry(question, ownerId) };
 }
 
 function waitingFor(rule: ApprovalRule): string {

@@ -57,7 +57,8 @@ function look(ctx: Context, call: ElevationCall, { plan, lifetime }: { plan: Pla
       return { is: { performed: parked } };
     }
     // Another branch has requested approval again: the decision there counts here.
-    if (open.length > 0) return { is: { performed: { kind: 'again', after: ctx.timing.lease, because: 'an approval' } } };
+    if (open.length > 0)
+      return { is: { performed: { kind: 'again', after: ctx.timing.lease, because: 'an approval' } } };
     const judged = judgeApprovals(read, plan);
     if ('refusal' in judged) return { is: { performed: { kind: 'outcome', outcome: judged.refusal } } };
     if ('approved' in judged) return { is: judged };

@@ -18,14 +18,17 @@ export interface Queued {
  */
 export function queueMessage(tx: Transaction, message: Queued) {
   return tx.execute(sqlText`
-    with asked as (select id from ${approvals} where id = ${message.approvalId}::uuid) ${queueingMessage(message)}`);
+    with questions as (select id from ${approvals} where id = ${message.approvalId}::uuid) ${queueingMessages([message])}`);
 }
 
-/** Returns the statement of `queueMessage`, for the approval of that id in the relation `asked`. */
-export function queueingMessage({ id, key, approvalId, provider, to, text }: Queued): SqlText {
+/** Returns the statement that queues messages about the approvals in the relation `questions`, by their `id`. */
+export function queueingMessages(queued: readonly Queued[]): SqlText {
+  const rows = queued.map(({ approvalId: approval_id, to: recipient, ...one }) => ({ ...one, approval_id, recipient }));
   return sqlText`
     insert into ${messages} (id, key, approval_id, provider, recipient, text)
-    select ${id}::uuid, ${key}, asked.id, ${provider}, ${to}, ${text ?? null} from asked where asked.id = ${approvalId}::uuid
+    select one.id, key, approval_id, provider, recipient, text
+    from questions join jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+      as one (id uuid, key text, approval_id uuid, provider text, recipient text, text text) on approval_id = questions.id
     on conflict do nothing`;
 }
 

@@ -11,6 +11,7 @@ import { type FailedStep, putBack } from '../steps/put-back.js';
 import type { Snapshot } from '../steps/snapshot.js';
 import { TURN } from '../steps/turn-row.js';
 import { traced } from '../traced.js';
+import type { Serve } from '../turns/decide-turn.js';
 import { resolveCall, takeTurn } from '../turns/take-turn.js';
 import { writeAlone } from '../turns/write-alone.js';
 
@@ -20,13 +21,15 @@ const streak = 50;
 interface TurnLease {
   leased?: boolean | Snapshot;
   claimId?: string;
+  serve?: Serve | undefined;
 }
 
 /**
  * Does what is due at a step: claims a call and performs it outside any transaction, or takes the execution's turn when there is
  * something to apply. A single call that this opens is performed immediately. Succeeds when there is nothing to do
  * (docs/architecture.md, sections 5 and 7). `leased` means that the caller holds the turn's lease, under the id `claimId`: that of
- * the mark, or of the step whose outcome the turn applies. For a first turn it may be the snapshot that the turn would read.
+ * the mark, or of the step whose outcome the turn applies. For a first turn it may be the snapshot that the turn would read; `serve` has outcomes
+ * that the caller knows.
  */
 export async function performStep(
   ctx: EngineContext,
@@ -41,11 +44,11 @@ export async function performStep(
 async function takeTurnOf(
   ctx: EngineContext,
   input: { executionId: string; key: string },
-  { leased = false, claimId }: TurnLease,
+  { leased = false, claimId, serve }: TurnLease,
 ): Promise<ClaimedCall | null> {
   const claimIds = claimId === undefined ? [] : [claimId];
   try {
-    const take = () => takeTurn(ctx, input.executionId, { claim: true, leased });
+    const take = () => takeTurn(ctx, input.executionId, { claim: true, leased, serve });
     const call = await claiming(ctx, claimIds, take);
     return call && { ...call, claimIds: [...call.claimIds, ...claimIds] };
   } catch (error) {

@@ -26,6 +26,9 @@ export type Given =
   | { is: 'event'; event: CloudEvent; sender: unknown }
   | { is: 'interrupt'; actor: Actor };
 
+/** Returns the outcome of a call that the turn opens, when the caller has it already; then the call is never performed. */
+export type Serve = (step: Step) => Outcome | null;
+
 /** The result of a turn for an execution, after one transition or several. */
 export interface Decided {
   status: ExecutionStatus;
@@ -55,8 +58,13 @@ type Item = { at: Date } & (
  * null when nothing is ready and the execution has no mark to remove. Pure except for expressions and for reading the
  * inbox: no transaction is open meanwhile.
  */
-export async function decideTurn(ctx: EngineContext, snapshot: Snapshot, given?: Given): Promise<Decided | null> {
-  const turn = new Turn(ctx, snapshot, given);
+export async function decideTurn(
+  ctx: EngineContext,
+  snapshot: Snapshot,
+  given?: Given,
+  serve?: Serve,
+): Promise<Decided | null> {
+  const turn = new Turn(ctx, snapshot, given, serve);
   await turn.run();
   return turn.result();
 }
@@ -86,6 +94,7 @@ class Turn {
     private readonly ctx: EngineContext,
     private readonly snapshot: Snapshot,
     private readonly given: Given | undefined,
+    private readonly serve: Serve | undefined,
   ) {
     this.state = snapshot.state;
     this.looks = snapshot.turn !== null || given?.is === 'event';
@@ -174,6 +183,8 @@ class Turn {
     for (const step of this.opened.values()) {
       const at = step.kind === 'timer' && step.dueAt !== undefined ? new Date(step.dueAt) : null;
       if (at && at <= this.snapshot.now) ready.push({ is: 'timer', key: step.key, at });
+      const outcome = step.kind === 'call' ? this.serve?.(step) : null;
+      if (outcome) ready.push({ is: 'outcome', key: step.key, outcome, given: false, at: this.at });
     }
     const { given } = this;
     if (given?.is === 'outcome' && !this.applied && this.isOpen(given.key)) {

@@ -4,7 +4,7 @@ import { claimedCall } from '../steps/claim.js';
 import { storeOutcome } from '../steps/outcome.js';
 import { readSnapshot, type Snapshot } from '../steps/snapshot.js';
 import { forgetTurn, turnJob } from '../steps/turn-row.js';
-import { decideTurn } from './decide-turn.js';
+import { decideTurn, type Serve } from './decide-turn.js';
 import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
 import { writeAlone } from './write-alone.js';
@@ -16,12 +16,16 @@ const tries = 5;
  * Takes the turn of an execution: applies what is ready and writes it once. Succeeds when nothing is ready. With `claim`, returns
  * the one call that the move opened, claimed for the caller, who performs it. `leased` is true when no other process takes this
  * turn, or is the snapshot that the turn would read. A call whose function joins the move to its own commit (`joins`) is then
- * returned with the move not written yet.
+ * returned with the move not written yet. `serve` returns the outcomes of calls that the caller has already.
  */
 export async function takeTurn(
   ctx: EngineContext,
   executionId: string,
-  { claim = false, leased = false }: { claim?: boolean; leased?: boolean | Snapshot } = {},
+  {
+    claim = false,
+    leased = false,
+    serve,
+  }: { claim?: boolean; leased?: boolean | Snapshot; serve?: Serve | undefined } = {},
 ): Promise<ClaimedCall | null> {
   for (let made = 0; made < tries; made += 1) {
     const given = made === 0 && typeof leased === 'object' ? leased : null;
@@ -30,7 +34,7 @@ export async function takeTurn(
       await forgetTurn(ctx, executionId);
       return null;
     }
-    const decided = await decideTurn(ctx, snapshot);
+    const decided = await decideTurn(ctx, snapshot, undefined, serve);
     if (!decided) return null;
     const move = prepare(ctx, snapshot, decided, { claim });
     const call = claimedBy(ctx, snapshot, move);
