@@ -1,14 +1,5 @@
 import { execute, inGroups, sqlText } from '@belay/db';
-import {
-  callName,
-  callWith,
-  decideFirstTurn,
-  type EngineContext,
-  type LedgerEntry as EngineEntry,
-  type Serve,
-  type Starting,
-} from '@belay/engine';
-import type { Json } from '@belay/workflow';
+import { callName, callWith, decideFirstTurn, type Serve, type Starting } from '@belay/engine';
 import type { CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, Store, UserActor } from '../context.js';
 import { openingFirst } from '../functions/approve.js';
