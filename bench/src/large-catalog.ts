@@ -63,7 +63,7 @@ function manyRoles(count: number): Record<string, object> {
   const role = (index: number) => ({
     description: `Role number ${index} of team ${index % 100}, which may read and change its part of production`,
     providers: ['memory'],
-    workflows: ['automatic'],
+    workflows: ['grant'],
     inherits: [`memory:role-${index}`, ...(index >= 100 ? [`team-${index % 100}-role-${index % 100}`] : [])],
     permissions: { groups: [`team-${index % 100}`] },
     max_duration: 'PT8H',

@@ -30,7 +30,7 @@ export async function measureLatency(options: {
     const round = async (person: Bench['people'][number], counts: boolean) => {
       const { output } = await requestElevation(person, {
         role: 'reader',
-        workflow: 'approved',
+        workflow: 'approve',
         reason: 'a benchmark',
         duration: 'PT2S',
       });

@@ -1,5 +1,5 @@
 import { measureAgent } from './agent.js';
-import { compareElevations } from './compare/compare.js';
+import { printCompared } from './compare/print.js';
 import { measureElevations } from './elevations.js';
 import { measureExpiry } from './expiry.js';
 import { measureBytes } from './growth/bytes.js';
@@ -10,54 +10,33 @@ import { fixed, spreadCells, table } from './markdown.js';
 import { measureReady } from './ready.js';
 import { startRedis } from './redis.js';
 import { measureRolesRatio } from './roles-ratio.js';
+import type { Section, Write } from './section.js';
+import { printStatements } from './statements.js';
 import { measureWatchers } from './watchers.js';
-
-export interface SectionOptions {
-  quick: boolean;
-  before?: string | undefined;
-}
-
-interface Section {
-  title: string;
-  print(write: (text?: string) => void, options: SectionOptions): Promise<void>;
-}
 
 /** Every benchmark by its name on the command line, in the order in which they run. */
 export const sections: Readonly<Record<string, Section>> = {
   compare: {
     title: 'Complete elevations, beside DBOS and rows written by hand',
-    async print(write, { quick, before }) {
-      const compared = await compareElevations({
-        people: 48,
-        rounds: quick ? 2 : 7,
-        milliseconds: quick ? 2_000 : 8_000,
-        before,
-      });
-      const rateOf = (name: string) => compared.find((one) => one.name === name)?.perSecond ?? Number.NaN;
-      const rows = compared.map(({ name, perSecond, rounds, statements, commits, walBytes, processor, database }) => [
-        name,
-        `${fixed(perSecond)}/s`,
-        `${fixed(Math.min(...rounds))} to ${fixed(Math.max(...rounds))}`,
-        fixed(statements, 1),
-        fixed(commits, 1),
-        fixed(walBytes),
-        fixed(processor, 2),
-        fixed(database, 2),
-        fixed(perSecond / rateOf('DBOS'), 2),
-        fixed(perSecond / rateOf('By hand'), 2),
-      ]);
-      const costs = ['Statements', 'Commits', 'WAL bytes', 'Node, ms', 'PostgreSQL, ms'];
-      const head = ['', 'Median', 'Rounds', ...costs, 'Of DBOS', 'Of by hand'];
-      write(table(head, rows));
-    },
+    print: printCompared,
+  },
+  statements: {
+    title: 'What one elevation of a single person sends, statement by statement',
+    named: true,
+    print: printStatements,
   },
   elevations: {
     title: 'Complete elevations on either queue',
-    print: (write, { quick }) =>
-      onEachQueue(write, ['Queue', 'Complete elevations', 'Commits', 'Statements'], async (name, redis) => {
+    print: (write, { quick, shapes }) =>
+      onEachQueue(write, ['Queue', 'Shape', 'Complete elevations', 'Commits', 'Statements'], async (name, redis) => {
         const milliseconds = quick ? 2_000 : 15_000;
-        const { perSecond, commits, statements } = await measureElevations({ together: 48, milliseconds, ...redis });
-        return [[name, `${fixed(perSecond)}/s`, fixed(commits, 1), fixed(statements, 1)]];
+        const rows: string[][] = [];
+        for (const shape of shapes) {
+          const found = await measureElevations({ shape, together: 48, milliseconds, ...redis });
+          const { perSecond, commits, statements } = found;
+          rows.push([name, `\`${shape}\``, `${fixed(perSecond)}/s`, fixed(commits, 1), fixed(statements, 1)]);
+        }
+        return rows;
       }),
   },
   latency: {
@@ -187,7 +166,7 @@ export const sections: Readonly<Record<string, Section>> = {
 
 /** Prints one table with the figures on the PostgreSQL queue and, where there is a Redis, on the Redis queue. */
 async function onEachQueue(
-  write: (text?: string) => void,
+  write: Write,
   head: readonly string[],
   measure: (name: string, redis: { redisUrl?: string }) => Promise<string[][]>,
 ): Promise<void> {

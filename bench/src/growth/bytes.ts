@@ -23,7 +23,7 @@ export async function measureBytes({ count, people = 48 }: { count: number; peop
       belay.people.map(async (person) => {
         for (; left > 0; ) {
           left -= 1;
-          await elevate(person);
+          await elevate(person, 'grant');
         }
       }),
     );

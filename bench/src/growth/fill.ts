@@ -113,7 +113,7 @@ async function addReviews(db: Executor): Promise<void> {
       case when used.closed is not null then 'a benchmark' end
     from (select id, app_now() - n * interval '1 minute' as at, case when n > 50 then app_now() - n * interval '1 minute' end as closed
       from run where n <= 50 or n % 100 = 0) used
-    join users approver on approver.email = 'approver@example.com'`);
+    join users approver on approver.email = 'approver0@example.com'`);
 }
 
 /** Adds one entitlement for each person, because most executions grant access that the person has had before. */

@@ -22,9 +22,9 @@ import {
   returnAccess,
   verifyLogin,
 } from '@belay/core';
-import { sql } from 'drizzle-orm';
-import { elevations } from '../belay/elevate.js';
+import { type Elevate, elevations } from '../belay/elevate.js';
 import { type Belay, openBelay, type Person } from '../belay/open.js';
+import { settled } from '../belay/settled.js';
 import { openPostgres } from '../postgres.js';
 import { spreadOf } from '../spread.js';
 import { fill, vacuum } from './fill.js';
@@ -44,7 +44,7 @@ interface Filled {
   /** The id of an execution that has ended. */
   id: string;
   /** Performs a complete elevation. */
-  elevate: (person: Person) => Promise<void>;
+  elevate: Elevate;
 }
 
 const people = 40;
@@ -86,7 +86,7 @@ async function openFilled(url: string, executions: number): Promise<Filled> {
   const [person] = belay.people;
   if (!person) throw new Error('The benchmark needs people');
   const elevate = elevations(belay);
-  await elevate(person);
+  await elevate(person, 'grant');
   const automatic = await newest(person);
   const approved = await approve(belay, person);
   await settled(belay);
@@ -94,8 +94,8 @@ async function openFilled(url: string, executions: number): Promise<Filled> {
   await settled(belay);
   await fill(url, [automatic, approved], executions);
   for (const one of belay.people.slice(1)) {
-    for (let count = 0; count < waiting; count += 1) await request(one, 'approved');
-    for (let count = 0; count < held; count += 1) await request(one, 'automatic');
+    for (let count = 0; count < waiting; count += 1) await request(one, 'approve');
+    for (let count = 0; count < held; count += 1) await request(one, 'grant');
   }
   await settled(belay);
   await vacuum(url);
@@ -114,7 +114,7 @@ async function request(person: Person, workflow: string): Promise<string> {
 
 /** Requests, waits until approvers can decide, and approves. */
 async function approve(belay: Belay, person: Person): Promise<string> {
-  const id = await request(person, 'approved');
+  const id = await request(person, 'approve');
   for (;;) {
     const { approvals } = await listInbox(belay.approver, { id });
     if (approvals.length > 0) break;
@@ -132,18 +132,6 @@ async function giveUp(person: Person, id: string): Promise<void> {
 async function newest(person: Person): Promise<string> {
   const { logs } = await listLogs(person, { type: 'elevation.requested', limit: 1 });
   return logs[0]?.workflow_id ?? '';
-}
-
-/** Waits until nothing is due any more. */
-async function settled({ ctx }: Belay): Promise<void> {
-  for (;;) {
-    const [row] = await ctx.db.execute<{ due: number }>(
-      sql`select (select count(*) from steps where status = 'open' and due_at <= app_now())::int
-        + (select count(*) from entitlements where state <> 'absent' and due_at <= app_now())::int as due`,
-    );
-    if (row?.due === 0) return;
-    await ctx.delay(20);
-  }
 }
 
 const verbs: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = {
@@ -183,11 +171,11 @@ const verbs: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = {
   'expiring logins': ({ belay }) => expireLogins(belay.ctx),
   'a sweep': ({ belay }) => findDue(belay.ctx),
   'a request and its cancellation': async ({ person }) =>
-    cancelExecution(person, { id: await request(person, 'approved') }),
+    cancelExecution(person, { id: await request(person, 'approve') }),
   'a request and its approval': async ({ belay, person }) => {
     await giveUp(person, await approve(belay, person));
   },
-  'a complete elevation': ({ elevate, person }) => elevate(person),
+  'a complete elevation': ({ elevate, person }) => elevate(person, 'grant'),
 };
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
