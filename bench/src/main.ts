@@ -7,7 +7,8 @@ import { isShape, shapes, usualShapes } from './shapes.js';
 /**
  * Prints the figures of docs/benchmarks.md as Markdown: all of them, or the named sections. `quick` measures for a few seconds only, so
  * its figures are not reliable. `--shape` selects the workflow, `--before <revision>` measures an older Belay in the same rounds,
- * `--before-folder` keeps it built there, `--rounds` and `--beside` say how often and beside what.
+ * `--before-folder` keeps it built there, `--rounds` and `--beside` say how often and beside what, and `--over http` has
+ * `statements` record calls over HTTP.
  */
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -15,6 +16,7 @@ const { positionals, values } = parseArgs({
     before: { type: 'string' },
     'before-folder': { type: 'string' },
     beside: { type: 'string' },
+    over: { type: 'string' },
     rounds: { type: 'string' },
     shape: { type: 'string' },
   },
@@ -32,6 +34,8 @@ const beside = values.beside?.split(',');
 if (beside?.some((name) => !contenders.some((known) => known === name))) {
   refuse(`--beside: must be some of ${contenders.join(', ')}, separated by commas`);
 }
+const { over = 'core' } = values;
+if (over !== 'core' && over !== 'http') refuse('--over: must be core or http');
 
 write(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`);
 for (const [name, { title, print, named }] of Object.entries(sections)) {
@@ -40,6 +44,7 @@ for (const [name, { title, print, named }] of Object.entries(sections)) {
   await print(write, {
     quick: positionals.includes('quick'),
     shapes: chosen.filter(isShape),
+    over,
     rounds,
     beside,
     before: values.before,

@@ -2,6 +2,8 @@ import type { Shape } from './shapes.js';
 
 export interface SectionOptions {
   quick: boolean;
+  /** How `statements` performs its elevation. */
+  over: 'core' | 'http';
   shapes: readonly Shape[];
   rounds: number | undefined;
   /** The contenders beside Belay; all of them when absent. */

@@ -7,6 +7,7 @@ import { measureGrowth } from './growth/growth.js';
 import { measureLargeCatalog } from './large-catalog.js';
 import { measureLatency } from './latency.js';
 import { fixed, spreadCells, table } from './markdown.js';
+import { printOverHttp } from './over-http/print.js';
 import { measureReady } from './ready.js';
 import { startRedis } from './redis.js';
 import { measureRolesRatio } from './roles-ratio.js';
@@ -19,6 +20,10 @@ export const sections: Readonly<Record<string, Section>> = {
   compare: {
     title: 'Complete elevations, beside DBOS and rows written by hand',
     print: printCompared,
+  },
+  http: {
+    title: 'Complete elevations over HTTP, each step awaited with `until`',
+    print: printOverHttp,
   },
   statements: {
     title: 'What one elevation of a single person sends, statement by statement',

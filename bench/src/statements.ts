@@ -1,8 +1,10 @@
 import { elevations } from './belay/elevate.js';
 import { settled } from './belay/settled.js';
 import { isWriting } from './belay/statements.js';
+import { elevateOverHttp } from './over-http/elevate.js';
+import { serveBelay } from './over-http/serve.js';
+import { openPostgres } from './postgres.js';
 import type { SectionOptions, Write } from './section.js';
-import { openBench } from './setup.js';
 import { type Shape, tasksOf } from './shapes.js';
 
 /** What core sent to its database outside a transaction, or in one. */
@@ -22,11 +24,12 @@ interface Sent {
 }
 
 /** Records what core sends for one elevation of one person, when everything is warm and nothing else happens. */
-async function recordStatements(shape: Shape): Promise<Sent> {
+async function recordStatements(shape: Shape, over: 'core' | 'http'): Promise<Sent> {
   let act: string | null = null;
-  let units: Unit[] = [];
+  const units: Unit[] = [];
   const open = new Map<number, Unit>();
-  const bench = await openBench({
+  const postgres = await openPostgres();
+  const served = await serveBelay(await postgres.database('belay'), {
     people: 1,
     onStatement(connection, text) {
       if (act === null) return;
@@ -40,19 +43,21 @@ async function recordStatements(shape: Shape): Promise<Sent> {
       else unit.commits ||= isWriting(text);
     },
   });
+  const { belay, access } = served;
   try {
-    const [person] = bench.people;
-    if (!person) throw new Error('The benchmark needs people');
-    const once = elevations(bench);
+    const [[person], [tokens]] = [belay.people, access.tokens];
+    if (!person || !tokens) throw new Error('The benchmark needs people');
+    const inProcess = elevations(belay);
+    const once = (told?: (next: string) => void) =>
+      over === 'http' ? elevateOverHttp({ url: access.url, tokens, shape, act: told }) : inProcess(person, shape, told);
     for (let warm = 0; warm < 5; warm += 1) {
-      await once(person, shape);
-      await settled(bench);
+      await once();
+      await settled(belay);
     }
-    units = [];
-    await once(person, shape, (next) => {
+    await once((next) => {
       act = next;
     });
-    await settled(bench);
+    await settled(belay);
     act = null;
     return {
       units,
@@ -60,7 +65,8 @@ async function recordStatements(shape: Shape): Promise<Sent> {
       commits: units.filter(({ commits }) => commits).length,
     };
   } finally {
-    await bench.close();
+    await served.close();
+    await postgres.stop();
   }
 }
 
@@ -99,9 +105,9 @@ function shorten(text: string): string {
 }
 
 /** Prints what one elevation of each shape sends. */
-export async function printStatements(write: Write, { shapes }: SectionOptions): Promise<void> {
+export async function printStatements(write: Write, { shapes, over }: SectionOptions): Promise<void> {
   for (const shape of shapes) {
-    const sent = await recordStatements(shape);
+    const sent = await recordStatements(shape, over);
     write(`### \`${shape}\`: ${tasksOf[shape]}: ${sent.statements} statements, ${sent.commits} commits\n`);
     write(`\`\`\`sql${describeStatements(sent).join('\n')}\n\`\`\`\n`);
   }

@@ -4,11 +4,12 @@ import { listenToApprovals } from './approvals.js';
 import type { Belay, Person } from './open.js';
 import { listenToRecords } from './records.js';
 
-/** What a person does in an elevation. */
-export type Act = 'request' | 'decision' | 'return';
-
 /** Performs one complete elevation; `act` is called before each act of a person. */
-export type Elevate = (person: Person, shape: Shape, act?: (act: Act) => void) => Promise<void>;
+export type Elevate = (
+  person: Person,
+  shape: Shape,
+  act?: (act: 'request' | 'decision' | 'return') => void,
+) => Promise<void>;
 
 /**
  * Makes a function that performs one complete elevation: requested, approved where the shape has an approval, recorded as active,
