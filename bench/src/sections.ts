@@ -6,6 +6,7 @@ import { measureBytes } from './growth/bytes.js';
 import { measureGrowth } from './growth/growth.js';
 import { measureLargeCatalog } from './large-catalog.js';
 import { measureLatency } from './latency.js';
+import { printLoop } from './loop.js';
 import { fixed, spreadCells, table } from './markdown.js';
 import { printOverHttp } from './over-http/print.js';
 import { measureReady } from './ready.js';
@@ -43,6 +44,10 @@ export const sections: Readonly<Record<string, Section>> = {
         }
         return rows;
       }),
+  },
+  loop: {
+    title: 'A loop in one execution, beside the state machine alone',
+    print: printLoop,
   },
   latency: {
     title: 'How long people wait, and how late access ends, in milliseconds',
@@ -97,7 +102,7 @@ export const sections: Readonly<Record<string, Section>> = {
     title: 'An authenticated GET /api/v1/roles, beside a bare Express route that answers the same bytes',
     async print(write, { quick }) {
       const rows: string[][] = [];
-      for (const together of [8, 32]) {
+      for (const together of [1, 8, 32]) {
         const found = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together });
         const { belayPerSecond, barePerSecond, ratio, belayProcessor, bareProcessor, bytes } = found;
         rows.push([

@@ -28,8 +28,8 @@ const workflow = (name: string, work: readonly object[]) => ({
   workflow: { document: { dsl: '1.0.3', namespace: 'bench', name, version: '1.0.0' }, do: work },
 });
 
-/** A role with a workflow for each shape; a role at the silent provider; and twenty more, so that lists are longer. */
-export const catalogDocument = {
+/** A role with a workflow for each shape and the given ones; a role at the silent provider; and twenty more, so that lists are longer. */
+export const catalogWith = (workflows: Readonly<Record<string, object>> = {}) => ({
   access: { auditors: { groups: ['auditors'] } },
   server: { limits: { open_requests: 10_000, event_streams: 10_000 } },
   providers: { memory: { provider: 'memory' }, silent: { provider: 'silent' } },
@@ -37,7 +37,7 @@ export const catalogDocument = {
     reader: {
       description: 'May read',
       providers: ['memory'],
-      workflows: Object.keys(tasks),
+      workflows: [...Object.keys(tasks), ...Object.keys(workflows)],
       inherits: ['memory:read'],
       permissions: { groups: ['engineers'] },
     },
@@ -59,5 +59,8 @@ export const catalogDocument = {
       ]),
     ),
   },
-  workflows: Object.fromEntries(Object.entries(tasks).map(([name, work]) => [name, workflow(name, work)])),
-};
+  workflows: {
+    ...Object.fromEntries(Object.entries(tasks).map(([name, work]) => [name, workflow(name, work)])),
+    ...workflows,
+  },
+});

@@ -20,7 +20,7 @@ import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from
 import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import postgres from 'postgres';
-import { catalogDocument } from './catalog.js';
+import { catalogWith } from './catalog.js';
 import { countStatements, type StatementCount } from './statements.js';
 
 export type Person = ActorContext & { actor: UserActor };
@@ -52,6 +52,10 @@ export interface BelayOptions {
   local?: boolean;
   /** Whether to count statements. Counting takes time, so it is done in a run that is not timed. */
   count?: boolean;
+  /** Further workflows of the role `reader`. */
+  workflows?: Readonly<Record<string, object>>;
+  /** Called for every evaluation of an expression. */
+  onEvaluation?: () => void;
   /** Called with every statement that core sends, instead of counting. */
   onStatement?: (connection: number, statement: string) => void;
 }
@@ -86,7 +90,11 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     { ...createMemoryConnector(silent), type: 'silent' } as Connector,
   ]);
   const resolve = () => undefined;
-  await applyCatalog(database.db, { document: catalogDocument, source: 'bench' }, { connectors, resolve });
+  await applyCatalog(
+    database.db,
+    { document: catalogWith(options.workflows), source: 'bench' },
+    { connectors, resolve },
+  );
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay, now: Date.now });
   const pool = createExpressionPool();
   const queue = { databaseUrl: url, log, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) };
@@ -104,7 +112,10 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
       },
     },
     keyring: createKeyring(['a secret of the benchmark, long enough']),
-    evaluate: pool.evaluate,
+    evaluate: (...call) => {
+      options.onEvaluation?.();
+      return pool.evaluate(...call);
+    },
     timing,
     log,
     newId,
