@@ -50,7 +50,7 @@ export const sections: Readonly<Record<string, Section>> = {
     print: printLoop,
   },
   latency: {
-    title: 'How long people wait, and how late access ends, in milliseconds',
+    title: 'How long people wait, and how late access ends, in milliseconds (`approve`)',
     print: (write, { quick }) =>
       onEachQueue(
         write,
@@ -71,7 +71,7 @@ export const sections: Readonly<Record<string, Section>> = {
       ),
   },
   expiry: {
-    title: 'Expiry in sets: access that ends for many people in the same second, in milliseconds',
+    title: 'Expiry in sets: access that ends for many people in the same second, in milliseconds (`grant`)',
     async print(write, { quick }) {
       const rows: string[][] = [];
       for (const [people, silent] of quick
@@ -120,7 +120,7 @@ export const sections: Readonly<Record<string, Section>> = {
     },
   },
   ready: {
-    title: 'GET /ready while people read pages and elevate, in milliseconds',
+    title: 'GET /ready while people read pages and elevate (`grant`), in milliseconds',
     async print(write, { quick }) {
       const found = await measureReady({ readers: 4, people: 8, milliseconds: quick ? 5_000 : 30_000 });
       const { ready, pagesPerSecond, elevationsPerSecond } = found;
@@ -129,7 +129,7 @@ export const sections: Readonly<Record<string, Section>> = {
     },
   },
   watchers: {
-    title: 'Watchers: event streams on executions that wait',
+    title: 'Watchers: event streams on executions that wait (`approve`)',
     async print(write, { quick }) {
       const found = await measureWatchers({
         watchers: quick ? 200 : 2_000,
@@ -147,19 +147,23 @@ export const sections: Readonly<Record<string, Section>> = {
   },
   growth: {
     title: 'Every list and verb beside few and beside many executions, and what an elevation leaves behind',
-    async print(write, { quick }) {
+    async print(write, { quick, rounds, shapes }) {
       const many = quick ? 20_000 : 1_000_000;
-      const grown = await measureGrowth({ few: 1_000, many, rounds: quick ? 5 : 25 });
-      const rows = grown.map(({ verb, few, many: late, ratio }) => [
+      const grown = await measureGrowth({ few: 1_000, many, rounds: rounds ?? (quick ? 5 : 25) });
+      const rows = grown.map(({ verb, items, few, many: late, ratio }) => [
         verb,
+        items === null ? '' : String(items),
         fixed(few, 1),
         fixed(late, 1),
         fixed(ratio, 2),
       ]);
-      write(table(['', '1 000, ms', `${many.toLocaleString('en').replaceAll(',', ' ')}, ms`, 'Ratio'], rows));
-      const { each, tables } = await measureBytes({ count: quick ? 200 : 1_000 });
-      const parts = tables.map(({ name, each: bytes }) => `${name} ${fixed(bytes)}`).join(', ');
-      write(`\nAn elevation leaves ${fixed(each)} bytes in all tables and indexes: ${parts}.`);
+      write(table(['', 'Items', '1 000, ms', `${many.toLocaleString('en').replaceAll(',', ' ')}, ms`, 'Ratio'], rows));
+      write();
+      for (const shape of shapes) {
+        const { each, tables } = await measureBytes({ shape, count: quick ? 200 : 1_000 });
+        const parts = tables.map(({ name, each: bytes }) => `${name} ${fixed(bytes)}`).join(', ');
+        write(`- An elevation of \`${shape}\` leaves ${fixed(each)} bytes in all tables and indexes: ${parts}.`);
+      }
     },
   },
   agent: {
