@@ -38,7 +38,7 @@ export async function measureExpiry(options: { people: number; silent: number; r
       Array.from({ length: together }, async () => {
         for (let next = waiting.pop(); next; next = waiting.pop()) {
           const { person, role } = next;
-          await requestElevation(person, { role, workflow: 'automatic', reason: 'a benchmark' });
+          await requestElevation(person, { role, workflow: 'grant', reason: 'a benchmark' });
         }
       }),
     );

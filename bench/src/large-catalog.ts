@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type ActorContext, applyCatalog, breatheBy, openCatalog, searchRoles, suggestElevation } from '@belay/core';
 import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector } from '@belay/providers/testkit';
-import { catalogDocument } from './belay/catalog.js';
+import { catalogWith } from './belay/catalog.js';
 import { openBench } from './setup.js';
 
 export interface Held {
@@ -24,7 +24,7 @@ export async function measureLargeCatalog(roles: number): Promise<Held[]> {
   const breathe = breatheBy(() => performance.now());
   const resolve = () => undefined;
   const { db, log, timing, delay } = bench.ctx;
-  const document = { ...catalogDocument, roles: manyRoles(roles) };
+  const document = { ...catalogWith(), roles: manyRoles(roles) };
   const held: Held[] = [];
   const measure = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
     await delay(50);
@@ -63,7 +63,7 @@ function manyRoles(count: number): Record<string, object> {
   const role = (index: number) => ({
     description: `Role number ${index} of team ${index % 100}, which may read and change its part of production`,
     providers: ['memory'],
-    workflows: ['automatic'],
+    workflows: ['grant'],
     inherits: [`memory:role-${index}`, ...(index >= 100 ? [`team-${index % 100}-role-${index % 100}`] : [])],
     permissions: { groups: [`team-${index % 100}`] },
     max_duration: 'PT8H',

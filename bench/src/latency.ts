@@ -1,6 +1,7 @@
-import { decideApproval, listInbox, requestElevation } from '@belay/core';
+import { decideApproval, requestElevation } from '@belay/core';
 import { grants } from '@belay/db';
 import { eq } from 'drizzle-orm';
+import { listenToApprovals } from './belay/approvals.js';
 import { listenToRecords } from './belay/records.js';
 import { type Bench, openBench } from './setup.js';
 import { type Spread, spreadOf } from './spread.js';
@@ -25,26 +26,28 @@ export async function measureLatency(options: {
   const bench = await openBench(options);
   try {
     const next = listenToRecords(bench);
+    const opened = listenToApprovals(bench);
     const active: number[] = [];
     const gone: number[] = [];
     const round = async (person: Bench['people'][number], counts: boolean) => {
       const { output } = await requestElevation(person, {
         role: 'reader',
-        workflow: 'approved',
+        workflow: 'approve',
         reason: 'a benchmark',
         duration: 'PT2S',
       });
-      const id = await openApproval(bench, output.execution_id);
+      const { execution_id: id } = output;
+      await opened(id);
       const started = next(person.actor.email);
       const before = performance.now();
-      await decideApproval(bench.approver, { id, verdict: 'approve', via: 'api' });
+      await decideApproval(bench.approverOf(person), { id, verdict: 'approve', via: 'api' });
       await started;
       const taken = performance.now() - before;
       const ended = next(person.actor.email);
       const [grant] = await bench.ctx.db
         .select({ expiresAt: grants.expiresAt })
         .from(grants)
-        .where(eq(grants.executionId, output.execution_id));
+        .where(eq(grants.executionId, id));
       await ended;
       const late = Date.now() - (grant?.expiresAt?.getTime() ?? 0);
       if (counts) {
@@ -63,14 +66,5 @@ export async function measureLatency(options: {
     return { approveToActive: spreadOf(active), expiryToGone: spreadOf(gone) };
   } finally {
     await bench.close();
-  }
-}
-
-async function openApproval(bench: Bench, executionId: string): Promise<string> {
-  for (;;) {
-    const { approvals } = await listInbox(bench.approver);
-    const found = approvals.find((approval) => approval.execution_id === executionId);
-    if (found) return found.id;
-    await bench.ctx.delay(5);
   }
 }

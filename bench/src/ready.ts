@@ -38,7 +38,7 @@ export async function measureReady(options: { readers: number; people: number; m
       let elevated = 0;
       client.send(reading);
       const elevating = bench.people.map(async (person) => {
-        for (; performance.now() < until; elevated += 1) await once(person);
+        for (; performance.now() < until; elevated += 1) await once(person, 'grant');
       });
       const [found] = await Promise.all([done, ...elevating]);
       return { ...found, elevated };

@@ -1,67 +1,56 @@
 import { measureAgent } from './agent.js';
-import { compareElevations } from './compare/compare.js';
+import { printCompared } from './compare/print.js';
 import { measureElevations } from './elevations.js';
 import { measureExpiry } from './expiry.js';
 import { measureBytes } from './growth/bytes.js';
 import { measureGrowth } from './growth/growth.js';
 import { measureLargeCatalog } from './large-catalog.js';
 import { measureLatency } from './latency.js';
+import { printLoop } from './loop.js';
 import { fixed, spreadCells, table } from './markdown.js';
+import { printOverHttp } from './over-http/print.js';
 import { measureReady } from './ready.js';
 import { startRedis } from './redis.js';
 import { measureRolesRatio } from './roles-ratio.js';
+import type { Section, Write } from './section.js';
+import { printStatements } from './statements.js';
 import { measureWatchers } from './watchers.js';
-
-export interface SectionOptions {
-  quick: boolean;
-  before?: string | undefined;
-}
-
-interface Section {
-  title: string;
-  print(write: (text?: string) => void, options: SectionOptions): Promise<void>;
-}
 
 /** Every benchmark by its name on the command line, in the order in which they run. */
 export const sections: Readonly<Record<string, Section>> = {
   compare: {
     title: 'Complete elevations, beside DBOS and rows written by hand',
-    async print(write, { quick, before }) {
-      const compared = await compareElevations({
-        people: 48,
-        rounds: quick ? 2 : 7,
-        milliseconds: quick ? 2_000 : 8_000,
-        before,
-      });
-      const rateOf = (name: string) => compared.find((one) => one.name === name)?.perSecond ?? Number.NaN;
-      const rows = compared.map(({ name, perSecond, rounds, statements, commits, walBytes, processor, database }) => [
-        name,
-        `${fixed(perSecond)}/s`,
-        `${fixed(Math.min(...rounds))} to ${fixed(Math.max(...rounds))}`,
-        fixed(statements, 1),
-        fixed(commits, 1),
-        fixed(walBytes),
-        fixed(processor, 2),
-        fixed(database, 2),
-        fixed(perSecond / rateOf('DBOS'), 2),
-        fixed(perSecond / rateOf('By hand'), 2),
-      ]);
-      const costs = ['Statements', 'Commits', 'WAL bytes', 'Node, ms', 'PostgreSQL, ms'];
-      const head = ['', 'Median', 'Rounds', ...costs, 'Of DBOS', 'Of by hand'];
-      write(table(head, rows));
-    },
+    print: printCompared,
+  },
+  http: {
+    title: 'Complete elevations over HTTP, each step awaited with `until`',
+    print: printOverHttp,
+  },
+  statements: {
+    title: 'What one elevation of a single person sends, statement by statement',
+    named: true,
+    print: printStatements,
   },
   elevations: {
     title: 'Complete elevations on either queue',
-    print: (write, { quick }) =>
-      onEachQueue(write, ['Queue', 'Complete elevations', 'Commits', 'Statements'], async (name, redis) => {
+    print: (write, { quick, shapes }) =>
+      onEachQueue(write, ['Queue', 'Shape', 'Complete elevations', 'Commits', 'Statements'], async (name, redis) => {
         const milliseconds = quick ? 2_000 : 15_000;
-        const { perSecond, commits, statements } = await measureElevations({ together: 48, milliseconds, ...redis });
-        return [[name, `${fixed(perSecond)}/s`, fixed(commits, 1), fixed(statements, 1)]];
+        const rows: string[][] = [];
+        for (const shape of shapes) {
+          const found = await measureElevations({ shape, together: 48, milliseconds, ...redis });
+          const { perSecond, commits, statements } = found;
+          rows.push([name, `\`${shape}\``, `${fixed(perSecond)}/s`, fixed(commits, 1), fixed(statements, 1)]);
+        }
+        return rows;
       }),
   },
+  loop: {
+    title: 'A loop in one execution, beside the state machine alone',
+    print: printLoop,
+  },
   latency: {
-    title: 'How long people wait, and how late access ends, in milliseconds',
+    title: 'How long people wait, and how late access ends, in milliseconds (`approve`)',
     print: (write, { quick }) =>
       onEachQueue(
         write,
@@ -82,7 +71,7 @@ export const sections: Readonly<Record<string, Section>> = {
       ),
   },
   expiry: {
-    title: 'Expiry in sets: access that ends for many people in the same second, in milliseconds',
+    title: 'Expiry in sets: access that ends for many people in the same second, in milliseconds (`grant`)',
     async print(write, { quick }) {
       const rows: string[][] = [];
       for (const [people, silent] of quick
@@ -113,7 +102,7 @@ export const sections: Readonly<Record<string, Section>> = {
     title: 'An authenticated GET /api/v1/roles, beside a bare Express route that answers the same bytes',
     async print(write, { quick }) {
       const rows: string[][] = [];
-      for (const together of [8, 32]) {
+      for (const together of [1, 8, 32]) {
         const found = await measureRolesRatio({ turns: quick ? 3 : 9, requests: quick ? 500 : 3_000, together });
         const { belayPerSecond, barePerSecond, ratio, belayProcessor, bareProcessor, bytes } = found;
         rows.push([
@@ -131,7 +120,7 @@ export const sections: Readonly<Record<string, Section>> = {
     },
   },
   ready: {
-    title: 'GET /ready while people read pages and elevate, in milliseconds',
+    title: 'GET /ready while people read pages and elevate (`grant`), in milliseconds',
     async print(write, { quick }) {
       const found = await measureReady({ readers: 4, people: 8, milliseconds: quick ? 5_000 : 30_000 });
       const { ready, pagesPerSecond, elevationsPerSecond } = found;
@@ -140,7 +129,7 @@ export const sections: Readonly<Record<string, Section>> = {
     },
   },
   watchers: {
-    title: 'Watchers: event streams on executions that wait',
+    title: 'Watchers: event streams on executions that wait (`approve`)',
     async print(write, { quick }) {
       const found = await measureWatchers({
         watchers: quick ? 200 : 2_000,
@@ -158,19 +147,23 @@ export const sections: Readonly<Record<string, Section>> = {
   },
   growth: {
     title: 'Every list and verb beside few and beside many executions, and what an elevation leaves behind',
-    async print(write, { quick }) {
+    async print(write, { quick, rounds, shapes }) {
       const many = quick ? 20_000 : 1_000_000;
-      const grown = await measureGrowth({ few: 1_000, many, rounds: quick ? 5 : 25 });
-      const rows = grown.map(({ verb, few, many: late, ratio }) => [
+      const grown = await measureGrowth({ few: 1_000, many, rounds: rounds ?? (quick ? 5 : 25) });
+      const rows = grown.map(({ verb, items, few, many: late, ratio }) => [
         verb,
+        items === null ? '' : String(items),
         fixed(few, 1),
         fixed(late, 1),
         fixed(ratio, 2),
       ]);
-      write(table(['', '1 000, ms', `${many.toLocaleString('en').replaceAll(',', ' ')}, ms`, 'Ratio'], rows));
-      const { each, tables } = await measureBytes({ count: quick ? 200 : 1_000 });
-      const parts = tables.map(({ name, each: bytes }) => `${name} ${fixed(bytes)}`).join(', ');
-      write(`\nAn elevation leaves ${fixed(each)} bytes in all tables and indexes: ${parts}.`);
+      write(table(['', 'Items', '1 000, ms', `${many.toLocaleString('en').replaceAll(',', ' ')}, ms`, 'Ratio'], rows));
+      write();
+      for (const shape of shapes) {
+        const { each, tables } = await measureBytes({ shape, count: quick ? 200 : 1_000 });
+        const parts = tables.map(({ name, each: bytes }) => `${name} ${fixed(bytes)}`).join(', ');
+        write(`- An elevation of \`${shape}\` leaves ${fixed(each)} bytes in all tables and indexes: ${parts}.`);
+      }
     },
   },
   agent: {
@@ -187,7 +180,7 @@ export const sections: Readonly<Record<string, Section>> = {
 
 /** Prints one table with the figures on the PostgreSQL queue and, where there is a Redis, on the Redis queue. */
 async function onEachQueue(
-  write: (text?: string) => void,
+  write: Write,
   head: readonly string[],
   measure: (name: string, redis: { redisUrl?: string }) => Promise<string[][]>,
 ): Promise<void> {

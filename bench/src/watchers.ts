@@ -44,7 +44,7 @@ export async function measureWatchers(options: {
         for (let mine = index; mine < watchers; mine += belay.people.length) {
           const { output } = await requestElevation(person, {
             role: 'reader',
-            workflow: 'approved',
+            workflow: 'approve',
             reason: 'a benchmark',
           });
           const input = encodeURIComponent(JSON.stringify({ id: output.execution_id }));

@@ -1,8 +1,35 @@
-const document = (name: string) => ({ dsl: '1.0.3', namespace: 'bench', name, version: '1.0.0' });
-const approvers = { groups: ['approvers'] };
+import type { Shape } from '../shapes.js';
 
-/** A role with two workflows, with and without an approval; a role at the silent provider; and twenty more, so that lists are longer. */
-export const catalogDocument = {
+const validate = { validate: { call: 'access.validate' } };
+const grant = { grant: { call: 'access.grant' } };
+/** An approval as the shipped examples have it. */
+const approval = [
+  {
+    approve: {
+      call: 'access.approve',
+      with: { stages: [{ approvers: { groups: ['approvers'] }, count: 1, timeout: 'PT4H' }] },
+    },
+  },
+  {
+    decide: {
+      switch: [{ approved: { when: '${ .approved == true }', then: 'grant' } }, { refused: { then: 'end' } }],
+    },
+  },
+];
+
+const tasks: Readonly<Record<Shape, readonly object[]>> = {
+  grant: [grant],
+  validate: [validate, grant],
+  approve: [validate, ...approval, grant],
+  hold: [validate, ...approval, grant, { hold: { call: 'access.hold' } }],
+};
+
+const workflow = (name: string, work: readonly object[]) => ({
+  workflow: { document: { dsl: '1.0.3', namespace: 'bench', name, version: '1.0.0' }, do: work },
+});
+
+/** A role with a workflow for each shape and the given ones; a role at the silent provider; and twenty more, so that lists are longer. */
+export const catalogWith = (workflows: Readonly<Record<string, object>> = {}) => ({
   access: { auditors: { groups: ['auditors'] } },
   server: { limits: { open_requests: 10_000, event_streams: 10_000 } },
   providers: { memory: { provider: 'memory' }, silent: { provider: 'silent' } },
@@ -10,14 +37,14 @@ export const catalogDocument = {
     reader: {
       description: 'May read',
       providers: ['memory'],
-      workflows: ['automatic', 'approved'],
+      workflows: [...Object.keys(tasks), ...Object.keys(workflows)],
       inherits: ['memory:read'],
       permissions: { groups: ['engineers'] },
     },
     'silent-reader': {
       description: 'May read where nothing answers',
       providers: ['silent'],
-      workflows: ['automatic'],
+      workflows: ['grant'],
       inherits: ['silent:read'],
     },
     ...Object.fromEntries(
@@ -26,23 +53,14 @@ export const catalogDocument = {
         {
           description: `Role number ${index}`,
           providers: ['memory'],
-          workflows: ['approved'],
+          workflows: ['approve'],
           inherits: [`memory:role-${index}`],
         },
       ]),
     ),
   },
   workflows: {
-    automatic: { workflow: { document: document('automatic'), do: [{ grant: { call: 'access.grant' } }] } },
-    approved: {
-      workflow: {
-        document: document('approved'),
-        do: [
-          { approve: { call: 'access.approve', with: { stages: [{ approvers }] } } },
-          { decide: { switch: [{ refused: { when: '.approved == false', then: 'end' } }] } },
-          { grant: { call: 'access.grant' } },
-        ],
-      },
-    },
+    ...Object.fromEntries(Object.entries(tasks).map(([name, work]) => [name, workflow(name, work)])),
+    ...workflows,
   },
-};
+});

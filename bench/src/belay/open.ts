@@ -19,7 +19,8 @@ import { type Connector, createRegistry } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import { createWaker, openQueueBackend, startWorker } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
-import { catalogDocument } from './catalog.js';
+import postgres from 'postgres';
+import { catalogWith } from './catalog.js';
 import { countStatements, type StatementCount } from './statements.js';
 
 export type Person = ActorContext & { actor: UserActor };
@@ -30,10 +31,16 @@ export interface Belay {
   /** A second provider, for benchmarks that make it stop responding. */
   silent: MemoryProvider;
   people: Person[];
+  /** Eight, because a decision locks the row of its approver. */
+  approvers: Person[];
   approver: Person;
+  /** Returns the approver of a person's requests. */
+  approverOf(person: Person): Person;
   auditor: Person;
   token: string;
   statements: StatementCount;
+  /** A connection that is not Belay's, for what the benchmark has to know. */
+  observer: postgres.Sql;
   /** Adds a listener that is called for every job, after the transaction has committed. */
   onJob(listener: (job: Job) => void): void;
   close(): Promise<void>;
@@ -45,7 +52,15 @@ export interface BelayOptions {
   local?: boolean;
   /** Whether to count statements. Counting takes time, so it is done in a run that is not timed. */
   count?: boolean;
+  /** Further workflows of the role `reader`. */
+  workflows?: Readonly<Record<string, object>>;
+  /** Called for every evaluation of an expression. */
+  onEvaluation?: () => void;
+  /** Called with every statement that core sends, instead of counting. */
+  onStatement?: (connection: number, statement: string) => void;
 }
+
+const approvers = Array.from({ length: 8 }, (_, index) => `approver${index}`);
 
 const log: Context['log'] = {
   debug() {},
@@ -60,9 +75,11 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     void (await wait(milliseconds, undefined, { signal }));
   await migrateDatabase(url, { clock: () => new Date(), delay });
   const statements = countStatements();
-  const database = openDatabase(url, { max: 20, ...(options.count ? { onStatement: statements.hear } : {}) });
+  const onStatement = options.onStatement ?? (options.count ? statements.hear : undefined);
+  const database = openDatabase(url, { max: 20, ...(onStatement ? { onStatement } : {}) });
+  const observer = postgres(url, { max: 1, onnotice() {} });
   const names = Array.from({ length: options.people }, (_, index) => `person${index}`);
-  const accounts = [...names, 'approver', 'auditor'].map((name) => {
+  const accounts = [...names, ...approvers, 'auditor'].map((name) => {
     const email = `${name}@example.com`;
     return { id: email, name, email };
   });
@@ -73,7 +90,11 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     { ...createMemoryConnector(silent), type: 'silent' } as Connector,
   ]);
   const resolve = () => undefined;
-  await applyCatalog(database.db, { document: catalogDocument, source: 'bench' }, { connectors, resolve });
+  await applyCatalog(
+    database.db,
+    { document: catalogWith(options.workflows), source: 'bench' },
+    { connectors, resolve },
+  );
   const catalog = await openCatalog({ db: database.db, connectors, resolve, log, timing, delay, now: Date.now });
   const pool = createExpressionPool();
   const queue = { databaseUrl: url, log, ...(options.redisUrl ? { redisUrl: options.redisUrl } : {}) };
@@ -91,7 +112,10 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
       },
     },
     keyring: createKeyring(['a secret of the benchmark, long enough']),
-    evaluate: pool.evaluate,
+    evaluate: (...call) => {
+      options.onEvaluation?.();
+      return pool.evaluate(...call);
+    },
     timing,
     log,
     newId,
@@ -111,22 +135,27 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
     const some = names.slice(from, from + 20).map((name) => signIn(ctx, name, ['engineers']));
     people.push(...(await Promise.all(some)));
   }
-  const approver = await signIn(ctx, 'approver', ['approvers']);
+  const deciding = await Promise.all(approvers.map((name) => signIn(ctx, name, ['approvers'])));
   const { actor } = await signIn(ctx, 'auditor', ['auditors']);
   // An auditor has to sign in with a browser: a token gives no oversight.
   const auditor = withActor(ctx, { ...actor, by: 'browser' as const });
   const [first] = people;
-  if (!first) throw new Error('The benchmark needs people');
+  const [approver] = deciding;
+  if (!first || !approver) throw new Error('The benchmark needs people');
+  const places = new Map(people.map((person, index) => [person.actor.id, index]));
   const { token } = await createLogin(ctx, { user: first.actor, kind: 'device' });
   return {
     ctx,
     provider,
     silent,
     people,
+    approvers: deciding,
     approver,
+    approverOf: ({ actor }) => deciding[(places.get(actor.id) ?? 0) % deciding.length] ?? approver,
     auditor,
     token,
     statements,
+    observer,
     onJob: (listener) => void listeners.push(listener),
     async close() {
       await worker.stop();
@@ -136,6 +165,7 @@ export async function openBelay(url: string, options: BelayOptions): Promise<Bel
       await catalog.close();
       await pool.close();
       await database.close();
+      await observer.end();
     },
   };
 }

@@ -1,5 +1,3 @@
-import { entitlements } from '@belay/db';
-import { eq } from 'drizzle-orm';
 import type { Belay } from './open.js';
 
 /** Resolves when the reconciler has recorded a change of a person's entitlement: it is granted, or gone. */
@@ -22,11 +20,8 @@ export function listenToRecords(belay: Belay): NextRecord {
   async function announce(id: string): Promise<void> {
     let email = emails.get(id);
     if (email === undefined) {
-      const [row] = await belay.ctx.db
-        .select({ identity: entitlements.identity })
-        .from(entitlements)
-        .where(eq(entitlements.id, id));
-      email = row?.identity ?? '';
+      const [row] = await belay.observer`select identity from entitlements where id = ${id}`;
+      email = String(row?.identity ?? '');
       emails.set(id, email);
     }
     waiting.get(email)?.();

@@ -4,6 +4,13 @@ export interface StatementCount {
   take(): { statements: number; commits: number };
 }
 
+/** Returns whether a statement writes rows. */
+export function isWriting(statement: string): boolean {
+  return /^\s*(insert|update|delete|with)\b/i.test(statement) && writes.test(statement);
+}
+
+const writes = /\b(insert into|delete from|(?<!for |for no key )update)\b/i;
+
 /** Counts the statements that core sends to its database, and the commits that write. */
 export function countStatements(): StatementCount {
   const open = new Map<number, boolean>();
@@ -18,7 +25,7 @@ export function countStatements(): StatementCount {
         if (open.get(connection)) commits += 1;
         open.delete(connection);
       } else if (verb === 'rollback') open.delete(connection);
-      else if (['insert', 'update', 'delete', 'with'].includes(verb)) {
+      else if (isWriting(statement)) {
         // Outside a transaction every write is a commit of its own.
         if (open.has(connection)) open.set(connection, true);
         else commits += 1;

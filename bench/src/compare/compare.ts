@@ -1,128 +1,71 @@
 import { fileURLToPath } from 'node:url';
-import { openPostgres } from '../postgres.js';
-import { type Cost, countingSettings, openCostMeter } from './cost.js';
+import type { Shape } from '../shapes.js';
 import { buildOlder } from './older.js';
-import { type Runner, startRunner } from './process.js';
+import { type Entrant, type Measured, openArena } from './turns.js';
 
 export interface CompareOptions {
+  shapes: readonly Shape[];
   people: number;
   rounds: number;
   /** The length of each contender's turn in a round. */
   milliseconds: number;
-  /** A git revision of Belay to measure in the same rounds. */
+  /** How many elevations the single person performs. */
+  alone: number;
+  /** A git revision of Belay to measure in the same rounds, and the folder in which it is kept, if any. */
   before?: string | undefined;
+  beforeFolder?: string | undefined;
+  /** The contenders beside Belay; all of them when absent. */
+  beside?: readonly string[] | undefined;
 }
 
-export interface Compared extends Omit<Cost, 'processor'> {
+export interface Compared {
+  shape: Shape;
   name: string;
-  /** The median of the rounds. The other figures are averages for one elevation, over all rounds. */
-  perSecond: number;
-  /** Elevations of each round per second, in order. */
-  rounds: number[];
-  /** Milliseconds of processor time that the program needs for an elevation, without PostgreSQL. */
-  processor: number;
-  /** Milliseconds of processor time that PostgreSQL needs for an elevation. */
-  database: number;
+  /** What an elevation costs when one person performs one after the other, and nobody else does anything. */
+  alone: Measured;
+  /** The rounds of all people together. */
+  together: Measured;
 }
 
-interface Entrant {
-  name: string;
-  database: string;
-  file: string;
-}
-
-const program = (name: string) => fileURLToPath(new URL(`../contenders/${name}.js`, import.meta.url));
+/** The contenders by which Belay is measured, as `--beside` names them. */
+export const contenders = ['before', 'dbos', 'by-hand'] as const;
 
 /**
- * Measures Belay beside the same elevation on DBOS, the same rows written by hand and, with `before`, an older Belay. All use one
- * durable PostgreSQL, each with its own database and process, and take turns: while one works, the others are idle.
+ * Measures Belay beside the same elevation on DBOS, the same rows written by hand (of the shape `grant` only) and, with `before`, an
+ * older Belay, shape after shape. Calls `done` with the figures of each shape. All use one durable PostgreSQL, each with its own database
+ * and process, and take turns.
  */
-export async function compareElevations(options: CompareOptions): Promise<Compared[]> {
-  const older = options.before === undefined ? undefined : await buildOlder(options.before);
-  const entrants: Entrant[] = [
-    { name: 'Belay', database: 'belay', file: program('belay') },
-    ...(older ? [{ name: `Belay ${options.before}`, database: 'before', file: older.program }] : []),
-    { name: 'DBOS', database: 'dbos', file: program('dbos') },
-    { name: 'By hand', database: 'by_hand', file: program('by-hand') },
-  ];
-  const postgres = await openPostgres(countingSettings);
-  const runners: Runner[] = [];
+export async function compareElevations(
+  options: CompareOptions,
+  done: (shape: Shape, compared: readonly Compared[]) => void,
+): Promise<void> {
+  const { before, beforeFolder, beside = contenders, people, rounds, milliseconds } = options;
+  const older = before === undefined || !beside.includes('before') ? undefined : await buildOlder(before, beforeFolder);
+  const program = (name: string) => fileURLToPath(new URL(`../contenders/${name}.js`, import.meta.url));
+  const entrants: Entrant[] = [{ name: 'Belay', database: 'belay', file: program('belay') }];
+  if (older) {
+    entrants.push({ name: `Belay ${before}`, database: 'before', file: `${older.programs}/contenders/belay.js` });
+  }
+  if (beside.includes('dbos')) entrants.push({ name: 'DBOS', database: 'dbos', file: program('dbos') });
+  const byHand: Entrant = { name: 'By hand', database: 'by_hand', file: program('by-hand') };
+  if (beside.includes('by-hand') && options.shapes.includes('grant')) entrants.push(byHand);
   try {
-    for (const { file, database } of entrants) {
-      runners.push(await startRunner(file, await postgres.database(database), options.people));
+    const arena = await openArena(entrants, people);
+    try {
+      for (const shape of options.shapes) {
+        const names = entrants.filter((one) => one !== byHand || shape === 'grant').map(({ name }) => name);
+        const order = { shape, people, least: 1, milliseconds };
+        const alone = await arena.takeTurns(names, { ...order, people: 1, least: options.alone, milliseconds: 0 }, 1);
+        const together = await arena.takeTurns(names, order, rounds);
+        done(
+          shape,
+          together.map((one, index) => ({ shape, name: one.name, together: one, alone: alone[index] ?? one })),
+        );
+      }
+    } finally {
+      await arena.close();
     }
-    return await takeTurns(entrants, runners, await postgres.database('meter'), options);
   } finally {
-    for (const runner of runners) await runner.stop();
-    await postgres.stop();
     await older?.remove();
   }
-}
-
-async function takeTurns(
-  entrants: readonly Entrant[],
-  runners: readonly Runner[],
-  meterUrl: string,
-  { rounds, milliseconds }: CompareOptions,
-): Promise<Compared[]> {
-  const meter = await openCostMeter(meterUrl);
-  const totals = entrants.map(() => ({
-    elevations: 0,
-    statements: 0,
-    commits: 0,
-    walBytes: 0,
-    processor: 0,
-    database: 0,
-    rates: [] as number[],
-  }));
-  try {
-    for (const runner of runners) for (let warm = 0; warm < 3; warm += 1) await runner.run(0);
-    for (let round = 0; round < rounds; round += 1) {
-      for (let turn = 0; turn < entrants.length; turn += 1) {
-        // Each round begins with another contender, so that the order favours none of them.
-        const index = (round + turn) % entrants.length;
-        const [entrant, runner, total] = [entrants[index], runners[index], totals[index]];
-        if (!entrant || !runner || !total) continue;
-        await meter.begin();
-        const done = await runner.run(milliseconds);
-        const cost = await meter.end(entrant.database);
-        total.elevations += done.elevations;
-        total.statements += cost.statements;
-        total.commits += cost.commits;
-        total.walBytes += cost.walBytes;
-        total.processor += done.processor;
-        total.database += cost.processor;
-        total.rates.push((1000 * done.elevations) / done.milliseconds);
-      }
-    }
-  } finally {
-    await meter.close();
-  }
-  return entrants.map(({ name }, index) => {
-    const {
-      elevations = 1,
-      statements = 0,
-      commits = 0,
-      walBytes = 0,
-      processor = 0,
-      database = 0,
-      rates = [],
-    } = totals[index] ?? {};
-    return {
-      name,
-      perSecond: median(rates),
-      rounds: rates,
-      statements: statements / elevations,
-      commits: commits / elevations,
-      walBytes: walBytes / elevations,
-      processor: processor / elevations,
-      database: database / elevations,
-    };
-  });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return ((sorted[Math.ceil(middle) - 1] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2;
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { Done } from './serve.js';
+import type { Done, Order } from './serve.js';
 
 /** A contender in its own process. */
 export interface Runner {
-  /** Performs elevations for so many milliseconds. Rejects when the process ends meanwhile. */
-  run(milliseconds: number): Promise<Done>;
+  /** Performs elevations. Rejects when the process ends meanwhile. */
+  run(order: Order): Promise<Done>;
   stop(): Promise<void>;
 }
 
@@ -14,9 +14,9 @@ export async function startRunner(file: string, url: string, people: number): Pr
   const child = fork(file, [url, String(people)], { env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR } });
   await answerOf(child);
   return {
-    run(milliseconds) {
+    run(order) {
       const done = answerOf(child) as Promise<Done>;
-      child.send({ milliseconds });
+      child.send(order);
       return done;
     },
     async stop() {

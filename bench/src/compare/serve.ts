@@ -1,11 +1,16 @@
+import type { Shape } from '../shapes.js';
+
 /** An implementation of complete elevations on a database, one at a time for each person. */
 export interface Contender {
-  elevate(person: number): Promise<void>;
+  elevate(person: number, shape: Shape): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An order of the parent process: every person performs elevations for so long or, with 0 milliseconds, one elevation. */
+/** An order of the parent process: so many people perform so many elevations each, and go on for so long. */
 export interface Order {
+  shape: Shape;
+  people: number;
+  least: number;
   milliseconds: number;
 }
 
@@ -18,11 +23,15 @@ export interface Done {
 
 /** Runs a contender in a process of its own: `node <file> <database URL> <people>`, with orders over the IPC channel. */
 export async function serveContender(open: (url: string, people: number) => Promise<Contender>): Promise<void> {
-  const [, , url = '', count = '1'] = process.argv;
-  const people = Array.from({ length: Number(count) }, (_, index) => index);
-  const contender = await open(url, people.length);
+  const [, , url = '', people = '1'] = process.argv;
+  const contender = await open(url, Number(people));
+  await serveOrders((order) => run(contender, order), contender.close);
+}
+
+/** Obeys the parent process until it disconnects, one order after the other. */
+export async function serveOrders(obey: (order: Order) => Promise<Done>, close: () => Promise<void>): Promise<void> {
   process.on('message', (order: Order) => {
-    run(contender, people, order).then(
+    obey(order).then(
       (done) => process.send?.(done),
       (error: unknown) => {
         console.error(error);
@@ -30,21 +39,21 @@ export async function serveContender(open: (url: string, people: number) => Prom
       },
     );
   });
-  process.once('disconnect', () => void contender.close().finally(() => process.exit(0)));
+  process.once('disconnect', () => void close().finally(() => process.exit(0)));
   process.send?.('ready');
 }
 
-async function run(contender: Contender, people: readonly number[], { milliseconds }: Order): Promise<Done> {
+async function run(contender: Contender, { shape, people, least, milliseconds }: Order): Promise<Done> {
   const started = performance.now();
   const until = started + milliseconds;
   const before = process.cpuUsage();
   let elevations = 0;
   await Promise.all(
-    people.map(async (person) => {
-      do {
-        await contender.elevate(person);
+    Array.from({ length: people }, async (_, person) => {
+      for (let done = 0; done < least || performance.now() < until; done += 1) {
+        await contender.elevate(person, shape);
         elevations += 1;
-      } while (performance.now() < until);
+      }
     }),
   );
   const { user, system } = process.cpuUsage(before);

@@ -6,9 +6,9 @@ await serveContender(async (url, people) => {
   const belay = await openBelay(url, { people });
   const once = elevations(belay);
   return {
-    async elevate(index) {
+    async elevate(index, shape) {
       const person = belay.people[index];
-      if (person) await once(person);
+      if (person) await once(person, shape);
     },
     close: belay.close,
   };

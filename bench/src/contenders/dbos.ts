@@ -3,11 +3,12 @@ import { PostgresDataSource } from '@dbos-inc/postgres-datasource';
 import postgres from 'postgres';
 import { serveContender } from '../compare/serve.js';
 import { createTarget } from '../compare/target.js';
+import { isApproved, type Shape, shapes } from '../shapes.js';
 
 /**
- * The same elevation as a TypeScript engineer would write it on DBOS: one workflow, a transaction for each record, a
- * step for each change at the target, and a message for the return. It writes the rows of by-hand.ts except those about
- * executions and steps, which DBOS stores itself, in one statement for each transaction.
+ * The same elevation as a TypeScript engineer would write it on DBOS: one workflow, a step for the validation and for each change at the
+ * target, a transaction for each record, a row for the approval, and messages for the decision and the return. It writes the rows of
+ * by-hand.ts except those about executions and steps, which DBOS stores itself, in one statement for each transaction.
  */
 const tables = `
   create table if not exists requests (
@@ -15,6 +16,11 @@ const tables = `
     created_at timestamptz not null default now(), ended_at timestamptz
   );
   create index if not exists requests_running_idx on requests (owner, created_at) where ended_at is null;
+  create table if not exists approvals (
+    request_id text primary key references requests (id), rule jsonb not null, status text not null,
+    created_at timestamptz not null default now(), expires_at timestamptz not null, decided_at timestamptz, decided_by text
+  );
+  create index if not exists approvals_open_idx on approvals (created_at) where status = 'open';
   create table if not exists entitlements (
     id uuid primary key, provider text not null, identity text not null, access jsonb not null, state text not null,
     unique (provider, identity, access)
@@ -33,6 +39,16 @@ const tables = `
 `;
 
 const duration = 15 * 60;
+const patience = 4 * 60 * 60;
+const rule = JSON.stringify({ groups: ['approvers'], count: 1 });
+
+/** The workflows with which each role can be requested. */
+const roles = new Map<string, readonly Shape[]>([['reader', shapes]]);
+
+interface Decision {
+  approver: string;
+  verdict: 'approve' | 'deny';
+}
 
 await serveContender(async (url) => {
   const setUp = postgres(url, { onnotice() {} });
@@ -40,6 +56,7 @@ await serveContender(async (url) => {
   await setUp.end();
   const source = new PostgresDataSource('access', { ...partsOf(url), max: 20, onnotice() {} });
   const target = createTarget();
+  const asked = new Map<string, () => void>();
   const active = new Map<string, () => void>();
   const write = (name: string, statements: () => Promise<void>) => source.runTransaction(statements, { name });
 
@@ -49,21 +66,54 @@ await serveContender(async (url) => {
         ${JSON.stringify(data)}::text::jsonb
       from unnest(${`{${types.join(',')}}`}::text::text[]) type`;
 
-  async function elevate(person: string, role: string, reason: string): Promise<void> {
+  /** The intent to grant, as parts of a statement. */
+  const intending = (id: string, person: string) =>
+    source.client`entitlement as (
+        insert into entitlements (id, provider, identity, access, state)
+        values (gen_random_uuid(), 'memory', ${person}, '{"role": "read"}', 'granting')
+        on conflict (provider, identity, access) do update set state = 'granting'
+        returning id
+      ), granting as (
+        insert into grants (request_id, entitlement_id, owner) select ${id}, id, ${person} from entitlement
+      )`;
+
+  async function elevate(person: string, role: string, shape: Shape): Promise<void> {
     const id = DBOS.workflowID ?? '';
-    const input = JSON.stringify({ role, reason, duration: 'PT1H', providers: ['memory'], workflow: 'automatic' });
-    await write('request', async () => {
-      await source.client`with request as (
-          insert into requests (id, owner, input, status) values (${id}, ${person}, ${input}::text::jsonb, 'running')
-        ), entitlement as (
-          insert into entitlements (id, provider, identity, access, state)
-          values (gen_random_uuid(), 'memory', ${person}, '{"role": "read"}', 'granting')
-          on conflict (provider, identity, access) do update set state = 'granting'
-          returning id
-        ), granting as (
-          insert into grants (request_id, entitlement_id, owner) select ${id}, id, ${person} from entitlement
-        ) ${told(id, ['elevation.requested', 'grant.intended'], { digest: 'a digest' })}`;
+    const input = JSON.stringify({
+      role,
+      reason: 'a benchmark',
+      duration: 'PT1H',
+      providers: ['memory'],
+      workflow: shape,
     });
+    const isValid = await DBOS.runStep(async () => roles.get(role)?.includes(shape) ?? false, { name: 'validate' });
+    if (!isValid) throw new Error('The role cannot be requested with this workflow');
+    if (isApproved(shape)) {
+      await write('request an approval', async () => {
+        await source.client`with request as (
+            insert into requests (id, owner, input, status) values (${id}, ${person}, ${input}::text::jsonb, 'running')
+          ), approval as (
+            insert into approvals (request_id, rule, status, expires_at)
+            values (${id}, ${rule}::text::jsonb, 'open', now() + ${patience} * interval '1 second')
+          ) ${told(id, ['elevation.requested', 'approval.requested'], { digest: 'a digest' })}`;
+      });
+      // The approver is notified in memory, so that they do not poll.
+      asked.get(person)?.();
+      const decision = await DBOS.recv<Decision>('decision', patience);
+      if (decision?.verdict !== 'approve') throw new Error('The request was not approved');
+      await write('record the decision', async () => {
+        await source.client`with decided as (
+            update approvals set status = 'approved', decided_at = now(), decided_by = ${decision.approver}
+            where request_id = ${id}
+          ), ${intending(id, person)} ${told(id, ['approval.decided', 'grant.intended'], { digest: 'a digest' })}`;
+      });
+    } else {
+      await write('request', async () => {
+        await source.client`with request as (
+            insert into requests (id, owner, input, status) values (${id}, ${person}, ${input}::text::jsonb, 'running')
+          ), ${intending(id, person)} ${told(id, ['elevation.requested', 'grant.intended'], { digest: 'a digest' })}`;
+      });
+    }
     await DBOS.runStep(
       async () => {
         await target.grant(person, role);
@@ -112,10 +162,16 @@ await serveContender(async (url) => {
   DBOS.setConfig({ name: 'belay-bench', systemDatabaseUrl: url, systemDatabasePoolSize: 20, logLevel: 'error' });
   await DBOS.launch();
   return {
-    async elevate(index) {
+    async elevate(index, shape) {
       const person = `person${index}@example.com`;
+      const waiting = new Promise<void>((resolve) => asked.set(person, resolve));
       const granted = new Promise<void>((resolve) => active.set(person, resolve));
-      const handle = await DBOS.startWorkflow(workflow)(person, 'reader', 'a benchmark');
+      const handle = await DBOS.startWorkflow(workflow)(person, 'reader', shape);
+      if (isApproved(shape)) {
+        await waiting;
+        const decision: Decision = { approver: `approver${index % 8}@example.com`, verdict: 'approve' };
+        await DBOS.send(handle.workflowID, decision, 'decision');
+      }
       await granted;
       await DBOS.send(handle.workflowID, 'returned', 'return');
       await handle.getResult();

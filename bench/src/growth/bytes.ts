@@ -1,7 +1,7 @@
-import type { Database } from '@belay/db';
-import { sql } from 'drizzle-orm';
+import type postgres from 'postgres';
 import { elevations } from '../belay/elevate.js';
 import { openBench } from '../setup.js';
+import type { Shape } from '../shapes.js';
 
 export interface Bytes {
   /** What one elevation adds to all tables and their indexes. */
@@ -11,10 +11,18 @@ export interface Bytes {
 }
 
 /**
- * Measures what elevations (requested, granted, given back, gone; without watchers) add permanently: the sizes of all tables and
+ * Measures what elevations of a shape (given back and gone; without watchers) add permanently: the sizes of all tables and
  * indexes before and after `count` of them, each time without the space of deleted rows (`vacuum full`).
  */
-export async function measureBytes({ count, people = 48 }: { count: number; people?: number }): Promise<Bytes> {
+export async function measureBytes({
+  shape,
+  count,
+  people = 48,
+}: {
+  shape: Shape;
+  count: number;
+  people?: number;
+}): Promise<Bytes> {
   const belay = await openBench({ people });
   const elevate = elevations(belay);
   const several = async () => {
@@ -23,16 +31,16 @@ export async function measureBytes({ count, people = 48 }: { count: number; peop
       belay.people.map(async (person) => {
         for (; left > 0; ) {
           left -= 1;
-          await elevate(person);
+          await elevate(person, shape);
         }
       }),
     );
   };
   // The first elevations do not count, because they make rows that are only made once for a person.
   await several();
-  const before = await sizes(belay.ctx.db);
+  const before = await sizes(belay.observer);
   await several();
-  const after = await sizes(belay.ctx.db);
+  const after = await sizes(belay.observer);
   await belay.close();
   const tables = [...after]
     .map(([name, size]) => ({ name, each: (size - (before.get(name) ?? 0)) / count }))
@@ -41,11 +49,10 @@ export async function measureBytes({ count, people = 48 }: { count: number; peop
   return { each: tables.reduce((sum, { each }) => sum + each, 0), tables };
 }
 
-async function sizes(db: Database): Promise<Map<string, number>> {
-  await db.execute(sql.raw('vacuum full'));
-  const rows = await db.execute<{ name: string; size: string }>(
-    sql`select relname as name, pg_total_relation_size(oid) as size from pg_class
-      where relkind = 'r' and relnamespace in ('public'::regnamespace, to_regnamespace('bullmq'))`,
-  );
+async function sizes(sql: postgres.Sql): Promise<Map<string, number>> {
+  await sql`vacuum full`;
+  const rows = await sql<{ name: string; size: string }[]>`
+    select relname as name, pg_total_relation_size(oid) as size from pg_class
+    where relkind = 'r' and relnamespace in ('public'::regnamespace, to_regnamespace('bullmq'))`;
   return new Map(rows.map(({ name, size }) => [name, Number(size)]));
 }

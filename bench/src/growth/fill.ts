@@ -2,6 +2,10 @@ import postgres from 'postgres';
 
 /** How many executions each filler person has. */
 const each = 20;
+/** How many of the newest copies belong to the person whose lists are measured: more than a page. */
+const own = 60;
+/** How many of the newest copies have an open review, and how many after those a closed one: more than a page each. */
+const reviews = { open: 50, closed: 50 };
 
 /** The columns in which a copy differs from the original row, as SQL over `run` and the original, `one`. */
 type Changes = Readonly<Record<string, string>>;
@@ -44,10 +48,13 @@ const left: readonly { table: string; own?: string; changes: Changes }[] = [
 ];
 
 /**
- * Adds so many copies of executions that have ended, with all of their rows; twenty copies belong to each filler
- * person. Triggers do not run and foreign keys are not checked; the tables are vacuumed and analysed afterwards.
+ * Adds so many copies of executions that have ended, with all of their rows. The newest belong to `owner`, and twenty of the others to
+ * each filler person. What lists show on their first pages is the same for any number of copies. Triggers do not run and foreign keys are not checked; the tables are vacuumed and analysed afterwards.
  */
-export async function fill(url: string, like: readonly string[], executions: number): Promise<void> {
+export async function fill(
+  url: string,
+  { like, owner, executions }: { like: readonly string[]; owner: string; executions: number },
+): Promise<void> {
   const models = like.map((id, index) => `(${index}, '${id}'::uuid)`).join(', ');
   const people = Math.ceil(executions / each);
   // A connection of its own, because Belay's connections cancel statements that take this long.
@@ -56,7 +63,8 @@ export async function fill(url: string, like: readonly string[], executions: num
     await tx.unsafe('set local session_replication_role = replica');
     // Identifiers rise with time, as those of real executions do.
     await tx.unsafe(`
-      create temporary table run on commit drop as select n, model.id as model, md5('person' || n % ${people})::uuid as owner,
+      create temporary table run on commit drop as select n, model.id as model,
+        case when n <= ${own} then '${owner}' else md5('person' || n % ${people}) end::uuid as owner,
         (lpad(to_hex(1700000000000 + ${executions} - n), 12, '0') || '70008' || substr(md5(n::text), 1, 15))::uuid as id
       from generate_series(1, ${executions}) n join (values ${models}) model (place, id) on place = n % ${like.length}`);
     await tx.unsafe('analyze run');
@@ -105,15 +113,16 @@ async function addPeople(db: Executor, people: number): Promise<void> {
     from users where subject like 'filler%'`);
 }
 
-/** Adds an open review for each of the newest fifty requests and a closed one for every hundredth, as if they had been emergencies. */
+/** Adds a review for each of the newest requests, the newest of them open, and a closed one for every hundredth, as if they had been emergencies. */
 async function addReviews(db: Executor): Promise<void> {
   await db.unsafe(`insert into reviews (execution_id, rule, opened_at, due_at, closed_at, closed_by, verdict, note)
     select used.id, '{"users": [], "groups": ["approvers"]}', used.at, app_now() + interval '1 day', used.closed,
       case when used.closed is not null then approver.id end, case when used.closed is not null then 'justified' end,
       case when used.closed is not null then 'a benchmark' end
-    from (select id, app_now() - n * interval '1 minute' as at, case when n > 50 then app_now() - n * interval '1 minute' end as closed
-      from run where n <= 50 or n % 100 = 0) used
-    join users approver on approver.email = 'approver@example.com'`);
+    from (select id, app_now() - n * interval '1 minute' as at,
+        case when n > ${reviews.open} then app_now() - n * interval '1 minute' end as closed
+      from run where n <= ${reviews.open + reviews.closed} or n % 100 = 0) used
+    join users approver on approver.email = 'approver0@example.com'`);
 }
 
 /** Adds one entitlement for each person, because most executions grant access that the person has had before. */

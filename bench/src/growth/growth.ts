@@ -22,15 +22,18 @@ import {
   returnAccess,
   verifyLogin,
 } from '@belay/core';
-import { sql } from 'drizzle-orm';
-import { elevations } from '../belay/elevate.js';
+import { listenToApprovals, type Opened } from '../belay/approvals.js';
+import { type Elevate, elevations } from '../belay/elevate.js';
 import { type Belay, openBelay, type Person } from '../belay/open.js';
+import { settled } from '../belay/settled.js';
 import { openPostgres } from '../postgres.js';
 import { spreadOf } from '../spread.js';
 import { fill, vacuum } from './fill.js';
 
 export interface Grown {
   verb: string;
+  /** How many items the response has, the same in both databases; null for a verb that returns no list. */
+  items: number | null;
   /** Medians, in milliseconds, in the database with few executions and in the one with many. */
   few: number;
   many: number;
@@ -44,16 +47,20 @@ interface Filled {
   /** The id of an execution that has ended. */
   id: string;
   /** Performs a complete elevation. */
-  elevate: (person: Person) => Promise<void>;
+  elevate: Elevate;
+  opened: Opened;
 }
 
+/** How many entries of the ledger a page of the audit log searches at most. */
+const searched = 10_000;
 const people = 40;
 const waiting = 7;
-const held = 5;
+const active = 5;
 
 /**
  * Measures every list and every verb beside few and beside many executions that have ended, in turns. The open requests are the same
- * in both: each of 39 people has seven requests that wait for approval, and access to one thing by five requests.
+ * in both: each of 39 people has seven requests that wait for approval, and access to one thing by five requests. Throws when a list
+ * has another number of items in the two databases: only pages that are equally full can be compared.
  */
 export async function measureGrowth(options: { few: number; many: number; rounds: number }): Promise<Grown[]> {
   const postgres = await openPostgres();
@@ -62,14 +69,21 @@ export async function measureGrowth(options: { few: number; many: number; rounds
   const grown: Grown[] = [];
   for (const [verb, work] of Object.entries(verbs)) {
     const times: [number, number][] = [];
+    let items: number | null = null;
     // The first calls do not count, because they plan statements and fill caches.
     for (let round = -3; round < options.rounds; round += 1) {
       const turn: [Filled, Filled] = round % 2 === 0 ? [few, many] : [many, few];
       const [one, other] = [await timed(() => work(turn[0])), await timed(() => work(turn[1]))];
-      if (round >= 0) times.push(round % 2 === 0 ? [one, other] : [other, one]);
+      if (round >= 0)
+        times.push(round % 2 === 0 ? [one.milliseconds, other.milliseconds] : [other.milliseconds, one.milliseconds]);
+      items = itemsOf(one.result);
+      if (items !== itemsOf(other.result)) {
+        throw new Error(`${verb}: ${items} and ${itemsOf(other.result)} items; the pages must be equally full`);
+      }
     }
     grown.push({
       verb,
+      items,
       few: spreadOf(times.map(([time]) => time)).p50,
       many: spreadOf(times.map(([, time]) => time)).p50,
       ratio: spreadOf(times.map(([small, large]) => large / small)).p50,
@@ -86,20 +100,26 @@ async function openFilled(url: string, executions: number): Promise<Filled> {
   const [person] = belay.people;
   if (!person) throw new Error('The benchmark needs people');
   const elevate = elevations(belay);
-  await elevate(person);
-  const automatic = await newest(person);
-  const approved = await approve(belay, person);
+  const opened = listenToApprovals(belay);
+  await elevate(person, 'approve');
+  const id = await newest(person);
+  await elevate(person, 'hold');
+  const held = await newest(person);
   await settled(belay);
-  await giveUp(person, approved);
-  await settled(belay);
-  await fill(url, [automatic, approved], executions);
+  await fill(url, { like: [id, held], owner: person.actor.id, executions });
   for (const one of belay.people.slice(1)) {
-    for (let count = 0; count < waiting; count += 1) await request(one, 'approved');
-    for (let count = 0; count < held; count += 1) await request(one, 'automatic');
+    for (let count = 0; count < waiting; count += 1) await request(one, 'approve');
+    for (let count = 0; count < active; count += 1) await request(one, 'grant');
   }
   await settled(belay);
   await vacuum(url);
-  return { belay, person, id: automatic, elevate };
+  const [row] = await belay.observer`select count(*)::int as entries from ledger`;
+  if (Number(row?.entries) < searched) {
+    throw new Error(
+      `The ledger has ${row?.entries} entries; a search of the audit log must find ${searched} in both databases`,
+    );
+  }
+  return { belay, person, id, elevate, opened };
 }
 
 async function request(person: Person, workflow: string): Promise<string> {
@@ -113,13 +133,9 @@ async function request(person: Person, workflow: string): Promise<string> {
 }
 
 /** Requests, waits until approvers can decide, and approves. */
-async function approve(belay: Belay, person: Person): Promise<string> {
-  const id = await request(person, 'approved');
-  for (;;) {
-    const { approvals } = await listInbox(belay.approver, { id });
-    if (approvals.length > 0) break;
-    await belay.ctx.delay(2);
-  }
+async function approve({ belay, opened }: Pick<Filled, 'belay' | 'opened'>, person: Person): Promise<string> {
+  const id = await request(person, 'approve');
+  await opened(id);
   await decideApproval(belay.approver, { id, verdict: 'approve', via: 'api' });
   return id;
 }
@@ -132,18 +148,6 @@ async function giveUp(person: Person, id: string): Promise<void> {
 async function newest(person: Person): Promise<string> {
   const { logs } = await listLogs(person, { type: 'elevation.requested', limit: 1 });
   return logs[0]?.workflow_id ?? '';
-}
-
-/** Waits until nothing is due any more. */
-async function settled({ ctx }: Belay): Promise<void> {
-  for (;;) {
-    const [row] = await ctx.db.execute<{ due: number }>(
-      sql`select (select count(*) from steps where status = 'open' and due_at <= app_now())::int
-        + (select count(*) from entitlements where state <> 'absent' and due_at <= app_now())::int as due`,
-    );
-    if (row?.due === 0) return;
-    await ctx.delay(20);
-  }
 }
 
 const verbs: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = {
@@ -183,15 +187,24 @@ const verbs: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = {
   'expiring logins': ({ belay }) => expireLogins(belay.ctx),
   'a sweep': ({ belay }) => findDue(belay.ctx),
   'a request and its cancellation': async ({ person }) =>
-    cancelExecution(person, { id: await request(person, 'approved') }),
-  'a request and its approval': async ({ belay, person }) => {
-    await giveUp(person, await approve(belay, person));
+    cancelExecution(person, { id: await request(person, 'approve') }),
+  'a request and its approval': async (filled) => {
+    await giveUp(filled.person, await approve(filled, filled.person));
   },
-  'a complete elevation': ({ elevate, person }) => elevate(person),
+  'a complete elevation, `grant`': ({ elevate, person }) => elevate(person, 'grant'),
+  'a complete elevation, `validate`': ({ elevate, person }) => elevate(person, 'validate'),
+  'a complete elevation, `approve`': ({ elevate, person }) => elevate(person, 'approve'),
 };
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+async function timed(work: () => Promise<unknown>): Promise<{ milliseconds: number; result: unknown }> {
   const start = performance.now();
-  await work();
-  return performance.now() - start;
+  const result = await work();
+  return { milliseconds: performance.now() - start, result };
+}
+
+/** Returns how many items the lists of a response have together; null without a list. */
+function itemsOf(result: unknown): number | null {
+  if (typeof result !== 'object' || result === null) return null;
+  const lists = (Array.isArray(result) ? [result] : Object.values(result)).filter((part) => Array.isArray(part));
+  return lists.length === 0 ? null : lists.reduce((sum, list) => sum + list.length, 0);
 }
