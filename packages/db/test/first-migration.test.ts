@@ -4,7 +4,7 @@ import { machine } from '@belay/program';
 import { createEmptyDatabase, type EmptyDatabase } from '@belay/testkit/database';
 import { expect, it } from 'vitest';
 import { describeSchema } from './support/describe-schema.js';
-import { first, makeMigrations } from './support/migrations.js';
+import { first, journal, makeMigrations } from './support/migrations.js';
 
 /** The last two of the 60 migrations that the first one replaced. */
 const replaced = [
@@ -70,4 +70,9 @@ it('leaves a database as it is whose migrations are newer than those of this ver
   const before = await look(database);
   await migrateDatabase(database.url, machine);
   expect(await look(database)).toEqual(before);
+});
+
+it('each migration is newer than the one before it, because an older one would never be applied', () => {
+  const times = journal.entries.map(({ when }) => when);
+  expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
 });

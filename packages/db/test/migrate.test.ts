@@ -19,7 +19,8 @@ async function openOlder() {
   await migrateDatabase(database.url, machine, older.folder);
   return {
     ...database,
-    migrate: (time = machine) => migrateDatabase(database.url, time, newer.folder),
+    migrate: (time: Pick<typeof machine, 'clock' | 'delay'> = machine) =>
+      migrateDatabase(database.url, time, newer.folder),
     done: () => database.sql`select hash, created_at from migrations order by id`,
     all: newer.rows,
     async [Symbol.asyncDispose]() {

@@ -14,7 +14,10 @@ interface Entry {
 }
 
 const shipped = new URL('../../drizzle/', import.meta.url);
-const journal = JSON.parse(readFileSync(new URL('meta/_journal.json', shipped), 'utf8')) as { entries: [Entry] };
+/** The migrations of Belay, in order. */
+export const journal = JSON.parse(readFileSync(new URL('meta/_journal.json', shipped), 'utf8')) as {
+  entries: [Entry, ...Entry[]];
+};
 export const first = journal.entries[0];
 
 export interface Migrations extends AsyncDisposable {
