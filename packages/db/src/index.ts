@@ -6,7 +6,7 @@ export { executeBeside, executeFor } from './execute-beside.js';
 export { inGroups } from './in-groups.js';
 export { inOrder, type Statement } from './in-order.js';
 export { listenTo } from './listen.js';
-export { migrateDatabase } from './migrate.js';
+export { migrateDatabase, OutdatedDatabaseError } from './migrate.js';
 export { type EndedReason, type EntitlementState, entitlements, grants } from './schema/access.js';
 export { agents } from './schema/agents.js';
 export {

@@ -21,8 +21,20 @@ const firstWait = 2_000;
 const nextWait = 250;
 /** How long running servers can use the tables between two attempts, in milliseconds. */
 const pause = 2_000;
+const shipped = new URL('../drizzle/', import.meta.url);
 /** The SQLSTATEs of a deadlock, and of a lock that others held for the whole wait. */
 const held = ['40P01', '55P03'];
+
+/** The database is too old to be migrated. The message is one line for the operator, with the cure. */
+export class OutdatedDatabaseError extends Error {
+  override readonly name = 'OutdatedDatabaseError';
+
+  constructor() {
+    super(
+      'The schema of the database is older than this version of Belay can upgrade; start revision e1d42f42 of Belay with it once, then this version',
+    );
+  }
+}
 
 interface MigrationTime {
   clock(): Date;
@@ -33,8 +45,13 @@ interface MigrationTime {
  * Brings the database to the newest schema, and keeps other users of its server out of it. Any number of processes may call it at
  * the same time: they take turns. Each migration is a transaction of its own, so that it never holds the tables of another, and is
  * retried while running servers hold its tables. Returns whether every other user of the server was kept out (`closeDatabase`).
+ * Throws `OutdatedDatabaseError`.
  */
-export async function migrateDatabase(url: string, time: MigrationTime): Promise<{ closed: boolean }> {
+export async function migrateDatabase(
+  url: string,
+  time: MigrationTime,
+  migrations: URL = shipped,
+): Promise<{ closed: boolean }> {
   const turn = await takeTurn(url, 'migration');
   const client = createClient(url, {
     max: 1,
@@ -46,7 +63,7 @@ export async function migrateDatabase(url: string, time: MigrationTime): Promise
     await client`select set_config(name, ${String(longestStatement)}, false) from pg_settings
       where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`;
     const closed = await closeDatabase(client);
-    for (const migration of await findPending(client)) {
+    for (const migration of await findPending(client, migrations)) {
       await untilFree(time, async (again) => {
         if (again) await awaitTables(client, migration, time.delay);
         await apply(client, migration);
@@ -59,15 +76,19 @@ export async function migrateDatabase(url: string, time: MigrationTime): Promise
   }
 }
 
-/** Returns the migrations that are newer than the newest one in the database, by the table and the rule of drizzle's migrator. */
-async function findPending(client: Sql): Promise<MigrationMeta[]> {
+/**
+ * Returns the migrations that are newer than the newest one in the database, by the table and the rule of drizzle's migrator. The first
+ * one replaced 60 others and has the time of the last of them, so a database with all of these is at the first one. Throws
+ * `OutdatedDatabaseError` for a database with fewer of them.
+ */
+async function findPending(client: Sql, folder: URL): Promise<MigrationMeta[]> {
   await client`
     create table if not exists public.migrations (id serial primary key, hash text not null, created_at bigint)`;
   const [done] = await client<{ newest: string | null }[]>`select max(created_at) as newest from public.migrations`;
-  const migrationsFolder = fileURLToPath(new URL('../drizzle', import.meta.url));
-  return readMigrationFiles({ migrationsFolder }).filter(
-    ({ folderMillis }) => folderMillis > Number(done?.newest ?? 0),
-  );
+  const newest = Number(done?.newest ?? 0);
+  const migrations = readMigrationFiles({ migrationsFolder: fileURLToPath(folder) });
+  if (newest > 0 && migrations.every(({ folderMillis }) => folderMillis > newest)) throw new OutdatedDatabaseError();
+  return migrations.filter(({ folderMillis }) => folderMillis > newest);
 }
 
 async function apply(client: Sql, { sql, hash, folderMillis }: MigrationMeta): Promise<void> {

@@ -1,18 +1,38 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { migrateDatabase } from '@belay/db';
 import { machine } from '@belay/program';
-import { createOlderDatabase, type OlderDatabase } from '@belay/testkit/database';
+import { createEmptyDatabase, type EmptyDatabase } from '@belay/testkit/database';
 import postgres from 'postgres';
 import { expect, it } from 'vitest';
+import { makeMigrations } from './support/migrations.js';
 
-const folder = new URL('../drizzle/', import.meta.url);
-const { entries } = JSON.parse(readFileSync(new URL('meta/_journal.json', folder), 'utf8')) as {
-  entries: { tag: string; when: number }[];
-};
+/**
+ * Returns a database at the first migration. `migrate` applies two later ones, of which one locks the ledger, and the other one grants
+ * and then approvals.
+ */
+async function openOlder() {
+  const database = await createEmptyDatabase();
+  const older = await makeMigrations();
+  const newer = await makeMigrations(
+    'ALTER TABLE "ledger" ADD COLUMN "later" text;',
+    'ALTER TABLE "grants" ADD COLUMN "later" text;--> statement-breakpoint\nALTER TABLE "approvals" ADD COLUMN "later" text;',
+  );
+  await migrateDatabase(database.url, machine, older.folder);
+  return {
+    ...database,
+    migrate: (time: Pick<typeof machine, 'clock' | 'delay'> = machine) =>
+      migrateDatabase(database.url, time, newer.folder),
+    done: () => database.sql`select hash, created_at from migrations order by id`,
+    all: newer.rows,
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
+      await older[Symbol.asyncDispose]();
+      await newer[Symbol.asyncDispose]();
+    },
+  };
+}
 
 /** Resolves when the migration waits for a lock on the table; with `none`, while it holds no other lock. */
-async function untilWaiting({ sql }: OlderDatabase, table: string, holds: 'any' | 'none' = 'any'): Promise<void> {
+async function untilWaiting({ sql }: EmptyDatabase, table: string, holds: 'any' | 'none' = 'any'): Promise<void> {
   const waiting = () => sql`
     select from pg_locks l where relation = ${table}::regclass and mode = 'AccessExclusiveLock' and not granted
       and (${holds} = 'any' or not exists (
@@ -21,7 +41,7 @@ async function untilWaiting({ sql }: OlderDatabase, table: string, holds: 'any' 
 }
 
 /** Opens a transaction as a running server would while another one migrates. */
-async function openLive({ url }: OlderDatabase) {
+async function openLive({ url }: EmptyDatabase) {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   // PostgreSQL ends the transaction that detects a deadlock: with this setting the one of the server, whichever of the two waited
   // first.
@@ -38,51 +58,41 @@ async function openLive({ url }: OlderDatabase) {
   };
 }
 
-async function expectNewest({ sql }: OlderDatabase, from: string): Promise<void> {
-  const expected = entries.slice(entries.findIndex(({ tag }) => tag === from)).map(({ tag, when }) => ({
-    hash: createHash('sha256')
-      .update(readFileSync(new URL(`${tag}.sql`, folder)))
-      .digest('hex'),
-    created_at: String(when),
-  }));
-  expect(await sql`select hash, created_at from migrations where hash <> 'before' order by id`).toEqual(expected);
-}
-
 it.each(['ledger', 'grants'])(
   'ends beside a transaction that holds approvals and then writes %s, and does not end it',
   async (then) => {
-    await using database = await createOlderDatabase('0058_ledger_ranges');
+    await using database = await openOlder();
     const live = await openLive(database);
     await live.take('approvals', 'write');
-    const migrated = migrateDatabase(database.url, machine);
+    const migrated = database.migrate();
     migrated.catch(() => {});
     await untilWaiting(database, 'approvals');
     await live.take(then, 'write');
     await live.commit();
     await migrated;
-    await expectNewest(database, '0058_ledger_ranges');
+    expect(await database.done()).toEqual(database.all);
   },
   60_000,
 );
 
 it('waits for a table that was held while it held another, without holding one', async () => {
-  await using database = await createOlderDatabase('0058_ledger_ranges');
+  await using database = await openOlder();
   const live = await openLive(database);
   await live.take('approvals', 'write');
-  const migrated = migrateDatabase(database.url, machine);
+  const migrated = database.migrate();
   migrated.catch(() => {});
   await untilWaiting(database, 'approvals', 'none');
   await live.take('grants', 'write');
   await live.commit();
   await migrated;
-  await expectNewest(database, '0058_ledger_ranges');
+  expect(await database.done()).toEqual(database.all);
 }, 60_000);
 
 it('lets the ledger be written in time while a long read of it holds the migration up', async () => {
-  await using database = await createOlderDatabase('0058_ledger_ranges');
+  await using database = await openOlder();
   const reader = await openLive(database);
   await reader.take('ledger', 'read');
-  const migrated = migrateDatabase(database.url, machine);
+  const migrated = database.migrate();
   migrated.catch(() => {});
   for (let write = 0; write < 3; write += 1) {
     await untilWaiting(database, 'ledger');
@@ -96,11 +106,11 @@ it('lets the ledger be written in time while a long read of it holds the migrati
   }
   await reader.commit();
   await migrated;
-  await expectNewest(database, '0058_ledger_ranges');
+  expect(await database.done()).toEqual(database.all);
 }, 60_000);
 
 it('fails when a table is held for ten minutes, and keeps the migrations that are done', async () => {
-  await using database = await createOlderDatabase('0058_ledger_ranges');
+  await using database = await openOlder();
   const reader = await openLive(database);
   await reader.take('grants', 'read');
   let now = Date.now();
@@ -112,15 +122,12 @@ it('fails when a table is held for ten minutes, and keeps the migrations that ar
       now += 6 * 60_000;
     },
   };
-  await expect(migrateDatabase(database.url, time)).rejects.toThrow(
+  await expect(database.migrate(time)).rejects.toThrow(
     'Other transactions held the tables of a migration for ten minutes (55P03); end them first',
   );
   expect(delays).toHaveLength(2);
-  const done = await database.sql`select created_at from migrations order by id`;
-  expect(done.map(({ created_at }) => created_at)).toEqual(
-    entries.filter(({ tag }) => tag >= '0057' && tag < '0059').map(({ when }) => String(when)),
-  );
+  expect(await database.done()).toEqual(database.all.slice(0, 2));
   await reader.commit();
-  await migrateDatabase(database.url, machine);
-  await expectNewest(database, '0058_ledger_ranges');
+  await database.migrate();
+  expect(await database.done()).toEqual(database.all);
 }, 60_000);

@@ -18,6 +18,7 @@ export { inspectConfiguration } from './diagnose/inspect-configuration.js';
 export { hasEmbeddedDatabase, inspectDatabase } from './diagnose/inspect-database.js';
 export { type Environment, parseEnvironment } from './environment.js';
 export { initConfiguration, listBlueprints } from './init/init-configuration.js';
+export { migrateStorage } from './migrate-storage.js';
 export { openConfiguredKeyring } from './open-keyring.js';
 export { openStorage } from './open-storage.js';
 export { accessErrorOf, openOperatorContext } from './operator.js';

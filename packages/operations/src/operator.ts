@@ -1,9 +1,10 @@
 import { AccessError } from '@belay/contract/errors';
 import { type ActorStore, engineHost, type Logger, readDefinitions, timing, withActor } from '@belay/core';
-import { migrateDatabase, openDatabase } from '@belay/db';
+import { openDatabase } from '@belay/db';
 import { createClosing, delay, machine, randomBytes, readProgram } from '@belay/program';
 import { connectors } from './connectors.js';
 import type { Environment } from './environment.js';
+import { migrateStorage } from './migrate-storage.js';
 import { openStorage } from './open-storage.js';
 
 export interface OperatorOptions {
@@ -45,7 +46,7 @@ export async function openOperatorContext({
   try {
     const storage = await openStorage({ databaseUrl: environment.databaseUrl, dataDirectory, log, randomBytes, delay });
     closing.add('the database', storage.close);
-    if (readOnly !== true) await migrateDatabase(storage.url, machine);
+    if (readOnly !== true) await migrateStorage(storage.url);
     const { db, close } = openDatabase(storage.url, { max: 2, applicationName: 'belay-operator' });
     closing.add('the connections to the database', () => close());
     const definitions = await readDefinitions(db, connectors);

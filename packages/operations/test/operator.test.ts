@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ActorStore, applyCatalog, createKeyring, createToken, upsertUser, verifyLogin } from '@belay/core';
-import { createLogger, newId } from '@belay/program';
+import { createLogger, newId, StartError } from '@belay/program';
+import { createEmptyDatabase } from '@belay/testkit/database';
 import { expect, it } from 'vitest';
 import { connectors } from '../src/connectors.js';
 import { parseEnvironment } from '../src/environment.js';
@@ -51,4 +52,15 @@ it('an operator’s command works with no server running, and with another proce
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+});
+
+it('an operator’s command on a database that is too old to be upgraded names the revision to start first', async () => {
+  await using old = await createEmptyDatabase();
+  await old.sql`create table migrations (id serial primary key, hash text not null, created_at bigint)`;
+  await old.sql`insert into migrations (hash, created_at) values ('older', 1795669641732)`;
+  const environment = parseEnvironment({ DATABASE_URL: old.url, BELAY_SECRET: 's'.repeat(32) });
+  const log = createLogger({ level: 'silent', readable: false, write: () => {} });
+  const opened = openOperatorContext({ environment, name: 'root', log });
+  await expect(opened).rejects.toThrow(StartError);
+  await expect(opened).rejects.toThrow('start revision e1d42f42 of Belay with it once, then this version');
 });

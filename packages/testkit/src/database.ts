@@ -2,7 +2,7 @@ import type { DatabaseClient } from '@belay/db';
 import type postgres from 'postgres';
 import { borrowDatabase } from './database-pool.js';
 
-export { createOlderDatabase, type OlderDatabase } from './older-database.js';
+export { createEmptyDatabase, type EmptyDatabase } from './empty-database.js';
 export { serverUrl } from './template.js';
 
 export interface TestDatabase extends DatabaseClient, AsyncDisposable {

@@ -13,7 +13,7 @@ import {
   timing,
   watchObstacles,
 } from '@belay/core';
-import { migrateDatabase, openDatabase } from '@belay/db';
+import { openDatabase } from '@belay/db';
 import { findFreePort } from '@belay/host';
 import type { Environment, References } from '@belay/operations';
 import {
@@ -24,6 +24,7 @@ import {
   connectors,
   demoSource,
   findInstallationSecrets,
+  migrateStorage,
   openConfiguredKeyring,
   openReferences,
   openStorage,
@@ -86,9 +87,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { secret: given, previousSecrets: previous } = environment;
   const required = () => readSecrets({ given, previous, embedded, dataDirectory, randomBytes });
   const reachable = <T>(step: () => Promise<T>) => whileReachable({ url: storage.url, delay }, step);
-  const { closed } = await reachable(() => migrateDatabase(storage.url, machine)).catch((cause: unknown) => {
-    throw cause instanceof StartError ? cause : new StartError(explainMigration(cause), { cause });
-  });
+  const { closed } = await migrateStorage(storage.url);
   if (!closed)
     log.warn({}, `other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
   const { db, waited, close } = openDatabase(storage.url);
@@ -215,16 +214,6 @@ async function startDemo(
   if (place.baseUrl !== undefined) check(environment);
   const demo = await start({ ...place, dataDirectory: environment.dataDirectory, log, randomBytes, delay });
   return { ...demo, admits, startWorker };
-}
-
-/** Returns the error message for a failed migration, with a fix when the database user lacks a permission. */
-function explainMigration(error: unknown): string {
-  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const cure =
-    inner instanceof Error && 'code' in inner && inner.code === '42501'
-      ? '; its user must own the database or be allowed to create schemas in it'
-      : '';
-  return `The database cannot be migrated to the newest schema (${oneLine(inner)})${cure}`;
 }
 
 function nameOf(url: string): string {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { createTestDatabase, type TestDatabase } from '@belay/testkit/database';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '@belay/testkit/database';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Folder, makeFolder, refuseHere, startProcess } from './server-process.js';
 
@@ -69,6 +69,16 @@ describe('a start that cannot be', () => {
     });
     expect(line).toContain('DATABASE_URL: the database at 127.0.0.1:1 cannot be reached (ECONNREFUSED); start it');
     expect(line).not.toContain('hunter2');
+  });
+
+  it('names the revision to start first with a database that is too old to be upgraded', async () => {
+    await using folder = await makeFolder(minimal);
+    await using old = await createEmptyDatabase();
+    await old.sql`create table migrations (id serial primary key, hash text not null, created_at bigint)`;
+    await old.sql`insert into migrations (hash, created_at) values ('older', 1795669641732)`;
+    expect(await refusal(folder, { ...external(), DATABASE_URL: old.url })).toBe(
+      'belay: The schema of the database is older than this version of Belay can upgrade; start revision e1d42f42 of Belay with it once, then this version',
+    );
   });
 
   it('names a database that does not exist, and credentials that are rejected', async () => {

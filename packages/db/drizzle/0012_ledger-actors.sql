@@ -1,1 +1,0 @@
-CREATE INDEX "ledger_actor_idx" ON "ledger" USING btree (("actor" ->> 'id'),"seq" DESC NULLS LAST);

@@ -1,1 +1,0 @@
-CREATE INDEX "entitlements_due_there_idx" ON "entitlements" USING btree ("provider","due_at") WHERE "entitlements"."state" <> 'absent';

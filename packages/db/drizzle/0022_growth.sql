@@ -1,6 +1,0 @@
-DROP INDEX "ledger_actor_idx";--> statement-breakpoint
-CREATE INDEX "grants_over_idx" ON "grants" USING btree (least("ended_at", "expires_at"),"entitlement_id") WHERE "grants"."gone_at" is null;--> statement-breakpoint
-CREATE INDEX "ledger_user_notable_idx" ON "ledger" USING btree ("user_id","seq" DESC NULLS LAST) WHERE "ledger"."level" <> 'info';--> statement-breakpoint
-CREATE INDEX "ledger_acted_idx" ON "ledger" USING btree (("actor" ->> 'id'),"seq" DESC NULLS LAST) WHERE ("ledger"."actor" ->> 'id') <> coalesce("ledger"."user_id"::text, '');--> statement-breakpoint
-CREATE INDEX "ledger_acted_on_idx" ON "ledger" USING btree (("actor" ->> 'id'),"user_id","seq" DESC NULLS LAST) WHERE ("ledger"."actor" ->> 'id') <> coalesce("ledger"."user_id"::text, '');--> statement-breakpoint
-CREATE INDEX "ledger_acted_notable_idx" ON "ledger" USING btree (("actor" ->> 'id'),"seq" DESC NULLS LAST) WHERE ("ledger"."actor" ->> 'id') <> coalesce("ledger"."user_id"::text, '') and "ledger"."level" <> 'info';

@@ -1,1 +1,0 @@
-ALTER TABLE "entitlements" ADD COLUMN "claim" text;

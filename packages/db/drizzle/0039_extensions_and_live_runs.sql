@@ -1,2 +1,0 @@
-CREATE INDEX "executions_extends_idx" ON "executions" USING btree ("extends_id") WHERE "executions"."extends_id" is not null;--> statement-breakpoint
-CREATE INDEX "runs_live_idx" ON "runs" USING btree ("user_id") WHERE "runs"."ended_at" is null;

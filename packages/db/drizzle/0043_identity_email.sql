@@ -1,1 +1,0 @@
-ALTER TABLE "entitlements" ADD COLUMN "identity_email" text;

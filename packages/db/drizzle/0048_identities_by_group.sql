@@ -1,1 +1,0 @@
-CREATE INDEX "user_identities_groups_idx" ON "user_identities" USING gin ("groups");

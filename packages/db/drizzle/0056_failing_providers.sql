@@ -1,1 +1,0 @@
-CREATE INDEX "entitlements_failing_idx" ON "entitlements" USING btree ("provider") WHERE "entitlements"."state" <> 'absent' and "entitlements"."failures" > 0;

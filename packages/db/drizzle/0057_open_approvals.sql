@@ -1,1 +1,0 @@
-CREATE INDEX "approvals_oldest_idx" ON "approvals" USING btree ("created_at","expires_at") WHERE "approvals"."status" = 'open';
