@@ -11,9 +11,8 @@ import type { Admission, Request } from './store-request.js';
 
 /** What was read about a requester before the request is planned. */
 export interface Seen extends Admission {
-  /** The time of the database when this was read, and the time of this process then, in milliseconds. */
+  /** The time of the database when this was read: when the request is made. */
   now: Date;
-  at: number;
   /** What `besideExecution` returned. */
   beside: string | null;
 }
@@ -32,7 +31,7 @@ type Reader = { ctx: Store; user: UserActor; input: ElevationInput };
 /** Reads whether a person may start another request, before it costs calls of providers. */
 export async function readSeen(ctx: Store, user: UserActor, input: ElevationInput): Promise<Seen> {
   const row = await readRow(ctx.db, { ctx, user, input });
-  return { live: row.live, open: row.open, beside: row.beside, now: new Date(row.now), at: ctx.clock().getTime() };
+  return { live: row.live, open: row.open, beside: row.beside, now: new Date(row.now) };
 }
 
 type Row = Admission & { id: string; now: string; beside: string | null };
@@ -90,8 +89,8 @@ export async function beginHere(
 ): Promise<Begun | null> {
   if (!seen || !plan) return null;
   const { id: executionId, ownerId } = starting;
-  // The clock of this process only measures what has passed since the database was asked.
-  const startedAt = new Date(seen.now.getTime() + Math.max(0, ctx.clock().getTime() - seen.at));
+  // Planning took a few seconds at most since then: otherwise there would be no plan.
+  const startedAt = seen.now;
   const requested = startedAt.toISOString();
   const input = { ...starting.input, requested_at: requested };
   const serve = servingPlan(ctx, { input, plan }, JSON.parse(seen.beside ?? 'null'));
