@@ -7,6 +7,7 @@ import {
   ask,
   type Cast,
   catalogWith,
+  deny,
   hour,
   minute,
   openCast,
@@ -87,6 +88,22 @@ describe('access under bad luck', () => {
     // The cleanup cannot be granted the access again either.
     await house.pass(hour);
     expect(house.provider.holds('ada@example.com', access)).toBe(false);
+    expect(await statusOf(ada, id)).toBe('cancelled');
+  });
+
+  it('asks for approval in what cleans up after a cancellation, and waits for the answer', async () => {
+    const stages = [{ approvers: { groups: ['approvers'] } }];
+    const cleanUp = {
+      try: [{ linger: { wait: { hours: 1 } } }],
+      catch: { errors: { with: { type: CANCELLED } }, do: [{ close: { call: 'access.approve', with: { stages } } }] },
+    };
+    const { house, ada, grace } = await open({ tidy: [{ guarded: cleanUp }] });
+    const id = await ask(house, ada, { workflow: 'tidy' });
+    await cancelExecution(ada, { id });
+    await house.work();
+    expect((await getExecution(ada, { id })).approvals).toMatchObject([{ status: 'open' }]);
+    expect(await deny(grace, id)).toMatchObject({ status: 'denied' });
+    await house.work();
     expect(await statusOf(ada, id)).toBe('cancelled');
   });
 

@@ -71,7 +71,8 @@ export function writingIntent(
       sqlText`permitted as materialized (select not ${grantsWait} as granting)`,
       sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
     ],
-    when: sqlText`(select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
+    // The cleanup of an execution that is to end gets no access.
+    when: sqlText`cancel_requested_at is null and (select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
       and not exists (select from planned join ${entitlements} on ${key} = planned.named where ${state} <> 'absent')
       ${locked ? sqlText`` : sqlText`and not exists (select from ${executions} e where e.id = ${executionId}::uuid and e.extends_id is not null)`}
       ${approved ? sqlText`and approvals_are(${executionId}::uuid, ${approved.are}) and coalesce(${until}::timestamptz > app_now(), true)` : sqlText``}`,

@@ -46,7 +46,7 @@ export async function parkCall(
 
 /**
  * Returns the statement that parks a claimed call together with what its function writes. It locks the execution first, and
- * writes nothing when the execution has ended or is to end, or when the call has an outcome or another claim. `next`: when the
+ * writes nothing when the execution has ended, or when the call has an outcome or another claim. `next`: when the
  * call looks again by itself, in milliseconds. `waiting`: the execution as a whole now waits, rather than runs.
  */
 export function parkingWith(
@@ -58,7 +58,7 @@ export function parkingWith(
   const parts = [
     ...before,
     sqlText`running as materialized (
-      select id from ${executions} where id = ${executionId} and ended_at is null and cancel_requested_at is null
+      select id from ${executions} where id = ${executionId} and ended_at is null
         ${when ? sqlText`and ${when}` : sqlText``} for update)`,
     sqlText`moved as (
       update ${steps} set waiting_for = ${waitingFor}, due_at = app_now() + ${`${next} milliseconds`}::interval,
