@@ -28,7 +28,10 @@ const workflow = (name: string, work: readonly object[]) => ({
   workflow: { document: { dsl: '1.0.3', namespace: 'bench', name, version: '1.0.0' }, do: work },
 });
 
-/** A role with a workflow for each shape and the given ones; a role at the silent provider; and twenty more, so that lists are longer. */
+/**
+ * Returns a catalog: a role with a workflow for each shape and the given ones; a role at the silent provider; and twenty more, so that
+ * lists are longer.
+ */
 export const catalogWith = (workflows: Readonly<Record<string, object>> = {}) => ({
   access: { auditors: { groups: ['auditors'] } },
   server: { limits: { open_requests: 10_000, event_streams: 10_000 } },

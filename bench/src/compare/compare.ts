@@ -21,7 +21,7 @@ export interface CompareOptions {
 export interface Compared {
   shape: Shape;
   name: string;
-  /** What an elevation costs when one person performs one after the other, and nobody else does anything. */
+  /** What an elevation costs when one person performs one after the other, and nothing else happens. */
   alone: Measured;
   /** The rounds of all people together. */
   together: Measured;

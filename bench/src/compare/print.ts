@@ -36,6 +36,6 @@ export function printCompared(
       fixed(node, 2),
       fixed(cost.processor, 2),
     ]);
-    write(`### \`${shape}\`: ${tasksOf[shape]}, then given back and verified gone\n\n${table(head, rows)}\n`);
+    write(`#### \`${shape}\`: ${tasksOf[shape]}, then given back and verified gone\n\n${table(head, rows)}\n`);
   });
 }

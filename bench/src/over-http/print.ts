@@ -48,7 +48,7 @@ export async function printOverHttp(write: Write, options: SectionOptions): Prom
         }
         const costHead = ['Statements', 'Commits', 'Node, ms', 'PostgreSQL, ms'];
         const head = ['People', '', 'Alone: statements', 'Alone: commits', 'Rate', 'Rounds', 'Belay is', ...costHead];
-        write(`### \`${shape}\`: ${tasksOf[shape]}, then given back and verified gone\n\n${table(head, rows)}\n`);
+        write(`#### \`${shape}\`: ${tasksOf[shape]}, then given back and verified gone\n\n${table(head, rows)}\n`);
       }
     } finally {
       await arena.close();
