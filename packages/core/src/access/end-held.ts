@@ -18,8 +18,7 @@ import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from 
 import type { ActorContext, ActorStore, Job, Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { claimOf } from './claim.js';
-import { endingGrants, jobsOf } from './end.js';
-import { type EndedRow, type EndWithClaim, endingWithClaim } from './end-with-claim.js';
+import { type EndedRow, type EndWithClaim, endingGrants, endingWithClaim, jobsOf } from './end.js';
 import { settleHolds } from './held.js';
 import { freeLostClaim } from './lost-claims.js';
 import { openPlaces } from './places.js';
