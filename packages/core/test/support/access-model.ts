@@ -343,7 +343,7 @@ function judge(world: World, quiet: boolean): string | null {
   const { bad, held, standing, calls, unheard, operation, due, time, entitlement } = world;
   if (bad) return bad;
   if (quiet && held !== standing && !isWanted(world)) return held ? 'LEAK' : 'LOST';
-  // When nothing is on its way, whatever differs from what is wanted must be due.
+  // When nothing is on its way, a difference from what is wanted must be due.
   if (calls.length > 0 || isLeased(world) || unheard || operation || standing) return null;
   const waits = world.grants.some((grant) => isLive(grant, time) && grant.expires === null);
   const differs = held !== isWanted(world) || waits;
