@@ -41,7 +41,7 @@ export async function recordResults(
 ): Promise<Recorded> {
   const rows = await retryDeadlock(() => recordCalls(ctx, task, group, hurried));
   tellMeter(ctx, task, rows);
-  ctx.crashpoint(task === 'grant' ? 'grant recorded' : 'revoke recorded');
+  ctx.crashpoint(`${task} recorded`);
   const providers = new Map(group.map(({ claim }) => [claim.id, claim.provider]));
   const due = new Map(rows.map((row) => [row.id, new Date(row.due)]));
   ctx.waker.wake(
