@@ -52,6 +52,11 @@ export const timing = {
   quarantine: 15 * 60_000,
   /** The pause before the next check of a provider with a running operation, unless it requests a longer one. */
   pending: 5_000,
+  /**
+   * How soon after its claim a call is made again, when its entitlement was changed during it: repeats cost calls at the provider, and
+   * people can cause them.
+   */
+  repeat: 1_000,
   /** How long a provider must hold nothing before the connection for its revocations is closed. */
   standDown: 60_000,
   /** `overdue`: the longest pause while access exists that should be gone. */

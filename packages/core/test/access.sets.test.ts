@@ -103,7 +103,7 @@ describe('entitlements that are due together', () => {
     expect(await told('entitlement.revoked')).toBe(20);
   });
 
-  it('and whose row has moved on meanwhile are recorded by themselves, the others together', async () => {
+  it('are recorded together when a row has changed meanwhile, which is released and due again after a pause', async () => {
     const { house } = cast;
     await fill(5);
     const claims = await claim(5);
@@ -112,12 +112,12 @@ describe('entitlements that are due together', () => {
     await performClaims(house.ctx, claims);
     expect(await told('entitlement.call_late')).toBe(1);
     const states = await house.database
-      .sql`select identity, state, lease_until is null as free, due_at <= app_now() as due
-      from entitlements order by identity`;
+      .sql`select identity, state, lease_until is null as free, due_at <= app_now() as due,
+        due_at <= app_now() + interval '1 second' as soon from entitlements order by identity`;
     expect([...states]).toEqual([
-      { identity: 'crowd1', state: 'revoking', free: false, due: true },
-      { identity: 'crowd2', state: 'revoking', free: true, due: true },
-      ...[3, 4, 5].map((n) => ({ identity: `crowd${n}`, state: 'absent', free: true, due: true })),
+      { identity: 'crowd1', state: 'revoking', free: false, due: true, soon: true },
+      { identity: 'crowd2', state: 'revoking', free: true, due: false, soon: true },
+      ...[3, 4, 5].map((n) => ({ identity: `crowd${n}`, state: 'absent', free: true, due: true, soon: true })),
     ]);
   });
 

@@ -94,6 +94,36 @@ const task: SqlText = rawText(
     .join(' ')} end`,
 );
 
+/**
+ * Returns what a claim writes to the row `e`, by the task that it was given: `grant` and `revoke` take the lease and raise
+ * the fence before the call is made (R1, R4). Any other task leaves the row as it is, due `otherwise`.
+ */
+export function claimColumns({
+  task,
+  claimId,
+  lease,
+  otherwise,
+}: Record<'task' | 'claimId' | 'lease' | 'otherwise', SqlText>): SqlText {
+  const calls = sqlText`(${task}) in ('grant', 'revoke')`;
+  return sqlText`
+    state = case ${task} when 'grant' then 'granting' when 'revoke' then 'revoking' else e.state end,
+    fence = case when ${calls} then e.fence + 1 else e.fence end,
+    claim = case when ${calls} then ${claimId} || ' ' || (e.fence + 1) else e.claim end,
+    lease_until = case when ${calls} then ${lease} else e.lease_until end,
+    due_at = case when ${calls} then ${lease} else ${otherwise} end,
+    last_grant_call_at = case ${task} when 'grant' then app_now() else e.last_grant_call_at end,
+    failures = case when ${task} = 'revoke' and e.state <> 'revoking' then 0 else e.failures end`;
+}
+
+/** The columns of a row `e` that a claim returns. */
+export const claimReturning = sqlText`e.id, e.provider, e.identity, e.access, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at`;
+
+/**
+ * Whether a row of the expression `locked`, with its `version`, is the one that the statement's snapshot has: then the snapshot
+ * has its grants, too (decision 0070).
+ */
+export const isSeen = sqlText`locked.version = (select e.xmin from ${entitlements} e where e.id = locked.id)`;
+
 /** A claim as a statement returns it. */
 export type ClaimRow = {
   id: string;
@@ -135,26 +165,21 @@ async function claim(
       select locked.*, live.next_expiry, live.until, case ${task} when 'grant' then
         case when ${grantsWait} then 'wait' else 'grant' end else ${task} end as task
       from locked
-      cross join lateral (select e.xmin as version from ${entitlements} e where e.id = locked.id offset 0) as seen
       cross join lateral (
         select count(*) > 0 as wanted, min(${overAt}) as next_expiry, max(case when ${grants.activatedAt} is null
           then app_now() + (${grants.duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'
           else ${grants.expiresAt} end) as until
         from ${grants} where ${grants.entitlementId} = locked.id and ${isLive}) as live
-      where seen.version = locked.version),
+      where ${isSeen}),
     claimed as (
-      update ${entitlements} e set
-        state = case task when 'grant' then 'granting' when 'revoke' then 'revoking' else e.state end,
-        fence = case when task in ('rest', 'wait') then e.fence else e.fence + 1 end,
-        claim = case when task in ('rest', 'wait') then e.claim else ${claimId} || ' ' || (e.fence + 1) end,
-        lease_until = case when task in ('rest', 'wait') then e.lease_until else ${leaseEnd} end,
-        due_at = case task when 'rest' then coalesce(next_expiry, app_now())
-          when 'wait' then app_now() + interval '5 seconds' else ${leaseEnd} end,
-        last_grant_call_at = case task when 'grant' then app_now() else e.last_grant_call_at end,
-        failures = case when task = 'revoke' and judged.state <> 'revoking' then 0 else e.failures end
+      update ${entitlements} e set ${claimColumns({
+        task: sqlText`task`,
+        claimId: sqlText`${claimId}`,
+        lease: leaseEnd,
+        otherwise: sqlText`case task when 'rest' then coalesce(next_expiry, app_now()) else app_now() + interval '5 seconds' end`,
+      })}
       from judged where e.id = judged.id and task <> 'nothing'
-      returning e.id, e.provider, e.identity, e.access, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at,
-        task, until, judged.state as was),
+      returning ${claimReturning}, task, until, judged.state as was),
     told as (${writingLedger(sqlText`
       select 'grant.expired', 'info', 'The time at ' || claimed.provider || ' is over for ' || claimed.identity,
         '{"system": "reconcile"}'::jsonb, ${grants.userId}, claimed.provider, ${grants.executionId},

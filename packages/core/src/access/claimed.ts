@@ -1,6 +1,4 @@
-import { entitlements, type Transaction } from '@belay/db';
 import type { Pin } from '@belay/providers';
-import { eq, type SQL, sql } from 'drizzle-orm';
 
 /**
  * An execution that waits for a call. For a grant call: also its step, which has no other grant, and the duration of
@@ -32,32 +30,3 @@ export interface Claimed {
   /** When this process started to claim, by its own clock: the lease ends no earlier than `timing.lease` after this. */
   claimingAt: number;
 }
-
-/**
- * Whether the entitlement was made due during a call. A claim makes it due at the end of its lease, so any other time is
- * from an end, an intent or a late call, and the record of this call must not overwrite it.
- */
-const wasMadeDue: SQL<boolean> = sql<boolean>`${entitlements.dueAt} is distinct from ${entitlements.leaseUntil}`;
-
-/** Locks the row of a claimed entitlement, and reads what the record of its call depends on. */
-export function lockClaimed(tx: Transaction, id: string) {
-  return tx
-    .select({
-      state: entitlements.state,
-      lastGrantCallAt: entitlements.lastGrantCallAt,
-      fence: entitlements.fence,
-      disturbed: wasMadeDue,
-    })
-    .from(entitlements)
-    .where(eq(entitlements.id, id))
-    .for('update');
-}
-
-/** The columns that a successful call resets: the lease, and what earlier failures left. */
-export const afterSuccess = {
-  leaseUntil: null,
-  failures: 0,
-  lastError: null,
-  pending: null,
-  elsewhere: false,
-} as const;

@@ -46,19 +46,29 @@ export function decideIntent(entitlement: EntitlementFacts, held: Held): 'granti
   return 'granting';
 }
 
+/** `again`: the clocks start, and the same call is made once more, because what was read back may be outdated. */
+export type GrantedDecision = 'granted' | 'again';
+
 /**
- * Returns the state after a grant call that returned. Only what was read back counts (R6). Returns null, which changes
- * nothing, when the provider does not hold the access, or when another process has changed the state of the row.
+ * Returns what a grant call that returned comes to. Only what was read back counts (R6). Both decisions start the clocks
+ * of the grants that wait: a holder who changes the row during every call cannot delay that (docs/architecture.md,
+ * section 6). Returns null, which changes nothing, when the provider does not hold the access, or when another process
+ * has changed the state of the row. `changed`: the entitlement was made due during the call, or a grant needs a later end
+ * than the provider has.
  */
-export function decideGranted(entitlement: EntitlementFacts, held: Held): 'granted' | null {
-  return entitlement.state === 'granting' && held !== false ? 'granted' : null;
+export function decideGranted(
+  entitlement: EntitlementFacts,
+  call: { held: Held; changed: boolean },
+): GrantedDecision | null {
+  if (entitlement.state !== 'granting' || call.held === false) return null;
+  return call.changed ? 'again' : 'granted';
 }
 
 export type RevokedDecision =
   | { state: 'absent' }
   /** Gone for now; a call that is still running could take effect, so another revoke is owed at `notBefore`. */
   | { state: 'revoking'; notBefore: number }
-  /** The entitlement was made due during the call: what was read back may be outdated, and the revoke is repeated immediately. */
+  /** The entitlement was made due during the call: what was read back may be outdated, and the revoke is repeated. */
   | { state: 'again' }
   /** The entitlement is wanted again: the call may have revoked the access, so it is granted again. */
   | { state: 'granting' };
@@ -91,11 +101,7 @@ export function decideLate(state: EntitlementState, task: 'grant' | 'revoke'): E
   return state === 'granted' ? 'granting' : state;
 }
 
-/**
- * Returns whether a call had the result that is expected for a row as the claim left it: such calls are recorded together,
- * in one statement.
- */
-export function isAsClaimed(task: 'grant' | 'revoke', held: Held): boolean {
-  if (task === 'revoke') return held !== true;
-  return decideGranted({ state: 'granting', lastGrantCallAt: null }, held) === 'granted';
+/** Returns whether the provider was seen to do what it was called for; otherwise the call has failed (R6). */
+export function isConfirmed(task: 'grant' | 'revoke', held: Held): boolean {
+  return held !== (task === 'revoke');
 }

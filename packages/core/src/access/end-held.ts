@@ -10,6 +10,7 @@ import {
   grants,
   inGroups,
   inOrder,
+  type Statement,
   sqlText,
   statementOf,
   type Transaction,
@@ -18,8 +19,7 @@ import { type Locked, lockedAny, lockingAny, retryDeadlock, storeOutcome } from 
 import type { ActorContext, ActorStore, Job, Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { claimOf } from './claim.js';
-import { endingGrants, jobsOf } from './end.js';
-import { type EndedRow, type EndWithClaim, endingWithClaim } from './end-with-claim.js';
+import { type EndedRow, type EndWithClaim, endingGrants, endingWithClaim, jobsOf } from './end.js';
 import { settleHolds } from './held.js';
 import { freeLostClaim } from './lost-claims.js';
 import { openPlaces } from './places.js';
@@ -29,37 +29,47 @@ import { openPlaces } from './places.js';
  * its parked steps is stored in the same transaction, and a worker makes the calls. Throws `conflict` when no access is
  * held.
  */
-export async function endHeld(ctx: ActorStore, execution: { id: string }, how: Ending): Promise<void> {
-  const jobs = await retryDeadlock(() => ctx.db.transaction((tx) => endingHeld(ctx, tx, execution.id, how)));
-  ctx.crashpoint('returned');
-  if (jobs) ctx.waker.wake(jobs);
-}
-
-interface Ending {
-  reason: EndedReason;
-  entry?: LedgerEntry;
-  /** Only the grants of these entitlements. */
-  entitlementIds?: readonly string[];
-}
-
-async function endingHeld(
+export async function endHeld(
   ctx: ActorStore,
-  tx: Transaction,
-  executionId: string,
-  { reason, entitlementIds, entry }: Ending,
-): Promise<Job[] | null> {
-  const ending = endingGrants(tx, { executionId, reason, actor: ctx.actor, entitlementIds });
-  const [rows, due] = await inOrder([lockingAny(tx, executionId), ending]);
-  const locked = lockedAny(rows);
-  if (!locked) return null;
-  if (due.length === 0) throw holdsNothing();
-  if (entry) await appendLedger(tx, [entry]);
-  const jobs = locked.running ? await settleParked(ctx, tx, locked.running, await settleHolds(tx, executionId)) : [];
-  return [...jobsOf(due), ...jobs];
+  execution: { id: string },
+  how: {
+    reason: EndedReason;
+    entry?: LedgerEntry;
+    /** Only the grants of these entitlements. */
+    entitlementIds?: readonly string[];
+  },
+): Promise<void> {
+  const { reason, entitlementIds, entry } = how;
+  const ending = { executionId: execution.id, reason, actor: ctx.actor, entitlementIds };
+  const { rows, jobs } = await endUnderLock(ctx, execution.id, (tx) => endingGrants(tx, ending), { entry });
+  ctx.crashpoint('returned');
+  ctx.waker.wake([...jobsOf(rows), ...jobs]);
 }
 
-function holdsNothing(): AccessError {
-  return new AccessError('conflict', 'The execution holds no access');
+/**
+ * Ends access by a statement under the execution's lock, and stores the outcomes of the parked steps that waited for it. Returns what
+ * the statement returned, and the jobs for these steps. Throws `conflict` when no access is held, and what `check` throws.
+ */
+function endUnderLock<Row extends object>(
+  ctx: ActorStore,
+  executionId: string,
+  ending: (tx: Transaction) => Statement<Row[]>,
+  { check = () => {}, entry }: { check?: (rows: readonly Row[]) => void; entry?: LedgerEntry | undefined } = {},
+): Promise<{ rows: readonly Row[]; jobs: Job[] }> {
+  return retryDeadlock(() =>
+    ctx.db.transaction(async (tx) => {
+      const [found, rows, settled] = await inOrder([
+        lockingAny(tx, executionId),
+        ending(tx),
+        { execute: () => settleHolds(tx, executionId) },
+      ]);
+      check(rows);
+      if (rows.length === 0) throw new AccessError('conflict', 'The execution holds no access');
+      if (entry) await appendLedger(tx, [entry]);
+      const running = lockedAny(found)?.running;
+      return { rows, jobs: running ? await settleParked(ctx, tx, running, settled) : [] };
+    }),
+  );
 }
 
 /** Stores the outcomes of the parked calls that waited for the end of this access. */
@@ -169,19 +179,12 @@ async function endingHere(
     const rows = await endAlone(ctx.db, { ctx, ending });
     if (rows.length > 0) return { rows, jobs: [] };
   }
-  return retryDeadlock(() =>
-    ctx.db.transaction(async (tx) => {
-      const [found, rows, settled] = await inOrder([
-        lockingAny(tx, ending.executionId),
-        statementOf<EndedRow>(tx, endingWithClaim(ctx, [ending], { alone: false })),
-        { execute: () => settleHolds(tx, ending.executionId) },
-      ]);
+  const statement = endingWithClaim(ctx, [ending], { alone: false });
+  return endUnderLock(ctx, ending.executionId, (tx) => statementOf<EndedRow>(tx, statement), {
+    check: (rows) => {
       if (alone && rows.some(({ related }) => related)) throw new Related();
-      if (rows.length === 0) throw holdsNothing();
-      const running = lockedAny(found)?.running;
-      return { rows, jobs: running ? await settleParked(ctx, tx, running, settled) : [] };
-    }),
-  );
+    },
+  });
 }
 
 /** The end of an execution's access, with the entitlements that were held before it. */

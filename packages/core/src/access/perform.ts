@@ -8,13 +8,12 @@ import type { Context } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 import type { Claim } from './claim.js';
 import type { Claimed } from './claimed.js';
+import { isConfirmed } from './decide.js';
 import { openCall } from './pulse.js';
 import { readHeld } from './read-held.js';
 import { recordFailure } from './record-failure.js';
-import { recordGranted } from './record-granted.js';
 import { recordLate } from './record-late.js';
-import { recordRevoked } from './record-revoked.js';
-import { type Called, recordTogether } from './record-together.js';
+import { type Called, recordResults } from './record-results.js';
 import { recordWithMove } from './record-with-move.js';
 import { pinResting, referTo } from './refer.js';
 
@@ -125,26 +124,28 @@ async function recordPatiently(ctx: Context, outcome: Outcome): Promise<void> {
   }
 }
 
-/**
- * Records a result: with the next move of the execution that waits for it if possible, otherwise in a group with other
- * expected results, otherwise alone.
- */
+/** Records a result: with the next move of the execution that waits for it if possible, otherwise in a group with other results. */
 async function record(ctx: Context, outcome: Outcome): Promise<void> {
   const { claim } = outcome;
   if ('error' in outcome) return recordFailure(ctx, claim, publicMessage(outcome.error), outcome);
+  if (!isConfirmed(claim.task, outcome.held)) return recordFailure(ctx, claim, denied[claim.task]);
   if (await recordWithMove(ctx, outcome)) return;
   const { ids, woken } = await recordBeside[claim.task](ctx.waker, { ctx, called: outcome });
-  if (ids.has(claim.id)) return woken;
-  if (claim.task === 'grant') await recordGranted(ctx, claim, outcome.held);
-  else await recordRevoked(ctx, claim, outcome.held);
+  return ids.has(claim.id) ? woken : recordLate(ctx, claim);
 }
+
+/** The error of a call that returned without an effect (R6). */
+const denied = {
+  grant: 'The provider confirmed the grant, but does not hold the access',
+  revoke: 'The provider confirmed the revocation, but still holds the access',
+};
 
 interface Recording {
   ctx: Context;
   called: Called;
 }
 
-/** Records expected results of calls of this process together, grants and revocations in separate commits. */
+/** Records confirmed calls of this process together, grants and revocations in separate commits. */
 const recordBeside = { revoke: recordingOf('revoke'), grant: recordingOf('grant') };
 
 function recordingOf(task: Claimed['task']) {
@@ -152,7 +153,7 @@ function recordingOf(task: Claimed['task']) {
     async (group: readonly [Recording, ...Recording[]], hurried) => {
       const [{ ctx }] = group;
       const calls = group.map(({ called }) => called);
-      const recorded = await recordTogether(ctx, task, calls, hurried);
+      const recorded = await recordResults(ctx, task, calls, hurried);
       return group.map(() => recorded);
     },
     // The result names entitlements, not fences: two calls for one entitlement in a group would take each other's result.

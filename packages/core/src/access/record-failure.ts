@@ -162,7 +162,7 @@ function wishOf(error: unknown): number {
  * Returns null for the rollback of a record whose fence was lost: another process has changed the row, which is normal.
  * Throws every other error.
  */
-export function ignoreRollback(error: unknown): null {
+function ignoreRollback(error: unknown): null {
   if (error instanceof TransactionRollbackError) return null;
   throw error;
 }

@@ -13,19 +13,18 @@ import type { Json, Outcome } from '@belay/workflow';
 import type { Context, Job } from '../context.js';
 import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
-import { isAsClaimed } from './decide.js';
-import { type Called, type RecordedRow, recording, tellMeter } from './record-together.js';
-import { isLiveOf, overAtIn } from './wanted.js';
+import { type Called, type RecordedRow, recording, tellMeter } from './record-results.js';
+import { expiryAfter, isLiveOf, overAtIn } from './wanted.js';
 
 /**
- * Records the result of a call together with the next move of the one execution that waits for it, in one commit: a
- * grant with its resolved step, a loss with the end of what waited for the access. Returns false, and writes nothing,
- * when there is no such move, the result is not the expected one, the rows are not as the claim left them or the
- * execution has moved since; then the result is recorded alone.
+ * Records a confirmed call together with the next move of the one execution that waits for it, in one commit: a grant
+ * with its resolved step, a loss with the end of what waited for the access. Returns false, and writes nothing, when
+ * there is no such move, the rows are not as the claim left them or the execution has moved since; then the result is
+ * recorded without a move (`recordResults`).
  */
 export async function recordWithMove(ctx: Context, called: Called): Promise<boolean> {
   const { concern } = called.claim;
-  if (!concern || !isAsClaimed(called.claim.task, called.held)) return false;
+  if (!concern) return false;
   const prepared = await prepare(ctx, called.claim, concern);
   if (!prepared) return false;
   const { move, at } = prepared;
@@ -66,15 +65,15 @@ function recordingWith(ctx: Context, called: Called, move: PreparedMove, at: Dat
   });
   const current = sqlText`current as (
     select id from ${executions} where id = ${execution.id} and version = ${version} and ended_at is null for update)`;
-  // The end of a grant that becomes active here is in `starting`; the other live grants keep theirs.
-  const end = sqlText`(select max(coalesce(starting.ends, ${overAtIn('g')})) from grants g left join starting using (id)
+  // The end of a grant that becomes active here is in `touched`; the other live grants keep theirs.
+  const end = sqlText`(select max(coalesce(touched.ends, ${overAtIn('g')})) from grants g left join touched using (id)
     where ${isLiveOf(sqlText`moved.id`, 'g')})`;
   // A grant whose time ended during the call does not start any more, and its step is not resolved.
   const begins =
-    task === 'grant' ? sqlText`and exists (select from starting where execution_id = ${execution.id})` : sqlText``;
+    task === 'grant' ? sqlText`and exists (select from touched where execution_id = ${execution.id})` : sqlText``;
   return writing(ctx, move, {
     before: [current, ...locks],
-    when: sqlText`exists (select from locked) ${begins}`,
+    when: sqlText`exists (select from judged where settled) ${begins}`,
     after: [...writes, sqlText`heard as (${notifying()})`],
     told: sqlText`told`,
     ...(task === 'grant' ? { until: end } : {}),
@@ -95,7 +94,7 @@ async function prepare(
   let at: Date | null = null;
   const outcome = (now: Date) => {
     at = now;
-    return outcomeOf(claim, now, new Date(now.getTime() + grant.duration));
+    return outcomeOf(claim, now, expiryAfter(now, grant.duration));
   };
   const move = await prepareMove(ctx, executionId, grant.stepKey, outcome);
   return move && { move, at };

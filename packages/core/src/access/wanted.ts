@@ -39,6 +39,16 @@ export function isLiveOf(execution: SqlText, row = 'grants'): SqlText {
 /** Matches grants that were ended, or whose time has passed. */
 export const isOver: SqlText = sqlText`(${grants.endedAt} is not null or ${overAt} <= app_now())`;
 
+/** Returns, as SQL, when a grant of this duration in milliseconds ends that becomes active at this time. */
+export function expiryFrom(active: SqlText, duration: SqlText): SqlText {
+  return sqlText`(${active} + ${duration} * interval '1 millisecond')::timestamptz(3)`;
+}
+
+/** Returns the time of `expiryFrom`, where the outcome of a step has to be known before its row is written. */
+export function expiryAfter(active: Date, duration: number): Date {
+  return new Date(active.getTime() + duration);
+}
+
 /** Returns when access ends, for the people concerned: null until it is active, in rows of older versions as well. */
 export function expiryOf({
   activatedAt,
