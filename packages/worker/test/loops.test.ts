@@ -31,13 +31,17 @@ describe('a loop of an execution, with workers and PostgreSQL as the queue', () 
       name,
       { description: name, workflow: workflowOf(name, tasks) },
     ]);
-    house = await createHouse({ time: null, timing: { turn: 20 }, catalog: { ...catalog, workflows: Object.fromEntries(named) } });
+    house = await createHouse({
+      time: null,
+      timing: { turn: 20 },
+      catalog: { ...catalog, workflows: Object.fromEntries(named) },
+    });
     const [postgres] = transports;
     if (!postgres) throw new Error('no queue to test with');
     transport = await postgres.start();
     cleanups.push(
       () => transport.stop(),
-      () => house[Symbol.asyncDispose](),
+      async () => house[Symbol.asyncDispose](),
     );
   });
   afterEach(async () => {
