@@ -53,6 +53,11 @@ export interface Waker {
    */
   reserve?(bulkhead: Bulkhead): Place | null;
   /**
+   * Returns whether other work waits for a place of this bulkhead, or the worker stops: then work ends after its current turn. Without a
+   * worker in this process it is absent, and work ends after each turn.
+   */
+  isWanted?(bulkhead: Bulkhead): boolean;
+  /**
    * Moves work to another bulkhead, so that the caller can free its own place. The work starts as soon as a place is free,
    * or with `false` when none was free in time. Without a worker in this process it starts immediately.
    */
@@ -239,7 +244,10 @@ export interface PreparedMove {
   open: Step[];
   /** The steps of `open` that are opened as waiting. */
   parked: readonly Step[];
-  /** The step of `open` that the writer performs: it is opened with a lease, and `id` is the id of that claim. */
+  /**
+   * The step of `open` that the writer goes on with, a call or the rest of a computation: it is opened with a lease, and `id` is the id
+   * of that claim.
+   */
   claimed: { key: string; id: string } | null;
   /** The length of that lease, in milliseconds. */
   lease: number;

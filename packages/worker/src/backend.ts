@@ -27,6 +27,7 @@ export interface LocalWorker {
   /** Starts a job when it is due. */
   follow(job: Job, dueAt: Date): void;
   reserve(bulkhead: Bulkhead): Place | null;
+  isWanted(bulkhead: Bulkhead): boolean;
   hand(bulkhead: Bulkhead, work: (inTime: boolean) => Promise<void>): void;
   /** Looks for what is due, because jobs may have been lost. */
   sweepSoon(): void;

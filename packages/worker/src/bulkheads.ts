@@ -49,6 +49,8 @@ export interface Bulkheads {
   occupy(bulkhead: Bulkhead): Place;
   /** Returns the number of free places; when there is none, `onRoom` is called when one becomes free. */
   room(bulkhead: Bulkhead): number;
+  /** Returns whether other work waits for a place, or none is assigned any more: then work ends after its current turn. */
+  isWanted(bulkhead: Bulkhead): boolean;
   /** Starts work as soon as a place is free. When none becomes free in time, starts it without a place, with `inTime` false. */
   hand(bulkhead: Bulkhead, work: (inTime: boolean) => Promise<void>): void;
   /** Assigns no more places. Work that has one continues, and work that waits for one starts without it. */
@@ -139,6 +141,7 @@ export function createBulkheads(options: BulkheadOptions): Bulkheads {
     room,
     occupy,
     reserve: (bulkhead) => (room(bulkhead) > 0 ? occupy(bulkhead) : null),
+    isWanted: (bulkhead) => closed || refused.has(nameOf(bulkhead)),
     hand(bulkhead, work) {
       const begin = (place: Place | null) => (place ?? occupy(unlimited)).run(() => work(place !== null));
       if (room(bulkhead) > 0) return begin(occupy(bulkhead));

@@ -61,6 +61,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   backend.local = {
     reserve: bulkheads.reserve,
     hand: bulkheads.hand,
+    isWanted: bulkheads.isWanted,
     take: (job) => work.take(job) !== undefined,
     follow: work.follow,
     sweepSoon: () => sweeper.soon(),

@@ -83,6 +83,7 @@ export function createWaker(
         for (const outbox of outboxes.values()) flush(outbox);
       });
     },
+    isWanted: (bulkhead) => closed || (backend.local?.isWanted(bulkhead) ?? true),
     reserve: (bulkhead) => (closed ? null : (backend.local?.reserve(bulkhead) ?? null)),
     hand(bulkhead, work) {
       if (backend.local) backend.local.hand(bulkhead, work);

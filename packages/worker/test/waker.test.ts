@@ -111,6 +111,7 @@ describe('the waker', () => {
     const planned: unknown[] = [];
     backend.local = {
       reserve: () => null,
+      isWanted: () => false,
       hand: () => {},
       take: (job) => taken.length === 0 && taken.push(job) === 1,
       follow: (job, dueAt) => planned.push({ ...job, dueAt }),

@@ -1,5 +1,6 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { steps } from '@belay/db';
+import type { Outcome } from '@belay/workflow';
 import { and, eq, sql } from 'drizzle-orm';
 import { unknownFunction } from '../faults.js';
 import type { ClaimedCall, EngineContext, Performed } from '../ports.js';
@@ -12,7 +13,8 @@ import type { Snapshot } from '../steps/snapshot.js';
 import { TURN } from '../steps/turn-row.js';
 import { traced } from '../traced.js';
 import type { Serve } from '../turns/decide-turn.js';
-import { resolveCall, takeTurn } from '../turns/take-turn.js';
+import { inSeries, type Series } from '../turns/series.js';
+import { keepOutcome, resolveCall, takeTurn } from '../turns/take-turn.js';
 import { writeAlone } from '../turns/write-alone.js';
 
 /** How many calls in a row one job performs before other jobs have their turn. */
@@ -38,17 +40,30 @@ export async function performStep(
 ): Promise<void> {
   const isTurn = input.key === TURN || lease.leased !== undefined;
   const claimed = isTurn ? null : await claimCall(ctx, input.executionId, input.key);
-  await goOn(ctx, claimed ?? (await takeTurnOf(ctx, input, lease)), 1);
+  await goOn(ctx, claimed ?? (await takeTurns(ctx, input, lease)), { done: 1, keep: true });
+}
+
+/** Takes the turn of an execution and those that follow it. Returns the call that the last one opened, claimed for the caller. */
+async function takeTurns(
+  ctx: EngineContext,
+  input: { executionId: string; key: string },
+  lease: TurnLease,
+): Promise<ClaimedCall | null> {
+  const { executionId } = input;
+  return inSeries(ctx, { executionId, keep: true }, async (series) => {
+    const call = await takeTurnOf(ctx, input, { ...lease, series });
+    return call ?? takeRest(ctx, executionId, { claim: true, series });
+  });
 }
 
 async function takeTurnOf(
   ctx: EngineContext,
   input: { executionId: string; key: string },
-  { leased = false, claimId, serve }: TurnLease,
+  { leased = false, claimId, serve, series }: TurnLease & { series: Series },
 ): Promise<ClaimedCall | null> {
   const claimIds = claimId === undefined ? [] : [claimId];
   try {
-    const take = () => takeTurn(ctx, input.executionId, { claim: true, leased, serve });
+    const take = () => takeTurn(ctx, input.executionId, { claim: true, leased, serve, series });
     const call = await claiming(ctx, claimIds, take);
     return call && { ...call, claimIds: [...call.claimIds, ...claimIds] };
   } catch (error) {
@@ -67,13 +82,21 @@ async function putBackOrThrow(ctx: EngineContext, step: FailedStep, error: unkno
   if (!isBack || ctx.host.isOutage(error)) throw error;
 }
 
-/** Performs a call and the calls that follow it. Uses the place of the caller, until one of them calls systems. */
-async function goOn(ctx: EngineContext, first: ClaimedCall | null, from: number): Promise<void> {
+/**
+ * Performs a call and the calls that follow it. Uses the place of the caller, until one of them calls systems. `keep` means that this is
+ * a place of executions, in which turns may follow.
+ */
+async function goOn(
+  ctx: EngineContext,
+  first: ClaimedCall | null,
+  from: { done: number; keep: boolean },
+): Promise<void> {
+  const { keep } = from;
   let call = first;
-  for (let done = from; call; done += 1) {
+  for (let { done } = from; call; done += 1) {
     const claimed = call;
     if (handOn(ctx, claimed, (inTime) => performHanded(ctx, claimed, { inTime, done }))) return;
-    call = await holding(ctx, claimed, () => performCall(ctx, claimed, { claim: done < streak }));
+    call = await holding(ctx, claimed, () => performCall(ctx, claimed, { claim: done < streak, keep }));
   }
 }
 
@@ -99,8 +122,8 @@ async function performHanded(
   how: { inTime: boolean; done: number },
 ): Promise<void> {
   if (how.inTime) {
-    const next = await holding(ctx, call, () => performCall(ctx, call, { claim: how.done < streak }));
-    return goOn(ctx, next, how.done + 1);
+    const next = await holding(ctx, call, () => performCall(ctx, call, { claim: how.done < streak, keep: false }));
+    return goOn(ctx, next, { done: how.done + 1, keep: false });
   }
   await holding(ctx, call, async () => {
     if (!(await writePending(ctx, call))) return;
@@ -111,7 +134,7 @@ async function performHanded(
 async function performCall(
   ctx: EngineContext,
   call: ClaimedCall,
-  options: { claim: boolean },
+  options: { claim: boolean; keep: boolean },
 ): Promise<ClaimedCall | null> {
   const performed = await attemptCall(ctx, call);
   ctx.crashpoint('call performed');
@@ -121,7 +144,44 @@ async function performCall(
     await putOff(ctx, call, performed);
     return null;
   }
-  return resolveCall(ctx, call, performed.outcome, options);
+  return resolve(ctx, call, performed.outcome, options);
+}
+
+/** Resolves a call and takes the turns that follow. While another turn of the execution is taken, stores the outcome for the next one. */
+async function resolve(
+  ctx: EngineContext,
+  call: ClaimedCall,
+  outcome: Outcome,
+  { claim, keep }: { claim: boolean; keep: boolean },
+): Promise<ClaimedCall | null> {
+  const { executionId } = call;
+  const resolved = await inSeries(ctx, { executionId, keep: claim && keep }, async (series) => {
+    const next = await resolveCall(ctx, call, outcome, { claim, series });
+    return { next: next ?? (await takeRest(ctx, executionId, { claim, series })) };
+  });
+  if (!resolved) await keepOutcome(ctx, call, outcome);
+  return resolved?.next ?? null;
+}
+
+/** Takes the turns that follow in a series. Returns the call that the last one opened, claimed for the caller. */
+async function takeRest(
+  ctx: EngineContext,
+  executionId: string,
+  { claim, series }: { claim: boolean; series: Series },
+): Promise<ClaimedCall | null> {
+  let call: ClaimedCall | null = null;
+  while (!call && series.continues) {
+    series.continues = false;
+    const { key = TURN, claimId } = series.held ?? {};
+    const take = () => takeTurn(ctx, executionId, { claim, series });
+    try {
+      call = await claiming(ctx, claimId === undefined ? [] : [claimId], take);
+    } catch (error) {
+      await putBackOrThrow(ctx, { executionId, key, claimId }, error);
+      return null;
+    }
+  }
+  return call;
 }
 
 async function attemptCall(ctx: EngineContext, call: ClaimedCall): Promise<Performed> {

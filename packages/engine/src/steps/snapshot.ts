@@ -34,6 +34,8 @@ export interface ReadyStep {
   dueAt: Date | null;
   outcome: Outcome | null;
   outcomeAt: Date | null;
+  /** The claim under which a process has the step now; null for a step without a lease, and for one that was put back. */
+  heldBy: string | null;
 }
 
 /** An execution that has not ended, read without a lock. */
@@ -113,7 +115,8 @@ const readRow = inGroups(async (group: readonly [Asked, ...Asked[]]): Promise<(S
       version, task_events as "taskEvents", started_at as "startedAt", cancel_requested_at as "cancelRequestedAt",
       app_now() as now, ${besideExecution(ctx)} as beside, (
         select json_agg(json_build_object('key', ready.key, 'kind', ready.kind, 'attempt', ready.attempt,
-          'dueAt', ready.due_at, 'outcome', ready.outcome, 'outcomeAt', ready.outcome_at))::text
+          'dueAt', ready.due_at, 'outcome', ready.outcome, 'outcomeAt', ready.outcome_at, 'heldBy',
+          case when ready.lease_until > app_now() and ready.failures = 0 then split_part(ready.claim, ' ', 1) end))::text
         from ${steps} as ready where ready.execution_id = executions.id and ready.status = 'open'
           and (ready.kind in ('timer', 'turn') or ready.outcome_at is not null or ready.key = ${keys}::text::jsonb ->> (asked.nth - 1)::int)) as steps
     from unnest(${ids}::text::uuid[]) with ordinality as asked (id, nth)
@@ -154,6 +157,7 @@ function readStep(row: Record<string, unknown>): ReadyStep {
     dueAt: dateOf(row.dueAt),
     outcome: (row.outcome ?? null) as Outcome | null,
     outcomeAt: dateOf(row.outcomeAt),
+    heldBy: typeof row.heldBy === 'string' ? row.heldBy : null,
   };
 }
 

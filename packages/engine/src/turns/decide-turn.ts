@@ -291,7 +291,7 @@ class Turn {
   private dated(step: Step, late: number): Step {
     // A computation that paused continues at the present time. At the time that the execution has reached, it would always come
     // before everything that has arrived.
-    if (purposeOf(step) === 'continue') return { ...step, dueAt: this.snapshot.now.toISOString() };
+    if (isContinuation(step)) return { ...step, dueAt: this.snapshot.now.toISOString() };
     return startingNow(step, late);
   }
 
@@ -313,6 +313,11 @@ function isOf(signal: WaitingSignal, event: CloudEvent): boolean {
 function startingNow(step: Step, late: number): Step {
   if (step.kind !== 'timer' || purposeOf(step) !== 'timeout' || step.dueAt === undefined || late <= 0) return step;
   return { ...step, dueAt: new Date(Date.parse(step.dueAt) + late).toISOString() };
+}
+
+/** Returns whether a step continues a computation that paused. */
+export function isContinuation(step: Step): boolean {
+  return step.kind === 'timer' && purposeOf(step) === 'continue';
 }
 
 function purposeOf(step: Step): unknown {

@@ -18,30 +18,36 @@ import { callName } from '../request.js';
 import { claimText } from '../steps/lost-claims.js';
 import type { Snapshot } from '../steps/snapshot.js';
 import { TURN, turnJob } from '../steps/turn-row.js';
-import type { Decided } from './decide-turn.js';
+import { type Decided, isContinuation } from './decide-turn.js';
 import { packTaskEvents, runtime } from './entries.js';
 import { keptTaskEvents, taskEventsPerRow } from './task-events.js';
 
-/** Builds a move from what was decided. `claim`: the writer performs the call that the move opens, when there is only one. */
+/**
+ * Builds a move from what was decided. `claim`: the writer performs the call that the move opens, when there is only one. `keep`:
+ * otherwise it takes the next turn too, when there is something left.
+ */
 export function prepare(
   ctx: EngineStore,
   snapshot: Snapshot,
   decided: Decided,
-  { actor = runtime, claim = false }: { actor?: Actor; claim?: boolean } = {},
+  { actor = runtime, claim = false, keep = false }: { actor?: Actor; claim?: boolean; keep?: boolean | undefined } = {},
 ): PreparedMove {
   const { id, ownerId, version } = snapshot;
   const { status, state, output, fault, open, over, consumed } = decided;
   const { entries, told } = packTaskEvents(decided.entries, snapshot.taskEvents);
   const parked = open.filter((step) => parkingOf(ctx, step) !== undefined);
   const calls = open.filter((step) => step.kind === 'call' && !parked.includes(step));
-  const [only] = calls;
-  const claimed = claim && only && calls.length === 1 ? { key: only.key, id: ctx.newId() } : null;
+  const call = claim && calls.length === 1 ? calls[0] : undefined;
   const again = decided.unread && !isFinal(status);
+  const follows = isFollowed(decided);
+  const keeps = keep && !call && follows;
+  const next = keeps ? open.find(isContinuation) : call;
+  const claimed = next ? { key: next.key, id: ctx.newId() } : null;
   const jobs = jobsOf(
     id,
     open.filter((step) => step.key !== claimed?.key && !parked.includes(step)),
   );
-  if ((again || decided.left) && !isFinal(status)) jobs.push(turnJob(id));
+  if (follows && !keeps) jobs.push(turnJob(id));
   return {
     execution: { id, ownerId },
     version,
@@ -52,7 +58,7 @@ export function prepare(
     open,
     parked,
     claimed,
-    lease: ctx.timing.lease,
+    lease: keeps ? ctx.timing.turnLease : ctx.timing.lease,
     over,
     consumed,
     turn: { seen: snapshot.turn, again },
@@ -63,10 +69,15 @@ export function prepare(
   };
 }
 
-/** Returns a job for every step that can be due; an event step is never due. */
+/** Returns whether something is left for another turn, which is due now. */
+export function isFollowed({ left, unread, status }: Decided): boolean {
+  return (left || unread) && !isFinal(status);
+}
+
+/** Returns a job for every step that can be due, except for the rest of a computation, which is always left for the next turn. */
 function jobsOf(executionId: string, open: readonly Step[]): Job[] {
   return open
-    .filter((step) => step.kind !== 'event')
+    .filter((step) => step.kind !== 'event' && !isContinuation(step))
     .map((step) => ({
       queue: 'executions',
       executionId,

@@ -7,7 +7,14 @@ import { forgetTurn, turnJob } from '../steps/turn-row.js';
 import { decideTurn, type Serve } from './decide-turn.js';
 import { prepareOutcome } from './prepare-move.js';
 import { prepare } from './prepared.js';
+import { follow, givesWay, type Series } from './series.js';
 import { writeAlone } from './write-alone.js';
+
+interface HowToTake {
+  claim?: boolean;
+  /** The turns that this one belongs to; absent for a single turn. */
+  series?: Series | undefined;
+}
 
 /** How often a move is decided while it loses against other moves, before a later job takes the turn. */
 const tries = 5;
@@ -25,7 +32,8 @@ export async function takeTurn(
     claim = false,
     leased = false,
     serve,
-  }: { claim?: boolean; leased?: boolean | Snapshot; serve?: Serve | undefined } = {},
+    series,
+  }: HowToTake & { leased?: boolean | Snapshot; serve?: Serve | undefined } = {},
 ): Promise<ClaimedCall | null> {
   for (let made = 0; made < tries; made += 1) {
     const given = made === 0 && typeof leased === 'object' ? leased : null;
@@ -34,14 +42,19 @@ export async function takeTurn(
       await forgetTurn(ctx, executionId);
       return null;
     }
+    if (givesWay(snapshot, series, made > 0)) return null;
     const decided = await decideTurn(ctx, snapshot, undefined, serve);
     if (!decided) return null;
-    const move = prepare(ctx, snapshot, decided, { claim });
+    const keep = series?.mayKeep();
+    const move = prepare(ctx, snapshot, decided, { claim, keep });
     const call = claimedBy(ctx, snapshot, move);
     // The cleanup after a cancellation is checked under its open step, so the move that opens the step must be written first.
     const mayJoin = leased !== false && call !== null && snapshot.cancelRequestedAt === null;
     if (mayJoin && ctx.host.functions.get(call.name)?.joins) return { ...call, pending: move };
-    if (await writeAlone(ctx, move)) return call;
+    if (await writeAlone(ctx, move)) {
+      follow(series, { decided, move, kept: keep === true && call === null });
+      return call;
+    }
   }
   ctx.waker.wake([turnJob(executionId)]);
   return null;
@@ -52,31 +65,44 @@ export async function resolveCall(
   ctx: EngineContext,
   call: Pick<ClaimedCall, 'executionId' | 'key' | 'attempt'>,
   outcome: Outcome,
-  { claim = false } = {},
+  { claim = false, series }: HowToTake = {},
 ): Promise<ClaimedCall | null> {
-  const { executionId, key, attempt } = call;
-  let job = turnJob(executionId);
+  const { executionId, key } = call;
+  let job = turnJob(call.executionId);
   try {
     for (let made = 0; made < tries; made += 1) {
-      const prepared = await prepareOutcome(ctx, executionId, { ...call, outcome, claim });
+      const prepared = await prepareOutcome(ctx, executionId, { ...call, outcome, claim, series });
       if (!prepared) break;
-      if (await writeAlone(ctx, prepared.move)) return claimedBy(ctx, prepared.snapshot, prepared.move);
+      if (!(await writeAlone(ctx, prepared.move))) continue;
+      const next = claimedBy(ctx, prepared.snapshot, prepared.move);
+      follow(series, { ...prepared, kept: prepared.keep && next === null });
+      return next;
     }
   } catch (error) {
     if (ctx.host.isOutage(error)) throw error;
     // An outcome that cannot be applied is stored, so that the call is not repeated. The turn then fails, and is retried.
     job = { queue: 'executions', executionId, key };
   }
+  await keepOutcome(ctx, call, outcome, job);
+  return null;
+}
+
+/** Stores the outcome of a call, unless another process has taken the call over, for a turn that `job` leads to. */
+export async function keepOutcome(
+  ctx: EngineContext,
+  { executionId, key, attempt }: Pick<ClaimedCall, 'executionId' | 'key' | 'attempt'>,
+  outcome: Outcome,
+  job = turnJob(executionId),
+): Promise<void> {
   const kept = await storeOutcome(ctx.db, { executionId, key, attempt, outcome });
   ctx.crashpoint('outcome stored');
   if (kept) ctx.waker.wake([job]);
-  return null;
 }
 
 function claimedBy(ctx: EngineContext, snapshot: Snapshot, move: PreparedMove): ClaimedCall | null {
   const { claimed } = move;
   const step = move.open.find(({ key }) => key === claimed?.key);
-  if (!step || !claimed) return null;
+  if (step?.kind !== 'call' || !claimed) return null;
   const { id: executionId, workflow, ownerId, input, beside } = snapshot;
   return claimedCall(ctx, {
     executionId,
