@@ -40,6 +40,7 @@ const contract = [
   'suggestions',
   'system',
   'text',
+  'wait-target',
   'workflows',
 ].map((door) => `contract/${door}`);
 

@@ -91,6 +91,7 @@ describe('a beginning of an id', () => {
     expect(await terminal.run(['wait', id.slice(0, 13), '--until', 'approval'], rita)).toMatchObject({ code: 0 });
     expect(await terminal.run(['executions', 'cancel', id.slice(0, 13)], rita)).toMatchObject({ code: 0 });
     await world.drive();
+    expect(await terminal.run(['wait', id.slice(0, 13), '--until', 'completed'], rita)).toMatchObject({ code: 0 });
     const shown = await terminal.run(['executions', 'show', id.slice(0, 13), '--json=workflow_id,state'], rita);
     expect(JSON.parse(shown.stdout)).toEqual({ workflow_id: id, state: 'cancelled' });
     expect(await terminal.run(['executions', 'watch', id.slice(0, 13)], rita)).toMatchObject({ code: 8 });

@@ -39,10 +39,10 @@ export const executionState = z.enum([
  */
 export type ExecutionState = z.infer<typeof executionState>;
 
-export const waitTarget = z.enum(['approval', 'decision', 'active', 'ended']);
+export const waitTarget = z.enum(['approval', 'decision', 'active', 'ended', 'completed']);
 /**
- * The states that a caller can wait for: approvers can decide, approvers have decided, access can be used, all access
- * has ended.
+ * What a caller can wait for: approvers can decide, approvers have decided, access can be used, all access has ended, or the status
+ * of the workflow is final. `hasReached` tells.
  */
 export type WaitTarget = z.infer<typeof waitTarget>;
 
@@ -252,7 +252,12 @@ export const executionOperations = {
         .max(limits.cursor)
         .optional()
         .describe('`next` of an earlier response; returns the older history entries'),
-      until: waitTarget.optional().describe('Respond when the execution has reached this state, or `wait` is over'),
+      until: waitTarget
+        .optional()
+        .describe(
+          'Respond when the execution has reached this, or `wait` is over. `approval`: approvers can decide; `decision`: they have ' +
+            'decided; `active`: access can be used; `ended`: all access has ended; `completed`: `status` is final',
+        ),
       wait: duration.optional().describe('The longest wait, with `until`; default: PT20S, at most PT30S'),
     }),
     output: executionDetails,

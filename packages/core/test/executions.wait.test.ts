@@ -1,13 +1,21 @@
 import type { WaitTarget } from '@belay/contract/executions';
 import { isOutage } from '@belay/contract/outage';
-import { cancelExecution, waitForExecution, watchExecution } from '@belay/core';
+import {
+  addComment,
+  cancelExecution,
+  openChanges,
+  returnAccess,
+  terminateExecution,
+  waitForExecution,
+  watchExecution,
+} from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { sql } from 'drizzle-orm';
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { startFaultyProxy } from '../../../chaos/src/faulty-proxy.js';
 import { collectMemory } from '../../../test/support/collect-memory.js';
 import { goingAway } from './support/losing.js';
-import { approve, ask, deny, openCast, request } from './support/stories.js';
+import { approve, ask, type Cast, catalogWith, deny, minute, openCast, request } from './support/stories.js';
 
 it('a wait ends when the request has come so far, at once when it is over, and at the end of its time', async () => {
   await using cast = await openCast();
@@ -105,25 +113,29 @@ it('a wait whose reads get no response ends 4 s after its time, and 9 s after it
   }
 });
 
-it('a wait looks every 2.5 s at least, also where nothing but events is followed before', async () => {
+it('a wait looks every 2.5 s at least, also while another caller follows the events', async () => {
   await using cast = await openCast();
   const id = await ask(cast.house, cast.ada);
-  const pauses: number[] = [];
-  const delay = async (milliseconds: number, signal?: AbortSignal) => {
-    pauses.push(milliseconds);
-    // A long pause ends only by the signal, and a short one immediately.
-    await cast.ada.delay(milliseconds > 3_000 ? 60_000 : 1, signal);
-  };
-  const ada = { ...cast.ada, changes: undefined, delay };
   const stop = new AbortController();
+  /** Notes its pauses; a pause of more than `most` ends only by the signal, and a shorter one immediately. */
+  const noting = (pauses: number[], most: number) => ({
+    ...cast.ada,
+    changes: undefined,
+    async delay(milliseconds: number, signal?: AbortSignal) {
+      pauses.push(milliseconds);
+      await cast.ada.delay(milliseconds > most ? 60_000 : 1, signal);
+    },
+  });
+  const [ofEvents, ofWait]: number[][] = [[], []];
   const following = (async () => {
+    const ada = noting(ofEvents ?? [], 3_000);
     for await (const _event of watchExecution(ada, { id, signal: stop.signal })) if (stop.signal.aborted) return;
   })();
-  await vi.waitFor(() => expect(Math.max(...pauses)).toBeGreaterThan(3_000), { timeout: 30_000 });
-  pauses.length = 0;
+  await vi.waitFor(() => expect(Math.max(...(ofEvents ?? []))).toBeGreaterThan(3_000), { timeout: 30_000 });
+  const ada = noting(ofWait ?? [], Number.POSITIVE_INFINITY);
   const waiting = waitForExecution(ada, { id, until: 'ended', wait: 'PT30S', signal: stop.signal });
-  await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(10), { timeout: 30_000 });
-  expect(Math.max(...pauses.slice(0, 10))).toBeLessThanOrEqual(2_500);
+  await vi.waitFor(() => expect(ofWait?.length).toBeGreaterThan(20), { timeout: 30_000 });
+  expect(Math.max(...(ofWait ?? []).slice(0, 20))).toBeLessThanOrEqual(2_500);
   stop.abort();
   await Promise.allSettled([following, waiting]);
 });
@@ -145,4 +157,162 @@ it('a wait goes on through a short absence of the database', async () => {
   away = false;
   await cancelExecution(cast.ada, { id });
   expect((await waiting).state).toBe('cancelled');
+});
+
+describe('a wait that hears of every change', () => {
+  /** A pause that ends only by the signal: a wait with it never polls. */
+  const never: Cast['ada']['delay'] = (_milliseconds, signal) =>
+    new Promise((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(new Error('ended')), { once: true }),
+    );
+
+  /** Opens a second process, whose statements are counted, and which learns of changes only by notifications. */
+  function openReader({ house }: Cast) {
+    const texts: string[] = [];
+    const client = openDatabase(house.database.url, { max: 4, onStatement: (_, text) => void texts.push(text) });
+    const changes = openChanges({ databaseUrl: house.database.url, log: house.ctx.log, delay: house.ctx.delay });
+    const count = (pattern: RegExp) => texts.filter((text) => pattern.test(text)).length;
+    return {
+      as: (person: Cast['ada']) => ({ ...person, db: client.db, changes, delay: never }),
+      /** How often the whole execution was read, how often only its state, and how often it was marked as watched. */
+      counts: () => ({
+        whole: count(/as happened/),
+        state: count(/^select e\.id,\s+e\.status/),
+        marks: count(/marked as/),
+      }),
+      async [Symbol.asyncDispose]() {
+        await changes.close();
+        await client.close();
+      },
+    };
+  }
+
+  const chatty = [{ tick: { wait: 'PT1S' } }, { tock: { set: { n: 1 }, then: 'tick' } }];
+
+  it('reads the whole execution once before it ends, however much happens that decides nothing', async () => {
+    await using cast = await openCast({ catalog: catalogWith({ chatty }) });
+    await using reader = openReader(cast);
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'chatty' });
+    const { signal } = new AbortController();
+    const waiting = waitForExecution(reader.as(ada), { id, until: 'completed', wait: 'PT30S', signal });
+    await vi.waitFor(() => expect(reader.counts()).toEqual({ whole: 1, state: 1, marks: 1 }), { timeout: 30_000 });
+    const events = 18;
+    for (let nth = 0; nth < events; nth += 1) {
+      if (nth % 2 === 0) await addComment(ada, { id, text: 'still waiting' });
+      else await house.pass(1_000);
+    }
+    await vi.waitFor(() => expect(reader.counts().state).toBeGreaterThan(5), { timeout: 30_000 });
+    expect(reader.counts()).toMatchObject({ whole: 1, marks: 1 });
+    await terminateExecution(ada, { id });
+    expect(await waiting).toMatchObject({ status: 'terminated', state: 'terminated' });
+    const { whole, state } = reader.counts();
+    expect(whole).toBe(2);
+    // A move can have two commits.
+    expect(state).toBeLessThanOrEqual(2 + 2 * events);
+  });
+
+  it('reads no execution but the one that changed, among 101 that are waited for', async () => {
+    await using cast = await openCast();
+    await using reader = openReader(cast);
+    const { house, ada, grace } = cast;
+    const id = await ask(house, ada);
+    await house.database.sql`
+      insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state)
+      select gen_random_uuid(), workflow, definition_digest, catalog_version, owner_id, input, 'waiting', '{}'
+      from executions, generate_series(1, 100) where id = ${id}`;
+    const rows = await house.database.sql<{ id: string }[]>`select id from executions`;
+    const { signal } = new AbortController();
+    const stop = new AbortController();
+    const person = reader.as(ada);
+    const waits = rows.map((row) =>
+      waitForExecution(person, {
+        id: row.id,
+        until: row.id === id ? 'active' : 'ended',
+        signal: row.id === id ? signal : stop.signal,
+      }),
+    );
+    await vi.waitFor(() => expect(reader.counts().whole).toBe(101), { timeout: 30_000 });
+    await vi.waitFor(async () => expect(await house.database.sql`select from watches`).toHaveLength(101), {
+      timeout: 30_000,
+    });
+    await approve(grace, id);
+    await house.work();
+    expect((await waits[rows.findIndex((row) => row.id === id)])?.state).toBe('active');
+    expect(reader.counts().whole).toBe(102);
+    stop.abort();
+    await Promise.all(waits);
+  });
+
+  it('marks the execution once for all waits of an elevation', async () => {
+    await using cast = await openCast();
+    await using reader = openReader(cast);
+    const { house, ada, grace } = cast;
+    const person = reader.as(ada);
+    const { signal } = new AbortController();
+    const wait = (id: string, until: WaitTarget) => waitForExecution(person, { id, until, signal });
+    const id = await ask(house, ada);
+    const active = wait(id, 'active');
+    await vi.waitFor(() => expect(reader.counts().state).toBe(1), { timeout: 30_000 });
+    await approve(grace, id);
+    await house.work();
+    expect((await active).state).toBe('active');
+    const before = reader.counts();
+    const ended = wait(id, 'ended');
+    await vi.waitFor(() => expect(reader.counts().whole).toBe(before.whole + 1), { timeout: 30_000 });
+    await returnAccess(ada, { execution_id: id });
+    await house.work();
+    expect((await ended).state).toBe('ended');
+    expect(reader.counts().marks).toBe(1);
+  });
+});
+
+describe('a wait for `completed`', () => {
+  const error = { type: 'https://x.example/e', status: 500, title: 'No' };
+  const workflows = {
+    fleeting: [{ pause: { wait: 'PT1M' } }, { grant: { call: 'access.grant' } }],
+    faulty: [{ pause: { wait: 'PT1M' } }, { fail: { raise: { error } } }],
+  };
+
+  it.each<[string, string, (cast: Cast, id: string) => Promise<unknown>, object]>([
+    [
+      'completes before its grant ends',
+      'fleeting',
+      ({ house }) => house.pass(minute),
+      { status: 'completed', state: 'active' },
+    ],
+    ['faults', 'faulty', ({ house }) => house.pass(minute), { status: 'faulted', state: 'failed' }],
+    [
+      'is cancelled',
+      'fleeting',
+      ({ ada }, id) => cancelExecution(ada, { id }),
+      { status: 'cancelled', state: 'cancelled' },
+    ],
+    ['is terminated', 'fleeting', ({ ada }, id) => terminateExecution(ada, { id }), { status: 'terminated' }],
+  ])('ends when the workflow %s, and not before', async (_how, workflow, happen, expected) => {
+    await using cast = await openCast({ catalog: catalogWith(workflows) });
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow });
+    const { signal } = new AbortController();
+    const wait = (time: string) => waitForExecution(ada, { id, until: 'completed', wait: time, signal });
+    expect((await wait('PT0.2S')).status).toBe('waiting');
+    const waiting = wait('PT30S');
+    await happen(cast, id);
+    await house.work();
+    expect(await waiting).toMatchObject(expected);
+    // A workflow that is over is returned immediately.
+    expect(await wait('PT30S')).toMatchObject(expected);
+  });
+
+  it('does not end while the workflow holds access that has ended', async () => {
+    await using cast = await openCast();
+    const { house, ada } = cast;
+    const id = await ask(house, ada, { workflow: 'automatic' });
+    const { signal } = new AbortController();
+    const wait = (time: string) => waitForExecution(ada, { id, until: 'completed', wait: time, signal });
+    expect(await wait('PT0.2S')).toMatchObject({ status: 'waiting', state: 'active' });
+    await returnAccess(ada, { execution_id: id });
+    await house.work();
+    expect(await wait('PT30S')).toMatchObject({ status: 'completed', state: 'ended' });
+  });
 });

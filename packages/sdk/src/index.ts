@@ -1,4 +1,5 @@
 export { printable, printableJson, printableLines } from '@belay/contract/printable';
+export { hasReached } from '@belay/contract/wait-target';
 export { type BelayClient, type ClientOptions, createClient } from './create-client.js';
 export { BelayError, type BelayErrorCode, type BelayErrorDetails, type BelayIssue, isBelayError } from './errors.js';
 export type { AccessResource } from './resources/access.js';

@@ -1,4 +1,4 @@
-import type { ExecutionState, WaitTarget } from '@belay/sdk';
+import { type ExecutionState, hasReached, type WaitTarget } from '@belay/sdk';
 import { Option } from 'commander';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
@@ -13,13 +13,6 @@ interface Options {
 }
 
 const over: readonly ExecutionState[] = ['ending', 'ended', 'denied', 'cancelled', 'terminated', 'failed'];
-/** The states in which a wait for each target continues. */
-const before: Readonly<Record<WaitTarget, readonly ExecutionState[]>> = {
-  approval: ['running'],
-  decision: ['running', 'waiting_for_approval'],
-  active: ['running', 'waiting_for_approval', 'granting'],
-  ended: ['running', 'waiting_for_approval', 'granting', 'active', 'ending'],
-};
 
 /**
  * Declares the command `belay wait <id>`, which waits for a state of a request. It exits with 0 when the request reached it, 7 at the
@@ -36,9 +29,9 @@ export function addWait(parent: Parent): void {
         .addOption(
           new Option(
             '--until <what>',
-            'approval: waiting for approval; decision: decided; active: access granted; ended: access ended',
+            'approval: waiting for approval; decision: decided; active: access granted; ended: access ended; completed: workflow over',
           )
-            .choices(['approval', 'decision', 'active', 'ended'])
+            .choices(['approval', 'decision', 'active', 'ended', 'completed'])
             .default('active'),
         )
         .option('--timeout <duration>', 'the longest time to wait, for example 30m or PT30M', '1h'),
@@ -51,7 +44,7 @@ export function addWait(parent: Parent): void {
       const end = clock().getTime() + patience;
       for (;;) {
         const { state, status } = await client.executions.wait(id, until, { signal });
-        if (!before[until].includes(state)) {
+        if (hasReached(until, { state, status })) {
           output.result({ execution_id: id, status, state }, () =>
             output.fields({ state: describeState({ state, status }) }),
           );

@@ -21,11 +21,6 @@ const overlap = 1_000 * taskEventsPerRow;
 const kept = 500;
 /** The first wait between two reads, in milliseconds; it doubles up to `timing.watchPoll`. */
 const firstPoll = 250;
-/**
- * The longest wait between two reads while a request waits for the execution, in milliseconds. A silent database is detected up
- * to six and a half seconds after a read, and the request must end within ten.
- */
-const requestPoll = 2_000;
 /** The longest wait between two reads while they fail, in milliseconds. */
 const awayPoll = 1_000;
 
@@ -42,18 +37,14 @@ export interface Feed {
   status: WorkflowStatus;
   /** The execution has ended, nothing is left of its grants, and every event was read. */
   over: boolean;
-  /** Since when the database cannot be read, in milliseconds since the epoch, and why; null while it can. */
-  away: { since: number; error: unknown } | null;
-  /** Resolves when events were added, the feed is over, a read has failed, or the signal aborts. */
+  /** Resolves when events were added, the feed is over, or the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
 }
 
 interface Shared extends Feed {
+  /** The latest read has failed, or has not ended. */
+  failing: boolean;
   watchers: number;
-  /** How many of the watchers are requests that wait for a response. */
-  requests: number;
-  /** Ends the pause before the next read. */
-  hurry(): void;
   waiting: Set<() => void>;
   stop: AbortController;
 }
@@ -64,17 +55,12 @@ const feeds = new WeakMap<Database, Map<string, Shared>>();
  * Joins the reader of an execution in this process, and starts it for the first watcher. `leave` must be called once; the reader stops when
  * the last watcher has left.
  */
-export function joinFeed(ctx: Store, id: string, { isRequest }: { isRequest: boolean }): { feed: Feed; leave(): void } {
+export function joinFeed(ctx: Store, id: string): { feed: Feed; leave(): void } {
   const open = feeds.get(ctx.db) ?? new Map<string, Shared>();
   feeds.set(ctx.db, open);
   const feed = open.get(id) ?? startFeed(ctx, id);
   open.set(id, feed);
   feed.watchers += 1;
-  if (isRequest) {
-    feed.requests += 1;
-    // The current pause may be a long one.
-    feed.hurry();
-  }
   const forget = () => {
     if (open.get(id) === feed) open.delete(id);
   };
@@ -84,7 +70,6 @@ export function joinFeed(ctx: Store, id: string, { isRequest }: { isRequest: boo
     feed,
     leave() {
       feed.watchers -= 1;
-      if (isRequest) feed.requests -= 1;
       if (feed.watchers > 0) return;
       forget();
       feed.stop.abort();
@@ -102,10 +87,8 @@ function startFeed(ctx: Store, id: string): Shared {
     floor: 0,
     status: 'pending',
     over: false,
-    away: null,
+    failing: false,
     watchers: 0,
-    requests: 0,
-    hurry: () => {},
     waiting,
     stop,
     changed: (signal) =>
@@ -138,7 +121,6 @@ async function follow(ctx: Store, id: string, feed: Shared, { look, isNews }: Re
   }
   let heard = false;
   let wake = () => {};
-  feed.hurry = () => wake();
   signal.addEventListener('abort', () => wake(), { once: true });
   const unsubscribe = ctx.changes?.subscribe(id, () => {
     heard = true;
@@ -148,8 +130,7 @@ async function follow(ctx: Store, id: string, feed: Shared, { look, isNews }: Re
     for (let poll = firstPoll; !feed.over && !signal.aborted; poll = Math.min(poll * 2, ctx.timing.watchPoll)) {
       const waited = new AbortController();
       wake = () => waited.abort();
-      if (feed.requests > 0) poll = Math.min(poll, requestPoll);
-      if (feed.away) poll = Math.min(poll, awayPoll);
+      if (feed.failing) poll = Math.min(poll, awayPoll);
       const pause = jitter(poll, (ctx.randomBytes(1)[0] ?? 0) / 255);
       if (!heard) await ctx.delay(pause, waited.signal).catch(() => undefined);
       if (signal.aborted) return;
@@ -178,18 +159,11 @@ function createReader(ctx: Store, id: string, feed: Shared): Reader {
   const glances = glancesOf(ctx);
   const seen = new Set<number>();
   let cursor = 0;
-  let marked = 0;
   let glanced: string | undefined;
   const after = () => Math.max(feed.floor, cursor - overlap);
-  async function keepMarked(): Promise<void> {
-    const time = ctx.clock().getTime();
-    if (Math.abs(time - marked) < ctx.timing.watchMark / 2) return;
-    await glances.mark(id);
-    marked = time;
-  }
   async function look(): Promise<void> {
     // The mark is set before the rows are read, so that rows that are written later are notified.
-    await keepMarked();
+    await glances.mark(id);
     const state = await readState(ctx, id);
     const rows = await readHappenings(ctx.db, id, { after: after(), from: 'newest', limit: kept });
     const oldest = rows[0]?.seq ?? 0;
@@ -210,18 +184,12 @@ function createReader(ctx: Store, id: string, feed: Shared): Reader {
     feed.over = state.over;
     if (fresh.length > 0 || feed.over) for (const tell of [...feed.waiting]) tell();
   }
-  /** Reads, and tells the waiters when that fails. */
+  /** Reads, and notes whether that fails. */
   async function reading<T>(read: () => Promise<T>): Promise<T> {
-    const began = ctx.clock().getTime();
-    try {
-      const result = await read();
-      feed.away = null;
-      return result;
-    } catch (error) {
-      feed.away = { since: feed.away?.since ?? began, error };
-      for (const tell of [...feed.waiting]) tell();
-      throw error;
-    }
+    feed.failing = true;
+    const result = await read();
+    feed.failing = false;
+    return result;
   }
   return {
     look: () => reading(look),
@@ -233,7 +201,7 @@ function createReader(ctx: Store, id: string, feed: Shared): Reader {
           glanced = state;
           return true;
         }
-        await keepMarked();
+        await glances.mark(id);
       } catch {
         // The failure was logged once for all readers.
       }

@@ -1,27 +1,45 @@
-import { invalid } from '@belay/contract/errors';
+import { invalid, notFound } from '@belay/contract/errors';
 import type {
   ExecutionApproval,
-  ExecutionDecision,
   ExecutionDetails,
   ExecutionGrant,
+  GrantState,
   HistoryEntry,
 } from '@belay/contract/executions';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
-import { approvals, entitlements, grants } from '@belay/db';
+import {
+  type ApprovalRule,
+  type ApprovalStatus,
+  approvals,
+  entitlements,
+  execute,
+  executions,
+  grants,
+  type SqlText,
+  sqlText,
+} from '@belay/db';
 import type { Access } from '@belay/providers';
 import type { Fault, Json } from '@belay/workflow';
-import { and, asc, eq } from 'drizzle-orm';
-import { expiryOf, isNotOver } from '../access/wanted.js';
+import { expiryOf } from '../access/wanted.js';
 import { stageOf } from '../approvals/subject.js';
 import { aftermathOf } from '../catalog/authorizer.js';
 import type { ActorStore, Store } from '../context.js';
-import { findExecution } from '../find-execution.js';
-import { readNow } from '../now.js';
-import { type Happening, readArchivedUntil, readGap, readHappenings } from './history.js';
-import { readWaiting, summarise } from './list.js';
-import { type GrantTimes, outcomeOf, readDecisions } from './outcome.js';
-import { executionState, failedBeside, grantState } from './state.js';
+import { isId, sightOf } from '../find-execution.js';
+import {
+  archivedColumn,
+  type GapRow,
+  gapColumn,
+  type Happening,
+  type HappeningRow,
+  type HistoryPart,
+  happenings,
+  toGap,
+  toHappenings,
+} from './history.js';
+import { type SummaryRow, summarise, summaryColumns } from './list.js';
+import { type DecisionRow, decisionColumn, toDecision } from './outcome.js';
+import { type GrantRow, grantPairs, grantsOfRow, standingOf, toDate } from './state.js';
 
 const mostHistory = limits.history;
 
@@ -29,68 +47,98 @@ export interface GetExecution extends PageOf {
   id: string;
 }
 
+interface ApprovalRow {
+  id: string;
+  expires_at: string;
+  rule: ApprovalRule;
+  request_digest: string;
+  because: string | null;
+}
+
+interface HeldRow extends GrantRow {
+  provider: string;
+  identity: string;
+  access: Access;
+  ended_reason: string | null;
+  pending: string | null;
+  last_error: string | null;
+}
+
+interface DetailsRow extends SummaryRow<HeldRow, ApprovalRow> {
+  owner_id: string;
+  output: Json | null;
+  fault: Fault | null;
+  happened: HappeningRow[] | null;
+  gap: GapRow | null;
+  archived: string | null;
+}
+
 /**
- * Returns one execution with a page of its history (GET /execution/{id}). Throws `not_found` for callers who may not
- * see it, and `invalid` for a cursor that does not belong to its history.
+ * Returns one execution with a page of its history (GET /execution/{id}), with one statement. Throws `not_found` for callers who may not
+ * see it, and `invalid` for a text that is not a cursor.
  */
 export async function getExecution(ctx: ActorStore, input: GetExecution): Promise<ExecutionDetails> {
-  const { execution, owner } = await findExecution(ctx, ctx.actor, input.id);
-  const now = await readNow(ctx.db);
-  const [waiting, { history, next }, { asked, decided }, held] = await Promise.all([
-    readWaiting(ctx, [execution.id]),
-    readHistory(ctx, execution, input),
-    readApprovals(ctx, execution.id),
-    readGrants(ctx, execution.id, now),
-  ]);
-  const state = executionState({
-    status: execution.status,
-    ended: execution.endedAt !== null,
-    grants: held.map((grant) => grant.described.state),
-    approvals: asked.map((approval) => approval.status),
-  });
-  const outcome = outcomeOf(
-    execution,
-    held.map(({ grant }) => grant),
-    decided,
-    now,
-  );
+  const part = partOf(input);
+  const [row] = isId(input.id) ? await execute<DetailsRow>(ctx.db, detailsOf(input.id, part)) : [];
+  if (!row || !sightOf(ctx, ctx.actor, { ownerId: row.owner_id, input: row.input }, approversOf(row))) {
+    throw notFound('The execution');
+  }
+  const held = standingOf(row).grants;
   return {
-    ...summarise(execution, owner.email, { ...outcome, state, waiting_for: waiting.get(execution.id) ?? [] }, now),
-    history,
-    next,
-    input: execution.input as Json,
-    output: (execution.output ?? null) as Json,
-    error: (execution.fault as Fault | null) ?? null,
-    end_time: execution.endedAt?.toISOString() ?? null,
-    approvals: asked,
-    grants: held.map(({ described }) => described),
+    ...summarise(row),
+    ...describeHistory(row, part),
+    input: row.input as Json,
+    output: row.output,
+    error: row.fault,
+    end_time: toInstant(row.ended_at),
+    approvals: (row.asked ?? []).map((approval) => describeApproval(approval, row.decided ?? [])),
+    grants: (row.held ?? []).map((grant, index) => describeGrant(ctx, grant, held[index]?.state ?? 'granting')),
   };
+}
+
+/** Returns the part of the history that one page shows; one more row than that tells whether there are more. */
+function partOf({ limit = mostHistory, cursor }: PageOf): HistoryPart {
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not a cursor of this list');
+  const before = cursor === undefined ? undefined : Number(cursor);
+  return { before, from: 'newest', limit: Math.min(limit, mostHistory) + 1 };
+}
+
+function detailsOf(id: string, part: HistoryPart): SqlText {
+  return sqlText`
+    select ${summaryColumns}, ${decisionColumn}, ${gapColumn}, ${archivedColumn},
+      e.status, e.ended_at, e.owner_id, e.output, e.fault, app_now() as now,
+      (select json_agg(json_build_object(${grantPairs}, 'provider', provider, 'identity', identity, 'access', access,
+         'ended_reason', ended_reason, 'pending', pending, 'last_error', last_error)
+         order by ${grants.createdAt}, ${entitlements.key})
+       from ${grants} join ${entitlements} on ${entitlements.id} = ${grants.entitlementId} where ${grantsOfRow}) as held,
+      (select json_agg(json_build_object('id', id, 'status', status, 'expires_at', expires_at, 'rule', rule,
+         'request_digest', request_digest, 'because', because) order by created_at, stage)
+       from ${approvals} where execution_id = e.id) as asked,
+      (select json_agg(happened) from (${happenings(sqlText`e.id`, part)}) happened) as happened
+    from ${executions} e where e.id = ${id}::uuid`;
+}
+
+function approversOf({ asked, decided }: DetailsRow) {
+  return (asked ?? []).map(({ id, rule }) => ({
+    rule,
+    deciders: (decided ?? []).flatMap((one) => (one.approval_id === id ? [one.approver_id] : [])),
+  }));
 }
 
 /**
  * Returns one page of the history. The first page has the newest entries; in a page, the oldest entry comes first. An entry states how many
  * task events in the middle are not kept.
  */
-async function readHistory(
-  ctx: Store,
-  execution: { id: string; taskEvents: number; createdAt: Date },
-  { limit = mostHistory, cursor }: PageOf,
-): Promise<{ history: HistoryEntry[]; next: string | null }> {
-  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalid('cursor', 'is not a cursor of this list');
-  const before = cursor === undefined ? undefined : Number(cursor);
-  const wanted = Math.min(limit, mostHistory);
-  const [found, gap, archived] = await Promise.all([
-    // One more row than is shown tells whether there are more.
-    readHappenings(ctx.db, execution.id, { before, from: 'newest', limit: wanted + 1 }),
-    readGap(ctx.db, execution),
-    readArchivedUntil(ctx.db, execution.createdAt),
-  ]);
+function describeHistory(row: DetailsRow, part: HistoryPart): { history: HistoryEntry[]; next: string | null } {
+  const found = toHappenings(row.happened ?? [], part);
+  const gap = toGap(row.gap);
+  const wanted = part.limit - 1;
   const shown = found.slice(-wanted);
   const history = shown.flatMap((happening): HistoryEntry[] =>
     happening.seq === gap?.before ? [describeGap(gap), toEntry(happening)] : [toEntry(happening)],
   );
   const more = found.length > wanted;
-  if (archived !== null && !more) history.unshift(describeArchived(archived));
+  if (row.archived !== null && !more) history.unshift(describeArchived(new Date(row.archived)));
   return { history, next: more ? String(shown[0]?.seq) : null };
 }
 
@@ -114,55 +162,40 @@ function describeArchived(until: Date): HistoryEntry {
   };
 }
 
-async function readApprovals(
-  ctx: Store,
-  executionId: string,
-): Promise<{ asked: ExecutionApproval[]; decided: ExecutionDecision[] }> {
-  const rows = await ctx.db
-    .select()
-    .from(approvals)
-    .where(eq(approvals.executionId, executionId))
-    .orderBy(asc(approvals.createdAt), asc(approvals.stage));
-  const made = rows.length === 0 ? [] : await readDecisions(ctx, [executionId]);
-  const asked = rows.map((row) => ({
-    id: row.id,
-    status: row.status,
-    expires_at: row.expiresAt.toISOString(),
-    approvers: { users: row.rule.users, groups: row.rule.groups },
-    count: row.rule.count,
-    ...stageOf(row.rule),
-    request_digest: row.requestDigest,
-    because: row.because,
-    decisions: made.filter(({ approvalId }) => approvalId === row.id).map(({ decision }) => decision),
-  }));
-  return { asked, decided: made.map(({ decision }) => decision) };
+function describeApproval(
+  { id, status, expires_at, rule, request_digest, because }: ApprovalRow & { status: ApprovalStatus },
+  decided: readonly DecisionRow[],
+): ExecutionApproval {
+  return {
+    id,
+    status,
+    expires_at: new Date(expires_at).toISOString(),
+    approvers: { users: rule.users, groups: rule.groups },
+    count: rule.count,
+    ...stageOf(rule),
+    request_digest,
+    because,
+    decisions: decided.filter(({ approval_id }) => approval_id === id).map(toDecision),
+  };
 }
 
-async function readGrants(
-  ctx: Store,
-  executionId: string,
-  now: Date,
-): Promise<{ grant: GrantTimes; described: ExecutionGrant }[]> {
-  const rows = await ctx.db
-    .select({ grant: grants, entitlement: entitlements, failedBeside })
-    .from(grants)
-    .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
-    .where(and(eq(grants.executionId, executionId), isNotOver))
-    .orderBy(asc(grants.createdAt), asc(entitlements.key));
-  return rows.map(({ grant, entitlement, failedBeside }) => ({
-    grant,
-    described: {
-      provider: entitlement.provider,
-      identity: entitlement.identity,
-      access: entitlement.access as Json,
-      state: grantState({ ...grant, failedBeside }, now),
-      granted_at: grant.activatedAt?.toISOString() ?? null,
-      expires_at: expiryOf(grant),
-      ended_reason: grant.endedReason,
-      gone_at: grant.goneAt?.toISOString() ?? null,
-      ...aftermathOf(ctx, entitlement.provider, entitlement.access as Access),
-      pending: grant.goneAt ? null : entitlement.pending,
-      last_error: grant.goneAt ? null : entitlement.lastError,
-    },
-  }));
+function describeGrant(ctx: Store, grant: HeldRow, state: GrantState): ExecutionGrant {
+  const { provider, identity, access, activated_at, expires_at, ended_reason, gone_at } = grant;
+  return {
+    provider,
+    identity,
+    access: access as Json,
+    state,
+    granted_at: toInstant(activated_at),
+    expires_at: expiryOf({ activatedAt: toDate(activated_at), expiresAt: toDate(expires_at) }),
+    ended_reason,
+    gone_at: toInstant(gone_at),
+    ...aftermathOf(ctx, provider, access),
+    pending: gone_at === null ? grant.pending : null,
+    last_error: gone_at === null ? grant.last_error : null,
+  };
+}
+
+function toInstant(time: string | null): string | null {
+  return toDate(time)?.toISOString() ?? null;
 }

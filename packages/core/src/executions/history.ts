@@ -4,13 +4,17 @@ import {
   execute,
   ledger,
   ledgerArchives,
-  rangeOf,
+  type SqlText,
   sqlText,
+  type TaskEvent,
   taskEvents,
 } from '@belay/db';
 import { describeTaskEvent, keptTaskEvents, taskEventsPerRow } from '@belay/engine';
-import { and, asc, desc, eq, gt, gte, lt, lte, sql } from 'drizzle-orm';
-import { unionAll } from 'drizzle-orm/pg-core';
+
+const most = Number.MAX_SAFE_INTEGER;
+
+/** Returns the range that contains a number of the ledger (`rangeOf`), for statements whose text is built once. */
+export const rangeIn = (seq: SqlText | number): SqlText => sqlText`(${seq}::bigint >> 17)`;
 
 /** Something that happened to an execution, as its history shows it. */
 export interface Happening {
@@ -31,58 +35,54 @@ export interface HistoryPart {
   limit: number;
 }
 
-/** Returns what happened to an execution between two numbers, oldest first: the ledger and the kept task events. */
-export async function readHappenings(db: Database, id: string, part: HistoryPart): Promise<Happening[]> {
-  const { after = 0, before = Number.MAX_SAFE_INTEGER, from, limit } = part;
-  const order = from === 'oldest' ? asc : desc;
-  const rows = await unionAll(
-    db
-      .select({
-        seq: ledger.seq,
-        at: ledger.at,
-        type: sql<string | null>`${ledger.type}`,
-        message: sql<string | null>`${ledger.message}`,
-        task: sql<string | null>`${ledger.data} ->> 'task'`,
-        events: sql`null::jsonb`.mapWith(taskEvents.events),
-      })
-      .from(ledger)
-      .where(
-        and(
-          eq(ledger.executionId, id),
-          gte(rangeOf(ledger.seq), rangeOf(after)),
-          lte(rangeOf(ledger.seq), rangeOf(before)),
-          gt(ledger.seq, after),
-          lt(ledger.seq, before),
-        ),
-      )
-      .orderBy(order(rangeOf(ledger.seq)), order(ledger.seq))
-      .limit(limit),
-    db
-      .select({
-        seq: taskEvents.seq,
-        at: taskEvents.at,
-        type: sql<string | null>`null::text`,
-        message: sql<string | null>`null::text`,
-        task: sql<string | null>`null::text`,
-        events: taskEvents.events,
-      })
-      .from(taskEvents)
-      // A row that starts before the range may end in it.
-      .where(
-        and(eq(taskEvents.executionId, id), gt(taskEvents.seq, after - taskEventsPerRow), lt(taskEvents.seq, before)),
-      )
-      .orderBy(order(taskEvents.seq))
-      .limit(limit + 1),
-  );
-  const happenings = rows
+/** A row of the ledger or of the task events, as `happenings` reads it. */
+export interface HappeningRow {
+  /** A text where the driver returns the row, a number in JSON. */
+  seq: string | number;
+  at: string;
+  /** Null for task events. */
+  type: string | null;
+  message: string | null;
+  task: string | null;
+  events: TaskEvent[] | null;
+}
+
+/**
+ * Returns the query for the rows of what happened to an execution, from which `toHappenings` selects. Task events that start before
+ * the range are read too, because they may end in it.
+ */
+export function happenings(id: SqlText, { after = 0, before = most, from, limit }: HistoryPart): SqlText {
+  const order = from === 'oldest' ? sqlText`asc` : sqlText`desc`;
+  return sqlText`
+    (select seq, at, type, message, data ->> 'task' as task, null::jsonb as events from ${ledger}
+     where execution_id = ${id} and ${rangeIn(sqlText`seq`)} between ${rangeIn(after)} and ${rangeIn(before)}
+       and seq > ${after}::bigint and seq < ${before}::bigint
+     order by ${rangeIn(sqlText`seq`)} ${order}, seq ${order} limit ${limit}::int)
+    union all
+    (select seq, at, null, null, null, events from ${taskEvents}
+     where execution_id = ${id} and seq > ${after - taskEventsPerRow}::bigint and seq < ${before}::bigint
+     order by seq ${order} limit ${limit + 1}::int)`;
+}
+
+/** Returns what the rows of `happenings` say happened, oldest first. */
+export function toHappenings(
+  rows: readonly HappeningRow[],
+  { after = 0, before = most, from, limit }: HistoryPart,
+): Happening[] {
+  const found = rows
     .flatMap(({ seq, at, type, message, task, events }): Happening[] =>
       type === null || message === null
-        ? (events ?? []).map((event, index) => toHappening(seq + index, at, describeTaskEvent(event)))
-        : [toHappening(seq, at, { type, message, ...(task === null ? {} : { task }) })],
+        ? (events ?? []).map((event, index) => toHappening(Number(seq) + index, new Date(at), describeTaskEvent(event)))
+        : [toHappening(Number(seq), new Date(at), { type, message, ...(task === null ? {} : { task }) })],
     )
     .filter(({ seq }) => seq > after && seq < before)
     .sort((a, b) => a.seq - b.seq);
-  return from === 'oldest' ? happenings.slice(0, limit) : happenings.slice(-limit);
+  return from === 'oldest' ? found.slice(0, limit) : found.slice(-limit);
+}
+
+/** Returns what happened to an execution between two numbers, oldest first: the ledger and the kept task events. */
+export async function readHappenings(db: Database, id: string, part: HistoryPart): Promise<Happening[]> {
+  return toHappenings(await execute<HappeningRow>(db, happenings(sqlText`${id}::uuid`, part)), part);
 }
 
 function toHappening(seq: number, at: Date, what: { type: string; message: string; task?: string }): Happening {
@@ -90,36 +90,30 @@ function toHappening(seq: number, at: Date, what: { type: string; message: strin
   return { seq, at, type, message, ...(task === undefined ? {} : { task }) };
 }
 
-/** Returns the number of the newest entry, or 0. */
-export async function lastSeq(db: Database, id: string): Promise<number> {
-  const [newest] = await readHappenings(db, id, { from: 'newest', limit: 1 });
-  return newest?.seq ?? 0;
+/** The first task event after those that are not kept, in a column of a statement. */
+export interface GapRow {
+  seq: number;
+  at: string;
+  nth: number;
 }
+
+/** The column with the first task event after those that are not kept of the execution in the row `e`; null while all are kept. */
+export const gapColumn: SqlText = sqlText`
+  case when e.task_events > ${2 * keptTaskEvents}::int then (
+    select json_build_object('seq', seq, 'at', at, 'nth', nth) from ${taskEvents}
+    where execution_id = e.id and nth > ${keptTaskEvents}::int order by seq limit 1) end as gap`;
 
 /** Returns how many task events are not kept, and the number of the first one after them; null while all are kept. */
-export async function readGap(
-  db: Database,
-  execution: { id: string; taskEvents: number },
-): Promise<{ before: number; at: Date; count: number } | null> {
-  if (execution.taskEvents <= 2 * keptTaskEvents) return null;
-  const [row] = await db
-    .select({ seq: taskEvents.seq, at: taskEvents.at, nth: taskEvents.nth })
-    .from(taskEvents)
-    .where(and(eq(taskEvents.executionId, execution.id), gt(taskEvents.nth, keptTaskEvents)))
-    .orderBy(asc(taskEvents.seq))
-    .limit(1);
+export function toGap(row: GapRow | null): { before: number; at: Date; count: number } | null {
   const count = (row?.nth ?? 0) - keptTaskEvents - 1;
-  return row && count > 0 ? { before: row.seq, at: row.at, count } : null;
+  return row && count > 0 ? { before: row.seq, at: new Date(row.at), count } : null;
 }
 
-/** Returns the end of the latest month of which archived entries were deleted, if it is after a time; otherwise null. */
-export async function readArchivedUntil(db: Database, since: Date): Promise<Date | null> {
-  const [row] = await execute<{ until: string | null }>(
-    db,
-    sqlText`
-    select to_json(max(((month || '-01')::date + interval '1 month') at time zone 'UTC')) #>> '{}' as until from ${ledgerArchives} a
-    where a.month >= ${since.toISOString().slice(0, 7)} and (a.deleted_at is not null
-      or a.rows > (select coalesce(sum(b.rows), 0) from ${archivedBlocks} b where b.archive = a.digest))`,
-  );
-  return row?.until ? new Date(row.until) : null;
-}
+/**
+ * The column with the end of the latest month of which archived entries were deleted, if it is after the execution in the row `e` was
+ * requested; otherwise null.
+ */
+export const archivedColumn: SqlText = sqlText`
+  (select max(((month || '-01')::date + interval '1 month') at time zone 'UTC') from ${ledgerArchives} a
+   where a.month >= to_char(e.created_at at time zone 'UTC', 'YYYY-MM') and (a.deleted_at is not null
+     or a.rows > (select coalesce(sum(b.rows), 0) from ${archivedBlocks} b where b.archive = a.digest))) as archived`;

@@ -3,15 +3,15 @@ import { invalid } from '@belay/contract/errors';
 import type { Execution, ExecutionFilter, ExecutionList } from '@belay/contract/executions';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
-import { type ExecutionStatus, executions, steps, users } from '@belay/db';
-import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { execute, executions, type SqlText, sqlText, steps, users } from '@belay/db';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorStore } from '../context.js';
 import { isId } from '../find-execution.js';
 import type { ElevationInput } from '../plans/input.js';
 import { findRequests } from './find-requests.js';
-import { type Outcome, outcomeOf, readDecisions } from './outcome.js';
-import { readStandings } from './state.js';
+import { type DecisionRow, decisionColumn, outcomeOf } from './outcome.js';
+import { type GrantRow, isOneOf, type StandingRow, standingColumns, standingOf, toDate } from './state.js';
 
 /** The queue from which workers take executions. */
 export const taskQueue = 'executions';
@@ -71,93 +71,68 @@ async function placeOf(ctx: ActorStore, ownerId: string, cursor: string) {
 /** Returns executions as a list shows them, in the order of `ids`. */
 async function describeExecutions(ctx: ActorStore, ids: readonly string[]): Promise<Execution[]> {
   if (ids.length === 0) return [];
-  const rows = await ctx.db
-    .select({
-      ...summaryColumns,
-      // Not joined: a planner that expects many rows would read all people.
-      email: sql<string>`(select ${users.email} from ${users} where ${users.id} = ${executions.ownerId})`,
-      now: sql<string>`app_now()`,
-    })
-    .from(executions)
-    .where(inArray(executions.id, [...ids]));
-  const now = new Date(rows[0]?.now ?? 0);
-  const [waiting, standings, decided] = await Promise.all([
-    readWaiting(ctx, ids),
-    readStandings(ctx, rows, now),
-    readDecisions(ctx, ids),
-  ]);
+  const rows = await execute<SummaryRow>(
+    ctx.db,
+    sqlText`select ${summaryColumns}, ${standingColumns}, ${decisionColumn} from ${executions} e where ${isOneOf(ids)}`,
+  );
   const known = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => {
     const row = known.get(id);
-    const standing = standings.get(id);
-    if (!row || !standing) return [];
-    const own = decided.filter(({ executionId }) => executionId === id).map(({ decision }) => decision);
-    const outcome = outcomeOf(row, standing.grants, own, now);
-    return [summarise(row, row.email, { ...outcome, state: standing.state, waiting_for: waiting.get(id) ?? [] }, now)];
+    return row ? [summarise(row)] : [];
   });
 }
 
-const summaryColumns = {
-  id: executions.id,
-  workflow: executions.workflow,
-  status: executions.status,
-  input: executions.input,
-  extendsId: executions.extendsId,
-  createdAt: executions.createdAt,
-  startedAt: executions.startedAt,
-  endedAt: executions.endedAt,
-};
+/**
+ * The columns from which `summarise` reads the execution in the row `e`, besides its standing and its decisions. The owner is not
+ * joined: a planner that expects many rows would read all people.
+ */
+export const summaryColumns: SqlText = sqlText`
+  e.id, e.workflow, e.input, e.extends_id, e.created_at, e.started_at,
+  (select email from ${users} where ${users.id} = e.owner_id) as owner,
+  (select json_agg(waits order by opened_at) from (
+    select coalesce(waiting_for, case kind when 'event' then 'an event' end) as waits, opened_at
+    from ${steps} where execution_id = e.id and status = 'open') open
+   where waits is not null) as waiting`;
 
-/** Returns what open steps wait for, by execution. */
-export async function readWaiting(ctx: ActorStore, ids: readonly string[]): Promise<Map<string, string[]>> {
-  if (ids.length === 0) return new Map();
-  const rows = await ctx.db
-    .select({ id: steps.executionId, waitingFor: steps.waitingFor, kind: steps.kind, request: steps.request })
-    .from(steps)
-    .where(and(inArray(steps.executionId, [...ids]), eq(steps.status, 'open')))
-    .orderBy(asc(steps.openedAt));
-  const waiting = new Map<string, string[]>();
-  for (const row of rows) {
-    const text = row.waitingFor ?? (row.kind === 'event' ? 'an event' : null);
-    if (text !== null) waiting.set(row.id, [...(waiting.get(row.id) ?? []), text]);
-  }
-  return waiting;
+export interface SummaryRow<Grant extends GrantRow = GrantRow, Approval = unknown>
+  extends StandingRow<Grant, Approval> {
+  id: string;
+  workflow: string;
+  input: unknown;
+  extends_id: string | null;
+  created_at: string;
+  started_at: string | null;
+  owner: string;
+  /** What its open steps wait for. */
+  waiting: string[] | null;
+  decided: DecisionRow[] | null;
 }
 
 /** Returns an execution as the interface shows it in a list. */
-export function summarise(
-  row: {
-    id: string;
-    workflow: string;
-    status: ExecutionStatus;
-    input: unknown;
-    extendsId: string | null;
-    createdAt: Date;
-    startedAt: Date | null;
-    endedAt: Date | null;
-  },
-  user: string,
-  standing: Outcome & Pick<Execution, 'state' | 'waiting_for'>,
-  now: Date,
-): Execution {
+export function summarise(row: SummaryRow): Execution {
   const input = row.input as ElevationInput;
-  const from = row.startedAt ?? row.createdAt;
+  const now = new Date(row.now);
+  const from = new Date(row.started_at ?? row.created_at);
+  const endedAt = toDate(row.ended_at);
+  const { status, state, grants } = standingOf(row);
   return {
     workflow_id: row.id,
     run_id: row.id,
-    status: row.status,
+    status,
     start_time: from.toISOString(),
-    execution_time: formatDuration(Math.max(0, (row.endedAt ?? now).getTime() - from.getTime())),
+    execution_time: formatDuration(Math.max(0, (endedAt ?? now).getTime() - from.getTime())),
     task_queue: taskQueue,
-    user,
+    user: row.owner,
     workflow_type: { name: row.workflow },
     role: input.role,
     providers: input.providers,
     reason: input.reason,
     duration: input.duration,
-    requested_at: row.createdAt.toISOString(),
-    extends: row.extendsId,
+    requested_at: new Date(row.created_at).toISOString(),
+    extends: row.extends_id,
     break_glass: input.break_glass !== undefined,
-    ...standing,
+    ...outcomeOf(endedAt, grants, row.decided ?? [], now),
+    state,
+    waiting_for: row.waiting ?? [],
   };
 }

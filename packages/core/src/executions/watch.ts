@@ -7,23 +7,21 @@ import { joinFeed, readEvents } from './feed.js';
  * Yields every event of an execution with a number above `after`, until the execution has ended and nothing is left of
  * its grants at any provider. All watchers of an execution in one process share one reader, and store only their
  * position in it. Throws `not_found` when the caller may not see the execution, and the error of a first read that
- * fails; ends without an error when the signal aborts. With `patience`, throws the error of the database when it has
- * been unreachable for this many milliseconds; without, waits until it is back.
+ * fails; ends without an error when the signal aborts. Waits while the database is unreachable.
  */
 export async function* watchExecution(
   ctx: ActorStore,
-  input: { id: string; after?: number | undefined; signal: AbortSignal; patience?: number },
+  input: { id: string; after?: number | undefined; signal: AbortSignal },
 ): AsyncGenerator<ExecutionEvent, void, undefined> {
-  const { id, after = 0, signal, patience = Number.POSITIVE_INFINITY } = input;
+  const { id, after = 0, signal } = input;
   await findExecution(ctx, ctx.actor, id);
-  const { feed, leave } = joinFeed(ctx, id, { isRequest: Number.isFinite(patience) });
+  const { feed, leave } = joinFeed(ctx, id);
   try {
     await feed.ready;
     let newest = after;
     let known = after;
     let place = -1;
     while (!signal.aborted) {
-      if (feed.away && ctx.clock().getTime() - feed.away.since >= patience) throw feed.away.error;
       // At the start, and when the reader has dropped events that this watcher has not seen.
       if (place < feed.dropped) {
         const upTo = feed.floor;

@@ -1,3 +1,4 @@
+import { hasReached } from '@belay/contract/wait-target';
 import { BelayError } from '../errors.js';
 import type { Transport } from '../transport/create-transport.js';
 import { pageOf } from '../transport/page-of.js';
@@ -11,7 +12,6 @@ import type {
   ExecutionFilter,
   ExecutionList,
   ExecutionStart,
-  ExecutionState,
   Idempotent,
   PageOptions,
   SealedSignal,
@@ -39,7 +39,10 @@ export interface ExecutionsResource {
   list(options?: ExecutionFilter & PageOptions): ExecutionPages;
   /** Returns the request with the newest 1,000 entries of its history; pass `next` as the `cursor` for the earlier ones. */
   get(id: string, options?: PageOptions): Promise<ExecutionDetails>;
-  /** Resolves to the execution when it has reached `until`, or after 20 seconds. `state` shows which; call again to continue waiting. */
+  /**
+   * Resolves to the execution when it has reached `until`, or after 20 seconds. `hasReached` tells which; call again to continue
+   * waiting.
+   */
   wait(id: string, until: WaitTarget, options?: CallOptions): Promise<ExecutionDetails>;
   /**
    * Resolves to the execution when its access is active. Throws `conflict` with the state when it ends without active access, and `aborted`
@@ -113,14 +116,11 @@ function createPages(
   };
 }
 
-/** The states from which access can still become active. */
-const before: readonly ExecutionState[] = ['running', 'waiting_for_approval', 'granting'];
-
 async function waitUntilActive(transport: Transport, id: string, options?: CallOptions): Promise<ExecutionDetails> {
   for (;;) {
     const found = await transport.query('executions.get', { id, until: 'active', wait: 'PT20S' }, options);
     if (found.state === 'active') return found;
-    if (!before.includes(found.state)) {
+    if (hasReached('active', found)) {
       throw new BelayError('conflict', `The request ended without active access: it is ${found.state}`, {
         status: 409,
       });
