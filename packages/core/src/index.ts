@@ -118,6 +118,7 @@ export { deliverMessages } from './messages/deliver.js';
 export { choosePreferences, readPreferences, writePreferences } from './messages/preferences.js';
 export { receiveHook } from './messages/receive.js';
 export { isOwnFailure, noteOutage } from './outage.js';
+export { separatePeople } from './people/joins.js';
 export { oversightOf, readWhoami } from './people/oversight.js';
 export { upsertUser } from './people/people.js';
 export { createProbe } from './probe.js';

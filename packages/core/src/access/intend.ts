@@ -7,6 +7,7 @@ import { authorizerOf } from '../catalog/authorizer.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { foldName } from '../people/names.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
 import { intendWithMove } from './intend-with-move.js';
@@ -41,7 +42,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   if (catalog.version !== intention.catalogVersion) throw new Retryable('The configuration has just changed');
   const planned = intention.plan.grants.map((grant, index) => ({
     ...grant,
-    knownAs: intention.plan.knownAs[index] ?? [],
+    knownAs: [...new Set([...(intention.plan.knownAs[index] ?? []), foldName(grant.identity)])],
     address: addressOf(catalog.providers.get(grant.provider)),
     id: ctx.newId(),
     grantId: ctx.newId(),

@@ -1,4 +1,3 @@
-import { foldAddress } from '@belay/contract/address';
 import type { Approvers } from '@belay/contract/approvals';
 import { notFound } from '@belay/contract/errors';
 import type { Verdict } from '@belay/contract/fields';
@@ -8,7 +7,9 @@ import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { ActorStore } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { namesOfGroups, unmetCondition } from '../people/admission.js';
+import { foldName } from '../people/names.js';
 import { asPerson, toPerson } from '../people/people.js';
+import { listUnseen } from '../people/unseen.js';
 import { isExcluded } from './exclusion.js';
 import { type FoundApproval, findApprovals } from './find.js';
 
@@ -27,7 +28,11 @@ export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Pr
   if (!approval) throw notFound('The approval');
   await findExecution(ctx, ctx.actor, approval.executionId);
   const { rule } = approval;
-  const [read, made] = await Promise.all([readNamed(ctx, approval), readDecisions(ctx, approval.id)]);
+  const [read, made, unseen] = await Promise.all([
+    readNamed(ctx, approval),
+    readDecisions(ctx, approval.id),
+    listUnseen(ctx, ctx.db, rule, mostRead),
+  ]);
   const people = new Map<string, Approver>();
   for (const { id: personId, email, name, groups, named } of read.people) {
     const earlier = people.get(personId);
@@ -36,14 +41,26 @@ export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Pr
       groups: named ? [] : [...new Set([...(earlier?.groups ?? []), ...groups])],
     });
   }
+  const shown = unseen
+    .filter(({ addresses }) => !addresses.some((one) => read.barred.has(one) || approval.excluded.includes(one)))
+    .map(({ id: account, name, email, addresses, groups }) => {
+      const named = rule.users.find((user) => addresses.includes(user));
+      const theirs = rule.groups.filter((group) => groups.includes(group));
+      return { account, name, email: named ?? email, addresses, groups: named === undefined ? theirs : [] };
+    });
+  for (const { account, name, email, groups } of shown) people.set(account, { email, name, verdict: null, groups });
   const known = [...people.values()].sort((a, b) => a.name.localeCompare(b.name) || a.email.localeCompare(b.email));
-  const seen = new Set([...read.barred, ...read.people.map(({ email }) => foldAddress(email))]);
-  const peopled = new Set(read.people.flatMap(({ groups }) => groups));
+  const seen = new Set([
+    ...read.barred,
+    ...read.people.map(({ email }) => foldName(email)),
+    ...shown.flatMap(({ addresses }) => addresses),
+  ]);
+  const peopled = new Set([...read.people, ...shown].flatMap(({ groups }) => groups));
   return {
     people: known.slice(0, limits.approvers),
     more: read.more || known.length > limits.approvers,
     unknown: {
-      users: rule.users.filter((user) => !seen.has(foldAddress(user))),
+      users: rule.users.filter((user) => !seen.has(foldName(user))),
       groups: rule.groups.filter((group) => !peopled.has(group)),
     },
   };
@@ -54,7 +71,7 @@ export async function listApprovers(ctx: ActorStore, { id }: { id: string }): Pr
  * the addresses of those who may not decide on this approval.
  */
 async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: FoundApproval) {
-  const addresses = rule.users.flatMap((user) => foldAddress(user) ?? []);
+  const addresses = rule.users.map(foldName);
   const own = namesOfGroups(ctx.catalog.current(), rule.groups);
   const rows = await ctx.db
     .select({ identity: userIdentities })

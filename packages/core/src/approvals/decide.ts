@@ -15,10 +15,11 @@ import {
 import { lockExecution, retryDeadlock, storeOutcome, turnJob } from '@belay/engine';
 import { and, eq, gt, inArray, sql } from 'drizzle-orm';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorStore, Job, Person, UserActor } from '../context.js';
+import type { ActorStore, Job, UserActor } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
+import { causeOf, tellingJoins } from '../people/joins.js';
 import { wasToldLately } from '../people/people.js';
-import { listSelves } from '../people/selves.js';
+import { listSelves, type Self } from '../people/selves.js';
 import { requireText } from '../text.js';
 import { wouldBeElevated } from './elevated.js';
 import { isExcluded, isRequester } from './exclusion.js';
@@ -54,6 +55,10 @@ export async function decideApproval(ctx: ActorStore, input: Decide): Promise<De
   if (input.comment !== undefined) requireText(input.comment, 'comment', limits.remark);
   const found = await findApproval(ctx, user, input.id);
   if (!found) throw notFound('The approval');
+  return tellingJoins(ctx, () => decide(ctx, user, input, found));
+}
+
+async function decide(ctx: ActorStore, user: UserActor, input: Decide, found: Approval): Promise<Decided> {
   await requireApprover(ctx, user, found, input.verdict);
   if (input.via === 'message') requireNoPage(ctx, found);
   if (input.request_digest !== undefined && input.request_digest !== found.requestDigest) {
@@ -150,8 +155,8 @@ async function refuseSelf(
   approval: Approval,
   verdict: Decide['verdict'],
 ): Promise<void> {
-  const selves = await listSelves(tx, user.id);
-  requireOther(selves, approval);
+  const selves = await listSelves(tx, user.id, approval.createdAt);
+  requireOther(user, selves, approval);
   const ids = [user.id, ...selves.map(({ id }) => id)];
   const own = and(eq(decisions.approvalId, approvals.id), inArray(decisions.approverId, ids));
   const asked = await tx
@@ -161,23 +166,29 @@ async function refuseSelf(
       rule: approvals.rule,
       stepKey: approvals.stepKey,
       verdict: decisions.verdict,
+      approverId: decisions.approverId,
     })
     .from(approvals)
     .leftJoin(decisions, own)
     .where(eq(approvals.executionId, approval.executionId));
-  if (asked.some((one) => one.id === approval.id && one.verdict !== null))
-    throw new AccessError('conflict', 'You have already decided on this request');
+  const causeBy = (decided: typeof asked) =>
+    causeOf(
+      user.id,
+      [user, ...selves].filter(({ id }) => decided.some(({ approverId }) => approverId === id)),
+    );
+  const made = asked.filter((one) => one.id === approval.id && one.verdict !== null);
+  if (made.length > 0) throw new AccessError('conflict', 'You have already decided on this request', causeBy(made));
   // A denial always counts.
   if (verdict === 'deny') return;
   // An approval that was requested again counts as the first one.
   const first = firstOf(asked, approval);
-  const others = asked.flatMap((one) => (one.verdict === 'approve' ? firstOf(asked, one) : []));
-  const again = others.filter(({ id }) => id !== first.id);
+  const again = asked.filter((one) => one.verdict === 'approve' && firstOf(asked, one).id !== first.id);
   const isOther = ({ rule, stepKey }: Asked) =>
     first.rule.distinct === true || rule.distinct === true || stepKey === first.stepKey;
-  if (again.some(isOther)) {
+  const twice = again.filter((one) => isOther(firstOf(asked, one)));
+  if (twice.length > 0) {
     const message = 'You have approved another step of this request; this one is for another person';
-    throw new AccessError('forbidden', message);
+    throw new AccessError('forbidden', message, causeBy(twice));
   }
 }
 
@@ -191,17 +202,19 @@ function firstOf(asked: readonly Asked[], { id }: { id: string }): Asked {
 }
 
 /** Throws `forbidden` for the requester and for the person to be elevated, by any of their identities. */
-function requireOther(selves: readonly Person[], approval: Approval): void {
-  if (isRequester(selves, approval)) throw ownRequest();
-  if (isExcluded(selves, approval)) throw ownAccess();
+function requireOther(user: UserActor, selves: readonly Self[], approval: Approval): void {
+  const requester = selves.filter((self) => isRequester([self], approval));
+  if (requester.length > 0) throw ownRequest(causeOf(user.id, requester));
+  const elevated = selves.filter((self) => isExcluded([self], approval));
+  if (elevated.length > 0) throw ownAccess(causeOf(user.id, elevated));
 }
 
-function ownRequest(): AccessError {
-  return new AccessError('forbidden', 'You cannot decide on your own request');
+function ownRequest(because: { cause?: Error } = {}): AccessError {
+  return new AccessError('forbidden', 'You cannot decide on your own request', because);
 }
 
-function ownAccess(): AccessError {
-  return new AccessError('forbidden', 'You cannot decide on access that is granted to you');
+function ownAccess(because: { cause?: Error } = {}): AccessError {
+  return new AccessError('forbidden', 'You cannot decide on access that is granted to you', because);
 }
 
 function isApproved(value: unknown): boolean {
@@ -232,8 +245,8 @@ async function requireApprover(
   if (user.id === approval.ownerId) throw ownRequest();
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
   // A person with several identities is one person under each of them.
-  const selves = [user, ...(await listSelves(ctx.db, user.id))];
-  requireOther(selves, approval);
+  const selves = [user, ...(await listSelves(ctx.db, user.id, approval.createdAt))];
+  requireOther(user, selves, approval);
   // A denial grants nothing, so no provider needs to be called.
   if (verdict === 'deny') return;
   if (await wouldBeElevated(ctx, selves, approval.subject as ApprovalSubject)) throw ownAccess();

@@ -1,4 +1,3 @@
-import { foldAddress } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
 import { type ApprovalRule, approvals, inOrder, type Transaction } from '@belay/db';
 import { callWith } from '@belay/engine';
@@ -7,6 +6,7 @@ import { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
+import { foldName } from '../people/names.js';
 import { describeRule } from './subject.js';
 
 /**
@@ -25,7 +25,7 @@ function ruleOf({ stages }: ReturnType<typeof readStages>, index: number): Appro
   if (stage === undefined) throw new Error(`access.approve has no stage ${index + 1}`);
   const { approvers, count, refusals, distinct } = stage;
   return {
-    users: approvers.users.map((user) => foldAddress(user) ?? user),
+    users: approvers.users.map(foldName),
     groups: approvers.groups,
     count,
     refusals,

@@ -23,6 +23,7 @@ import { Retryable, Terminal } from '@belay/providers';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, Store, UserActor } from '../context.js';
+import { foldName } from '../people/names.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type Plan, type PlannedGrant, planElevation } from '../plans/plan.js';
 import type { PresentedSession } from '../sessions/verify.js';
@@ -85,12 +86,16 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
     },
   );
   if (typeof planned === 'string') return elevationOf(planned);
-  const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(planned) };
+  const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(input, planned) };
   return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id });
 }
 
-function namesOfElevated({ grants, knownAs }: Pick<Plan, 'grants' | 'knownAs'>): string[] {
-  return [...new Set([...grants.map(({ identity }) => identity.toLowerCase()), ...knownAs.flat()])];
+function namesOfElevated(
+  { identities }: Pick<ElevationInput, 'identities'>,
+  { grants, knownAs }: Pick<Plan, 'grants' | 'knownAs'>,
+): string[] {
+  const given = [...identities, ...grants.map(({ identity }) => identity)];
+  return [...new Set([...given.map(foldName), ...knownAs.flat()])];
 }
 
 /**

@@ -1,10 +1,11 @@
-import { foldAddress } from '@belay/contract/address';
 import { type approvals, type Transaction, userIdentities, users } from '@belay/db';
 import { eq, sql } from 'drizzle-orm';
 import { isExcluded } from '../approvals/exclusion.js';
 import type { Person, Store } from '../context.js';
 import { namesOfGroups } from '../people/admission.js';
+import { foldName } from '../people/names.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
+import { listUnseen } from '../people/unseen.js';
 
 /** A person with an address. `userId` is null when no known person has the address. */
 export interface Addressee {
@@ -49,11 +50,16 @@ export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly
     const { groups } = person;
     return folded === null ? [] : [{ userId, address, folded, person, groups, recent, left: leftAt !== null }];
   });
+  const unseen = await listUnseen(ctx, tx, { users: [], groups });
   return ({ rule, excluded }) => {
     const never = new Set(excluded);
-    const named = rule.users
-      .filter((address) => !known.some(({ folded }) => folded === address))
-      .map((address) => ({ userId: null, address, folded: foldAddress(address) ?? address }));
+    const named = [
+      ...rule.users.filter((address) => !known.some(({ folded }) => folded === address)),
+      ...unseen
+        .filter((one) => rule.groups.some((group) => one.groups.includes(group)))
+        .filter(({ addresses }) => !addresses.some((one) => never.has(one)))
+        .map(({ email }) => email),
+    ].map((address) => ({ userId: null, address, folded: foldName(address) }));
     const found = known.filter(
       ({ folded, groups, recent, left }) =>
         !left && (rule.users.includes(folded) || (recent && rule.groups.some((group) => groups.includes(group)))),
