@@ -151,7 +151,7 @@ describe('an operator finds a person by a former address', () => {
     expect((await getPerson(house.operator(), { user: 'rita@example.com' })).person.email).toBe('married@example.com');
   });
 
-  it('but stops who has it now, where somebody has', async () => {
+  it('but stops the person who has it now, if there is one', async () => {
     await using doors = await openDoors({ corp: all });
     const { house, signIn, corp } = doors;
     await signIn(corp, rita);

@@ -113,4 +113,7 @@ CREATE FUNCTION keep_account() RETURNS trigger LANGUAGE plpgsql AS $$
 begin
   raise exception 'An account of a directory is marked as deleted, and stays' using errcode = 'integrity_constraint_violation';
 end $$;--> statement-breakpoint
-CREATE TRIGGER provisioned_users_keep AFTER DELETE ON "provisioned_users" FOR EACH ROW EXECUTE FUNCTION keep_account();
+CREATE TRIGGER provisioned_users_keep AFTER DELETE ON "provisioned_users" FOR EACH ROW EXECUTE FUNCTION keep_account();--> statement-breakpoint
+COMMENT ON TABLE "attachments" IS 'The names that people and accounts of directories have or had, with their time; only ever closed';--> statement-breakpoint
+COMMENT ON TABLE "account_attachments" IS 'Which account of a directory is or was that of a person; only ever closed';--> statement-breakpoint
+COMMENT ON TABLE "separations" IS 'Users who were recorded to be two people, although they have or had one name';

@@ -8,9 +8,9 @@ const closed = { closed_at: 'app_now()', closed_by: id(1), verdict: "'justified'
 
 /** What breaks each constraint: a changed column of the row in `rows`, or a second row with other columns. */
 const violations: Record<string, { table: string; change?: Record<string, string>; add?: Record<string, string> }> = {
-  account_attachment_proof_is_known: { table: 'account_attachments', add: { id: '2', proof: "'rumour'" } },
-  account_attachments_account_fk: { table: 'account_attachments', add: { id: '2', account_id: nobody } },
-  account_attachments_user_fk: { table: 'account_attachments', add: { id: '2', user_id: nobody } },
+  account_attachment_proof_is_known: { table: 'account_attachments', add: { id: '9002', proof: "'rumour'" } },
+  account_attachments_account_fk: { table: 'account_attachments', add: { id: '9002', account_id: nobody } },
+  account_attachments_user_fk: { table: 'account_attachments', add: { id: '9002', user_id: nobody } },
   agents_have_one_credential: { table: 'agents', add: { id: id(9), name: "'other'" } },
   agents_have_one_name: { table: 'agents', add: { id: id(9), secret_hash: "'other'" } },
   approval_is_renewed_for_a_reason: { table: 'approvals', change: { because: 'null' } },
@@ -19,10 +19,10 @@ const violations: Record<string, { table: string; change?: Record<string, string
   approvals_are_renewed_once: { table: 'approvals', add: { id: id(9), stage: '1' } },
   approvals_execution_id_executions_id_fk: { table: 'approvals', change: { execution_id: nobody } },
   archived_blocks_archive_fk: { table: 'archived_blocks', change: { archive: "'none'" } },
-  attachment_has_one_holder: { table: 'attachments', add: { id: '2', user_id: 'null' } },
-  attachment_kind_is_known: { table: 'attachments', add: { id: '2', kind: "'rumour'" } },
-  attachments_account_fk: { table: 'attachments', add: { id: '2', user_id: 'null', account_id: nobody } },
-  attachments_user_fk: { table: 'attachments', add: { id: '2', user_id: nobody } },
+  attachment_has_one_holder: { table: 'attachments', add: { id: '9002', user_id: 'null' } },
+  attachment_kind_is_known: { table: 'attachments', add: { id: '9002', kind: "'rumour'" } },
+  attachments_account_fk: { table: 'attachments', add: { id: '9002', user_id: 'null', account_id: nobody } },
+  attachments_user_fk: { table: 'attachments', add: { id: '9002', user_id: nobody } },
   comment_has_a_text: { table: 'comments', change: { text: "''" } },
   comment_kind_is_known: { table: 'comments', change: { kind: "'gossip'" } },
   comments_author_fk: { table: 'comments', change: { author_id: nobody } },

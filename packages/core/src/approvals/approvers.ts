@@ -3,11 +3,12 @@ import { notFound } from '@belay/contract/errors';
 import type { Verdict } from '@belay/contract/fields';
 import { limits } from '@belay/contract/limits';
 import { decisions, userIdentities, users } from '@belay/db';
-import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, isNull } from 'drizzle-orm';
 import type { ActorStore } from '../context.js';
 import { findExecution } from '../find-execution.js';
 import { namesOfGroups, unmetCondition } from '../people/admission.js';
-import { foldName } from '../people/names.js';
+import { isNamedBy } from '../people/certain.js';
+import { addressNaming, foldName } from '../people/names.js';
 import { asPerson, toPerson } from '../people/people.js';
 import { listUnseen } from '../people/unseen.js';
 import { isExcluded } from './exclusion.js';
@@ -77,29 +78,19 @@ async function readNamed(ctx: ActorStore, { rule, excluded, ownerId }: FoundAppr
     .select({ identity: userIdentities })
     .from(userIdentities)
     .innerJoin(users, eq(users.id, userIdentities.userId))
-    .where(
-      and(
-        isNull(users.deprovisionedAt),
-        or(
-          addresses.length === 0 ? sql`false` : inArray(userIdentities.emailFolded, addresses),
-          own.length === 0
-            ? sql`false`
-            : sql`${userIdentities.groups} ?| array(select jsonb_array_elements_text(${JSON.stringify(own)}::text::jsonb))`,
-        ),
-      ),
-    )
+    .where(and(isNull(users.deprovisionedAt), isNamedBy({ addresses, groups: own })))
     .orderBy(userIdentities.userId)
     .limit(mostRead + 1);
   const catalog = ctx.catalog.current();
-  const barred = new Set<string | null>();
+  const barred = new Set<string>();
   const people = rows.slice(0, mostRead).flatMap(({ identity }) => {
     const person = asPerson(ctx, toPerson(identity));
     if (person.id === ownerId || isExcluded([person], { excluded })) {
-      barred.add(identity.emailFolded);
+      barred.add(addressNaming(person));
       return [];
     }
     if (!catalog.authenticators.includes(identity.provider) || unmetCondition(catalog, identity)) return [];
-    const named = addresses.includes(identity.emailFolded ?? '');
+    const named = addresses.includes(addressNaming(person));
     const groups = rule.groups.filter((group) => person.groups.includes(group));
     return named || groups.length > 0 ? [{ ...person, groups, named }] : [];
   });

@@ -155,7 +155,7 @@ async function refuseSelf(
   approval: Approval,
   verdict: Decide['verdict'],
 ): Promise<void> {
-  const selves = await listSelves(tx, user.id, approval.createdAt);
+  const selves = await listSelves(tx, user.id, about(approval));
   requireOther(user, selves, approval);
   const ids = [user.id, ...selves.map(({ id }) => id)];
   const own = and(eq(decisions.approvalId, approvals.id), inArray(decisions.approverId, ids));
@@ -191,6 +191,8 @@ async function refuseSelf(
     throw new AccessError('forbidden', message, causeBy(twice));
   }
 }
+
+const about = ({ createdAt: at, ownerId }: Approval) => ({ at, ownerId });
 
 type Asked = Pick<Approval, 'id' | 'renews' | 'rule' | 'stepKey'>;
 
@@ -245,7 +247,7 @@ async function requireApprover(
   if (user.id === approval.ownerId) throw ownRequest();
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
   // A person with several identities is one person under each of them.
-  const selves = [user, ...(await listSelves(ctx.db, user.id, approval.createdAt))];
+  const selves = [user, ...(await listSelves(ctx.db, user.id, about(approval)))];
   requireOther(user, selves, approval);
   // A denial grants nothing, so no provider needs to be called.
   if (verdict === 'deny') return;

@@ -117,10 +117,7 @@ function asks(ctx: ActorStore, user: UserActor): SQL {
     .select({ id: approvalId })
     .from(approvalAudience)
     .where(
-      or(
-        and(eq(kind, 'user'), eq(name, addressNaming(user))),
-        and(eq(kind, 'group'), inArray(name, [...user.groups])),
-      ),
+      or(and(eq(kind, 'user'), eq(name, addressNaming(user))), and(eq(kind, 'group'), inArray(name, [...user.groups]))),
     );
   return sql`${approvals.id} = any(array(${named}))`;
 }

@@ -1,9 +1,10 @@
 import { type approvals, type Transaction, userIdentities, users } from '@belay/db';
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { isExcluded } from '../approvals/exclusion.js';
 import type { Person, Store } from '../context.js';
 import { namesOfGroups } from '../people/admission.js';
-import { foldName } from '../people/names.js';
+import { isNamedBy } from '../people/certain.js';
+import { addressNaming, foldName } from '../people/names.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 import { listUnseen } from '../people/unseen.js';
 
@@ -41,14 +42,13 @@ export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly
     .select({ identity: userIdentities, recent: wasToldLately(ctx).mapWith(Boolean), leftAt: users.deprovisionedAt })
     .from(userIdentities)
     .innerJoin(users, eq(users.id, userIdentities.userId))
-    .where(
-      sql`${userIdentities.emailFolded} = any(${listOf(addresses)}) or ${userIdentities.groups} ?| ${listOf(names)}`,
-    );
+    .where(isNamedBy({ addresses, groups: names }));
   const known = rows.flatMap(({ identity, recent, leftAt }): Known[] => {
-    const { emailFolded: folded, email: address, userId } = identity;
+    const { email: address, userId } = identity;
     const person = asPerson(ctx, toPerson(identity));
+    const folded = addressNaming(person);
     const { groups } = person;
-    return folded === null ? [] : [{ userId, address, folded, person, groups, recent, left: leftAt !== null }];
+    return folded === '' ? [] : [{ userId, address, folded, person, groups, recent, left: leftAt !== null }];
   });
   const unseen = await listUnseen(ctx, tx, { users: [], groups });
   return ({ rule, excluded }) => {
@@ -71,7 +71,3 @@ export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly
     ];
   };
 }
-
-/** One parameter, so that the text of the statement is always the same. */
-const listOf = (texts: readonly string[]) =>
-  sql`array(select jsonb_array_elements_text(${JSON.stringify([...new Set(texts)])}::text::jsonb))`;

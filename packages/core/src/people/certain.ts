@@ -32,6 +32,15 @@ export function identitiesWith(db: Db, address: string): Promise<(typeof userIde
     .orderBy(desc(userIdentities.updatedAt));
 }
 
+/** Matches identities that have one of some folded addresses now, or one of some groups under its name at the provider. */
+export function isNamedBy({ addresses, groups }: { addresses: readonly string[]; groups: readonly string[] }): SQL {
+  return sql`(${userIdentities.emailFolded} = any(${listOf(addresses)}) or ${userIdentities.groups} ?| ${listOf(groups)})`;
+}
+
+/** Returns a list of texts as one parameter, so that the text of the statement is always the same. */
+export const listOf = (texts: readonly string[]) =>
+  sql`array(select jsonb_array_elements_text(${JSON.stringify([...new Set(texts)])}::text::jsonb))`;
+
 /** Returns the only person whom a provider that is trusted for the address knows by it; `several` when there are more, so that none is chosen. */
 export async function findTrustedOwner(ctx: Store, db: Db, address: string): Promise<string | 'several' | undefined> {
   const folded = foldAddress(address);

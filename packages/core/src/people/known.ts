@@ -41,8 +41,8 @@ export interface Known {
 }
 
 /**
- * Returns the people who have an address; when no one has it now, those who had it. With `lock`, locks their rows first. Whoever has the
- * address now may be another person than the one who had it, so the two are not found together.
+ * Returns the people who have an address; when no one has it now, those who had it. With `lock`, locks their rows first. The person who has
+ * the address now may be another one than who had it, so the two are not found together.
  */
 export async function findKnown(ctx: Store, db: Db, address: string, lock = false): Promise<Known> {
   const holders = await readHolders(db, address);
@@ -133,7 +133,7 @@ export async function describeKnown(ctx: Store, db: Db, { email, ids, names, for
   };
 }
 
-/** Returns the addresses of people that another person has by now, with the time since when. */
+/** Returns the addresses of people that another person has now, with the time since when. */
 async function readTaken(ctx: Store, db: Db, ids: readonly string[]): Promise<{ name: string; since: Date }[]> {
   const list = sql`(select jsonb_array_elements_text(${JSON.stringify(ids)}::text::jsonb)::uuid)`;
   const rows = await db.execute<{ name: string; since: string; provider: string }>(sql`

@@ -1,6 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import { type Database, type Transaction, userIdentities, users } from '@belay/db';
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Person, Store } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';
 import type { ProvedIdentity } from './proved.js';
@@ -99,6 +99,12 @@ export function asPerson(ctx: Store, told: Person): Person {
 export function wasToldLately(ctx: Store): SQL {
   const oldest = `${ctx.catalog.current().loginEnd.device} milliseconds`;
   return sql`${userIdentities.toldAt} > app_now() - ${oldest}::interval`;
+}
+
+/** Locks users, in one order, as sign-ins, SCIM requests and `stopUser` do, so that the later of two sees what the earlier wrote. */
+export async function lockUsers(tx: Transaction, ids: readonly string[]): Promise<void> {
+  const those = inArray(users.id, [...ids]);
+  await tx.select({ id: users.id }).from(users).where(those).orderBy(asc(users.id)).for('no key update');
 }
 
 /** Returns the person of an identity, with the groups that its provider returns. */

@@ -8,12 +8,12 @@ import {
   userIdentities,
   users,
 } from '@belay/db';
-import { and, asc, eq, inArray, isNotNull, isNull, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, isNull, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { Catalog } from '../configuration/catalog.js';
 import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { attachAccounts, type Decided, decideAccounts } from './certain.js';
-import { asPerson } from './people.js';
+import { asPerson, lockUsers } from './people.js';
 import type { ProvedIdentity } from './proved.js';
 
 const actor = { kind: 'system' as const, name: 'provisioning' };
@@ -40,12 +40,7 @@ export async function settleProvisioned(
 ): Promise<Left[]> {
   if (userIds.length === 0) return [];
   const ids = [...new Set(userIds)];
-  await tx
-    .select({ id: users.id })
-    .from(users)
-    .where(inArray(users.id, ids))
-    .orderBy(asc(users.id))
-    .for('no key update');
+  await lockUsers(tx, ids);
   const decided = await decideAccounts(ctx, tx, identitiesOf(inArray(userIdentities.userId, ids)), fresh);
   await attachAccounts(tx, decided);
   const left = decided.filter(({ gone }) => gone);

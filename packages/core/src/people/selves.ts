@@ -19,19 +19,24 @@ export interface Self extends Person {
 }
 
 /**
- * **May be the same person?** Returns every identity that the person behind a user may have: those of this user; those of users with the
+ * Returns the answer to *may be the same person?*: every identity that the person behind a user may have: those of this user; those of users with the
  * same subject of one issuer; and those of users who have or had an address of these at overlapping times, or within 90 days of
  * each other.
  *
  * The safe side is yes: this question only ever denies. It decides who does not count as another person (the requester, the person to be
- * elevated, a second vote), and gives nothing to anybody. What was known stays known, so a changed address changes nothing. It does not
- * go on from address to address: a shared mailbox, or somebody who takes the addresses of two approvers in turn, does not make
- * these two one person. So an identity of another user has here only the address that is shared. Two users that were told apart are
+ * elevated, a second vote), and gives nothing. What was known stays known, so a changed address changes nothing. It does not
+ * go on from address to address: a shared mailbox, or a person who takes the addresses of two approvers in turn, does not make
+ * these two one person. So an identity of another user has here only the address that is shared. Two users that were separated are
  * not joined by what was known then (`separatePeople`).
  *
- * Addresses that an identity had count if it still had them 90 days before `at`, the time of what is decided on; by default now.
+ * Addresses that an identity had count if it still had them 90 days before `at`, the time of what is decided on; by default now. They do
+ * not count where they are those of `ownerId`, from whom the user was separated.
  */
-export async function listSelves(db: Database | Transaction, userId: string, at?: Date): Promise<Self[]> {
+export async function listSelves(
+  db: Database | Transaction,
+  userId: string,
+  { at, ownerId }: { at?: Date | undefined; ownerId?: string | undefined } = {},
+): Promise<Self[]> {
   const since = sql`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now()) - ${reuse}`;
   const rows = await db.execute<Row>(sql`
     with recursive ${relatedTo([userId])}
@@ -41,6 +46,9 @@ export async function listSelves(db: Database | Transaction, userId: string, at?
       from held join ${userIdentities} i on i.user_id = held.user_id
         and (held.subject is null or (i.provider = held.provider and i.subject = held.subject))
       where held.kind = 'address' and held.name is distinct from i.email_folded and (held.until is null or held.until >= ${since})
+        and not exists (select from ${separations} s join ${attachments} b on b.name = held.name and b.kind = held.kind
+          and b.user_id = ${ownerId ?? null}::uuid and s.one = least(held.user_id, b.user_id)
+          and s.other = greatest(held.user_id, b.user_id) and s.through >= greatest(held.id, b.id))
     union select i.user_id, i.provider, i.subject, i.name, i.groups, case when near.kind = 'address' then near.name else i.email end, true
       from near join ${userIdentities} i on i.user_id = near.id`);
   return [...rows].map(({ joined, ...self }) => ({ ...self, ...(joined ? { joined } : {}) }));

@@ -11,6 +11,7 @@ import {
 import { sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { namesOfGroups, passingGroups, unmetCondition } from './admission.js';
+import { listOf } from './certain.js';
 import { foldAddress } from './names.js';
 import { namingOf } from './provisioned.js';
 
@@ -76,6 +77,3 @@ function emailOf({ userName, details: { emails = [] } }: Row): string | undefine
   const primary = [...emails].sort((a, b) => Number(b.primary ?? false) - Number(a.primary ?? false));
   return [...primary.map(({ value }) => value), userName].find((text) => foldAddress(text) !== undefined);
 }
-
-const listOf = (texts: readonly string[]) =>
-  sql`array(select jsonb_array_elements_text(${JSON.stringify([...new Set(texts)])}::text::jsonb))`;

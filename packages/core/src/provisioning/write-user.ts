@@ -177,7 +177,7 @@ async function follow(
       data: { provisioned_id: after.id, user_name: after.userName, active: after.active, users: concerned },
     },
   ]);
-  // Who had left before has lost everything then; by now their address may be another person's.
+  // Who had left before has lost everything then, and their address may be another person's since.
   const ids = [...new Set([...earlier, ...left].filter(({ now }) => now).map(({ userId }) => userId))];
   // Colleagues may have requested access for an address whose person never signed in.
   const theirs = gone && wasActive ? await addressesOfLeaver(ctx, tx, after, concerned) : { names: [], former: [] };

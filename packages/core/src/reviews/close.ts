@@ -38,7 +38,7 @@ export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promis
  */
 async function refuseElevated(ctx: ActorStore, user: UserActor, id: string): Promise<void> {
   const [found] = await readReviews(ctx.db, { which: sql`r.id = ${id}::uuid`, order: sql`r.id`, limit: 1 });
-  const reviewer = await readReviewer(ctx.db, user, found && new Date(found.openedAt));
+  const reviewer = await readReviewer(ctx.db, user, found);
   if (!found || !seesReview(ctx, reviewer, found)) throw notFound('The review');
   const refusal = whyNot(ctx, reviewer, found);
   if (refusal) throw refusal;
@@ -52,7 +52,7 @@ async function close(ctx: ActorStore, tx: Transaction, user: UserActor, input: R
   await tx.select({ id: reviews.id }).from(reviews).where(eq(reviews.id, id)).for('update');
   const read = async () => (await readReviews(tx, { which: sql`r.id = ${id}::uuid`, order: sql`r.id`, limit: 1 }))[0];
   const found = await read();
-  const reviewer = await readReviewer(tx, user, found && new Date(found.openedAt));
+  const reviewer = await readReviewer(tx, user, found);
   if (!found || !seesReview(ctx, reviewer, found)) throw notFound('The review');
   const refusal = whyNot(ctx, reviewer, found);
   if (refusal) throw refusal;

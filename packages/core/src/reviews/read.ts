@@ -56,9 +56,14 @@ export interface Reviewer {
   selves: Self[];
 }
 
-/** Returns the caller with all of their identities, and with the addresses that these had at a time. */
-export async function readReviewer(db: Database | Transaction, user: UserActor, at?: Date): Promise<Reviewer> {
-  return { user, selves: [user, ...(await listSelves(db, user.id, at))] };
+/** Returns the caller with all of their identities, and with the addresses that these had when a review was opened. */
+export async function readReviewer(
+  db: Database | Transaction,
+  user: UserActor,
+  found?: Pick<FoundReview, 'openedAt' | 'ownerId'>,
+): Promise<Reviewer> {
+  const about = found && { at: new Date(found.openedAt), ownerId: found.ownerId };
+  return { user, selves: [user, ...(await listSelves(db, user.id, about))] };
 }
 
 /** Returns reviews. `which` and `order` are expressions on the table of reviews, named `r`. */

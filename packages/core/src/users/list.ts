@@ -59,7 +59,10 @@ function search(ctx: Store, q: string | undefined): SQL | undefined {
   if (words === '') return undefined;
   const pattern = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
   const name = pattern(requireText(words, 'q', limits.name));
-  const named = ctx.db.select({ id: userIdentities.userId }).from(userIdentities).where(ilike(userIdentities.name, name));
+  const named = ctx.db
+    .select({ id: userIdentities.userId })
+    .from(userIdentities)
+    .where(ilike(userIdentities.name, name));
   return or(ilike(users.name, name), inArray(users.id, named), hasAddressLike(ctx.db, users.id, words));
 }
 

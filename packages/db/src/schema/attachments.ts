@@ -70,8 +70,8 @@ export const accountAttachments = pgTable(
 );
 
 /**
- * Two users that were told apart: names that both had by then do not join them again. `one` is the lower id. A pair can be told
- * apart again, when newer names have joined it.
+ * Two users that were separated: names that both had until then do not join them again. `one` is the lower id. A pair can be
+ * separated again, when newer names have joined it.
  */
 export const separations = pgTable(
   'separations',
