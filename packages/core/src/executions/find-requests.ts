@@ -5,8 +5,8 @@ import { approvals, decisions, executions, users } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { ActorStore, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
-import { addressNaming } from '../people/names.js';
 import { idsKnownAs } from '../people/known.js';
+import { addressNaming } from '../people/names.js';
 import { requireOverseer, seesEveryRequest } from '../people/oversight.js';
 import { notPast, phaseOf } from './phase.js';
 

@@ -241,7 +241,10 @@ export const rows: { table: string; values: Record<string, string> }[] = [
     table: 'users',
     values: { id: id(13), provider: "'oidc'", subject: "'t'", email: "'b@b'", name: "'B'", groups: "'[]'" },
   },
-  { table: 'attachments', values: { id: '9001', user_id: id(1), provider: "'oidc'", kind: "'address'", name: "'a@b'" } },
+  {
+    table: 'attachments',
+    values: { id: '9001', user_id: id(1), provider: "'oidc'", kind: "'address'", name: "'a@b'" },
+  },
   {
     table: 'account_attachments',
     values: { id: '9001', user_id: id(1), account_id: id(11), provider: "'oidc'", proof: "'address'" },
