@@ -157,6 +157,8 @@ class World {
     }
     person.logins = [];
     person.active = true;
+    // A new account is known by the address alone until this sign-in proves it (docs/connectors/scim.md).
+    await this.signIn(person, 'corp');
   }
 
   async ask(person: Person, { flag }: Act): Promise<void> {
