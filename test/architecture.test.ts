@@ -9,6 +9,7 @@ import {
   checkLength,
   checkLocks,
   checkOrder,
+  checkPeople,
   checkPurity,
   checkSignals,
   checkTransactions,
@@ -81,6 +82,7 @@ describe('the house as it stands', () => {
     ['exports by name what others use', checkNames],
     ['exports no name that contract has', checkShapes],
     ['calls an authorizer only in core/access', checkAuthorizerCalls],
+    ['compares names of people only in core/people', checkPeople],
     ['appends to the ledger in every transaction of core', checkTransactions],
     ['sends the statements of a transaction in order', checkOrder],
     ['reads time, randomness and environment only at the composition roots', checkPurity],
@@ -277,6 +279,18 @@ describe('each rule can fail', () => {
     expect(checkAuthorizerCalls(broken({ 'packages/core/src/functions/grant.ts': call }))).toHaveLength(1);
     expect(checkAuthorizerCalls(broken({ 'packages/core/src/access/reconcile.ts': call }))).toEqual([]);
     expect(checkAuthorizerCalls(broken({ 'packages/worker/src/sweeper.ts': `// ${call}` }))).toEqual([]);
+  });
+
+  it('people: an address that is compared, in JavaScript and in SQL, and a listed file without one', () => {
+    for (const text of [
+      'isSameAddress(user.email, other)',
+      'sql`lower(${users.email}) = 1`',
+      'user.email === other.email',
+    ]) {
+      expect(checkPeople(broken({ 'packages/core/src/approvals/decide.ts': text }))).toHaveLength(1);
+      expect(checkPeople(broken({ 'packages/core/src/people/certain.ts': text }))).toEqual([]);
+    }
+    expect(checkPeople(broken({ 'packages/core/src/users/list.ts': 'export {}' }))).toHaveLength(1);
   });
 
   it('ledger: a transaction without an entry, and a listed file without a transaction', () => {

@@ -11,6 +11,36 @@ export function checkAuthorizerCalls(tree: Tree): string[] {
     .map(([path]) => `${path} calls an authorizer; only packages/core/src/access may`);
 }
 
+/** Files that name addresses of people in the form that is compared, without comparing people, each with its reason. */
+const namingPeople: Record<string, string> = {
+  'packages/core/src/executions/find-requests.ts': 'free text in a list of requests',
+  'packages/core/src/logins/token.ts': 'the address that an operator gives is stored as the subject',
+  'packages/core/src/provisioning/read-users.ts': 'the filters of SCIM',
+  'packages/core/src/provisioning/write-user.ts':
+    'stores the names of an account, and keeps them unique in their directory',
+  'packages/core/src/users/list.ts': 'free text in a list of people',
+};
+const comparing =
+  /\b(foldAddress|isSameAddress|emailFolded|email_folded|userNameFolded|user_name_folded|attachments|accountAttachments|account_attachments|ilike)\b|\b(lower|upper)\(|\bemail(Folded)?\.toLowerCase\(|\.email (===|!==)|eq\(\w+\.email\b/i;
+
+/**
+ * Returns files that compare addresses or names of accounts by themselves. Whether two accounts may be one person, are certainly one, or
+ * were known by a name is asked of three functions in core/people, each with its safe side.
+ */
+export function checkPeople(tree: Tree): string[] {
+  const faults: string[] = [];
+  for (const [path, text] of tree) {
+    if (!isSource(path) || !/^(packages\/(api|core|engine|operations|scim|server|worker)|apps\/server)\//.test(path))
+      continue;
+    if (/^packages\/core\/src\/(people|configuration)\//.test(path)) continue;
+    const compares = comparing.test(codeOf(text));
+    if (compares && !(path in namingPeople))
+      faults.push(`${path} compares names of people; only packages/core/src/people may`);
+    if (!compares && path in namingPeople) faults.push(`${path} is listed without need: it names no address`);
+  }
+  return faults;
+}
+
 /** Transactions of core that change nothing that an auditor needs, each with its reason. */
 const silentTransactions: Record<string, string> = {
   'packages/engine/src/steps/advance.ts':

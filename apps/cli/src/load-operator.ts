@@ -140,6 +140,7 @@ export function loadOperator(host: ServerProcess, account: () => string): Operat
     listTokens: (request) => withContext((core, context) => core.listTokens(context, request)),
     revokeToken: (request) => withContext((core, context) => core.revokeToken(context, request)),
     stopUser: (request) => withContext((core, context) => core.stopUser(context, request)),
+    separatePeople: (request) => withContext((core, context) => core.separatePeople(context, request)),
     createScimToken: (request) => withContext((core, context) => core.createProvisioningToken(context, request)),
     listScimTokens: () => withContext((core, context) => core.listProvisioningTokens(context)),
     revokeScimToken: (request) => withContext((core, context) => core.revokeProvisioningToken(context, request)),

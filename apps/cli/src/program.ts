@@ -46,6 +46,7 @@ import { addSessions } from './commands/sessions.js';
 import { addStart } from './commands/start.js';
 import { addTest } from './commands/test.js';
 import { addTokenCreate, addTokenList, addTokenRevoke } from './commands/token.js';
+import { addUserSeparate } from './commands/user-separate.js';
 import { addUserStop } from './commands/user-stop.js';
 import { addSchema, addValidate } from './commands/validate.js';
 import { addVaultList, addVaultRemove, addVaultSet } from './commands/vault.js';
@@ -96,7 +97,9 @@ function addCommands(root: Parent): void {
   addTokenCreate(token);
   addTokenList(token);
   addTokenRevoke(token);
-  addUserStop(addGroup(root, 'user', 'people, for operators'));
+  const user = addGroup(root, 'user', 'people, for operators');
+  addUserStop(user);
+  addUserSeparate(user);
   const scim = addGroup(root, 'scim', 'directories that provision people, for operators');
   addScimCreateToken(scim);
   addScimListTokens(scim);

@@ -160,6 +160,8 @@ export interface Operator {
     user: string;
     reason: string;
   }): Promise<{ message: string; logins: number; tokens: number; requests: string[]; access: string[] }>;
+  /** Records that two users who have or had one address are two people. */
+  separatePeople(request: { user: string; other: string; reason: string }): Promise<{ message: string }>;
   /** Creates the token with which a provider's directory provisions people; it is shown once. */
   createScimToken(request: {
     provider: string;

@@ -281,6 +281,11 @@ const runs: [file: string, name: string, run: (block: ShellBlock) => Promise<unk
   ],
   [
     'docs/guides/operators.md',
+    'belay user separate rita@example.com adam@example.com --reason "They shared the mailbox of their team"',
+    async (block) => expect(await runBlock(block, {})).toContain('count as two people'),
+  ],
+  [
+    'docs/guides/operators.md',
     'belay user stop rita@example.com --reason "Left the company"',
     async (block) => {
       await runBlock(block, {});

@@ -127,6 +127,21 @@ describe('operator commands', () => {
     expect((await terminal.run(args, { operator })).code).toBe(2);
   });
 
+  it('separate two people by an address and an id, with a reason', async () => {
+    const asked: unknown[] = [];
+    const separated = { message: 'rita@example.com (u-1) and adam@example.com (u-2) count as two people' };
+    const separatePeople = async (wanted: unknown) => {
+      asked.push(wanted);
+      return separated;
+    };
+    const operator = { ...idle, separatePeople };
+    const args = ['user', 'separate', 'rita@example.com', 'u-2'];
+    const done = await terminal.run([...args, '--reason', 'a shared mailbox', '--json'], { operator });
+    expect([done.code, JSON.parse(done.stdout)]).toEqual([0, separated]);
+    expect(asked).toEqual([{ user: 'rita@example.com', other: 'u-2', reason: 'a shared mailbox' }]);
+    expect((await terminal.run(args, { operator })).code).toBe(2);
+  });
+
   it('keep a secret that comes from standard input, or from a question that does not show it', async () => {
     const kept: [string, string][] = [];
     const operator = {

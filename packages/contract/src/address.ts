@@ -18,6 +18,20 @@ export function foldAddress(address: string): string | undefined {
   return folded === undefined || host === undefined ? undefined : `${folded}@${host}`;
 }
 
+/**
+ * Returns the form in which the name of a person or an account is stored and compared: an address as `foldAddress` returns it, any other
+ * text without the difference of case, width and ligatures. The only folding of names: SQL's `lower()` depends on the locale of the
+ * database, and JavaScript's alone depends on the place of a letter in its word.
+ */
+export function foldName(name: string): string {
+  return foldAddress(name) ?? foldText(name);
+}
+
+function foldText(text: string): string {
+  const letters = Array.from(text.normalize('NFKC'), (letter) => letter.toLowerCase());
+  return letters.join('').replaceAll('ς', 'σ').normalize('NFKC');
+}
+
 /** Returns the form in which a mail domain is compared, in ASCII; undefined for a text that is not a domain. */
 export function foldDomain(domain: string): string | undefined {
   const folded = foldLetters(domain);

@@ -47,6 +47,8 @@ export type EventType =
   | 'group.provisioned'
   | 'groups.changed'
   | 'identity.linked'
+  | 'people.joined'
+  | 'people.separated'
   | 'ledger.archived'
   | 'ledger.deleted'
   | 'ledger.kept'

@@ -12,6 +12,7 @@ export const noticeKinds = [
   'access.ended',
   'revocation.overdue',
   'access.drifted',
+  'people.joined',
   'break_glass.used',
   'review.opened',
   'review.overdue',

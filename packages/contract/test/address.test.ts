@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldAddress, foldDomain, isInDomains, isSameAddress } from '../src/address.js';
+import { foldAddress, foldDomain, foldName, isInDomains, isSameAddress } from '../src/address.js';
 
 describe('an e-mail address', () => {
   it.each([
@@ -74,5 +74,20 @@ describe('an e-mail address', () => {
       expect(isInDomains(other, ['example.com'])).toBe(false);
     }
     expect(foldDomain('Bücher.example')).toBe('xn--bcher-kva.example');
+  });
+});
+
+describe('a name of a person or an account', () => {
+  it.each([
+    ['an address', 'Rita@Example.COM', 'rita@example.com'],
+    ['letters that a database in the locale C leaves as they are', 'ÜMIT@Example.com', 'ümit@example.com'],
+    ['a user name', 'ÜMIT', 'ümit'],
+    ['an I, which a database in Turkish folds to a letter without a dot', 'IVAN', 'ivan'],
+    ['a sigma at the end of a word', 'ΟΔΟΣ', 'οδοσ'],
+    ['letters of full width', 'ＲＩＴＡ', 'rita'],
+    ['a ligature', 'ﬁona', 'fiona'],
+  ])('is compared in one form: %s', (_what, name, folded) => {
+    expect(foldName(name)).toBe(folded);
+    expect(foldName(folded)).toBe(folded);
   });
 });

@@ -187,4 +187,5 @@ export { rotateEncryptionKey } from './tokens/rotate-encryption-key.js';
 export { open, seal } from './tokens/seal.js';
 export { getPerson } from './users/get.js';
 export { listPeople } from './users/list.js';
+export { separatePeople } from './users/separate.js';
 export { stopUser } from './users/stop.js';

@@ -18,6 +18,7 @@ export {
   knownIdentities,
 } from './schema/approvals.js';
 export { archivedBlocks, ledgerArchives } from './schema/archives.js';
+export { accountAttachments, attachments, separations } from './schema/attachments.js';
 export { catalogs } from './schema/catalogs.js';
 export { comments } from './schema/comments.js';
 export { encryptionKeys } from './schema/encryption.js';
@@ -50,7 +51,6 @@ export {
 } from './schema/messages.js';
 export {
   deviceLogins,
-  type FormerAddress,
   loginCodes,
   logins,
   logoutTokens,

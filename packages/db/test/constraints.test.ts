@@ -8,6 +8,9 @@ const closed = { closed_at: 'app_now()', closed_by: id(1), verdict: "'justified'
 
 /** What breaks each constraint: a changed column of the row in `rows`, or a second row with other columns. */
 const violations: Record<string, { table: string; change?: Record<string, string>; add?: Record<string, string> }> = {
+  account_attachment_proof_is_known: { table: 'account_attachments', add: { id: '9002', proof: "'rumour'" } },
+  account_attachments_account_fk: { table: 'account_attachments', add: { id: '9002', account_id: nobody } },
+  account_attachments_user_fk: { table: 'account_attachments', add: { id: '9002', user_id: nobody } },
   agents_have_one_credential: { table: 'agents', add: { id: id(9), name: "'other'" } },
   agents_have_one_name: { table: 'agents', add: { id: id(9), secret_hash: "'other'" } },
   approval_is_renewed_for_a_reason: { table: 'approvals', change: { because: 'null' } },
@@ -16,6 +19,10 @@ const violations: Record<string, { table: string; change?: Record<string, string
   approvals_are_renewed_once: { table: 'approvals', add: { id: id(9), stage: '1' } },
   approvals_execution_id_executions_id_fk: { table: 'approvals', change: { execution_id: nobody } },
   archived_blocks_archive_fk: { table: 'archived_blocks', change: { archive: "'none'" } },
+  attachment_has_one_holder: { table: 'attachments', add: { id: '9002', user_id: 'null' } },
+  attachment_kind_is_known: { table: 'attachments', add: { id: '9002', kind: "'rumour'" } },
+  attachments_account_fk: { table: 'attachments', add: { id: '9002', user_id: 'null', account_id: nobody } },
+  attachments_user_fk: { table: 'attachments', add: { id: '9002', user_id: nobody } },
   comment_has_a_text: { table: 'comments', change: { text: "''" } },
   comment_kind_is_known: { table: 'comments', change: { kind: "'gossip'" } },
   comments_author_fk: { table: 'comments', change: { author_id: nobody } },
@@ -86,6 +93,9 @@ const violations: Record<string, { table: string; change?: Record<string, string
   reviews_execution_fk: { table: 'reviews', change: { execution_id: nobody } },
   runs_execution_id_executions_id_fk: { table: 'runs', change: { execution_id: nobody } },
   runs_user_id_users_id_fk: { table: 'runs', change: { user_id: nobody } },
+  separation_is_ordered: { table: 'separations', change: { one: id(13), other: id(1) } },
+  separations_one_fk: { table: 'separations', change: { one: id(0) } },
+  separations_other_fk: { table: 'separations', change: { other: nobody } },
   session_version_counts_from_one: { table: 'sessions', change: { version: '0' } },
   sessions_login_id_logins_id_fk: { table: 'sessions', change: { login_id: nobody } },
   sessions_user_id_users_id_fk: { table: 'sessions', change: { user_id: nobody } },

@@ -70,12 +70,25 @@ const kept = 'a review is closed once, and kept';
 
 /** The effects of each trigger. */
 const triggers: Record<string, (Fired | Rejected)[]> = {
+  account_attachments_keep: [
+    { statement: `update account_attachments set proof = 'subject'`, error: 'An attachment can only be closed' },
+    { statement: 'delete from account_attachments', error: 'An attachment can only be closed' },
+  ],
   approvals_change_audience: [{ after: [...emergency, opening], statement: deciding, then: `select not ${isAsked}` }],
   approvals_decided_are_told: [
     { after: [...emergency, opening], statement: deciding, then: isTold('request.decided') },
   ],
   approvals_open_to_audience: [{ after: emergency, statement: opening, then: `select ${isAsked}` }],
   approvals_opened_are_told: [{ after: emergency, statement: opening, then: isTold('request.waiting') }],
+  attachments_keep: [
+    { statement: `update attachments set name = 'other'`, error: 'An attachment can only be closed' },
+    {
+      after: ['update attachments set until = app_now()'],
+      statement: 'update attachments set until = null',
+      error: 'An attachment can only be closed',
+    },
+    { statement: 'delete from attachments', error: 'An attachment can only be closed' },
+  ],
   comments_are_kept: [
     { statement: `update comments set text = 'other'`, error: 'comments are append-only' },
     { statement: 'delete from comments', error: 'comments are append-only' },
@@ -99,16 +112,39 @@ const triggers: Record<string, (Fired | Rejected)[]> = {
   ],
   grants_of_emergencies_are_reviewed: [{ after: emergency, statement: activating, then: isReviewed }],
   grants_of_emergencies_are_told: [{ after: emergency, statement: activating, then: isTold('break_glass.used') }],
-  provisioned_users_keep_former_addresses: [
+  provisioned_users_attach_changed_names: [
     {
       after: [`update provisioned_users set addresses = '["a@b", "c@d"]'`],
       statement: `update provisioned_users set addresses = '["c@d", "e@f"]'`,
-      then: `select jsonb_path_query_array(former, '$[*].address') = '["a@b"]' from provisioned_users`,
+      then: `select array_agg(name || (until is null)::text order by id) = '{a@bfalse,c@dtrue,e@ftrue}' from attachments where account_id = ${id(11)}`,
     },
     {
-      after: [`update provisioned_users set addresses = '["a@b"]'`, `update provisioned_users set addresses = '[]'`],
-      statement: `update provisioned_users set addresses = '["a@b"]'`,
-      then: `select jsonb_path_query_array(former, '$[*].address') = '["a@b"]' from provisioned_users`,
+      after: [`update provisioned_users set addresses = '["a@b"]'`],
+      statement: `update provisioned_users set deleted_at = app_now()`,
+      then: `select bool_and(until is not null) from attachments where account_id = ${id(11)}`,
+    },
+  ],
+  provisioned_users_attach_names: [
+    {
+      statement: insert('provisioned_users', {
+        ...valid('provisioned_users'),
+        id: id(14),
+        user_name_folded: "'b'",
+        addresses: `'["a@b"]'`,
+      }),
+      then: `select count(*) = 1 from attachments where account_id = ${id(14)} and name = 'a@b'`,
+    },
+  ],
+  provisioned_users_keep: [
+    {
+      after: [
+        'alter table attachments disable trigger attachments_keep',
+        'delete from provisioned_members',
+        'alter table account_attachments disable trigger account_attachments_keep',
+        'delete from account_attachments',
+      ],
+      statement: 'delete from provisioned_users',
+      error: 'An account of a directory is marked as deleted, and stays',
     },
   ],
   reviews_are_kept: [
@@ -121,20 +157,23 @@ const triggers: Record<string, (Fired | Rejected)[]> = {
     { after: [closing], statement: 'delete from reviews', error: kept },
     { statement: 'delete from reviews', error: kept },
   ],
-  user_identities_keep_former_address: [
+  user_identities_attach_changed_names: [
     {
       after: [`update user_identities set email_folded = 'a@b'`],
-      statement: `update user_identities set email_folded = 'c@d'`,
-      then: `select former = jsonb_build_array(jsonb_build_object('address', 'a@b', 'until', app_now())) from user_identities`,
+      statement: `update user_identities set email_folded = 'c@d', issuer = 'i'`,
+      then: `select array_agg(kind || name || (until is null)::text order by name) = '{"subject[\\"i\\", \\"s\\"]true",addressa@bfalse,addressc@dtrue}'
+        from attachments where subject = 's'`,
     },
     {
-      after: [
-        `update user_identities set email_folded = 'a@b'`,
-        `update user_identities set email_folded = 'c@d'`,
-        `update user_identities set email_folded = 'a@b'`,
-      ],
+      after: [`update user_identities set email_folded = 'a@b'`],
       statement: 'update user_identities set email_folded = null',
-      then: `select jsonb_path_query_array(former, '$[*].address') = '["c@d", "a@b"]' from user_identities`,
+      then: `select bool_and(until is not null) from attachments where subject = 's'`,
+    },
+  ],
+  user_identities_attach_names: [
+    {
+      statement: insert('user_identities', { ...valid('user_identities'), subject: "'t'", email_folded: "'a@b'" }),
+      then: `select count(*) = 1 from attachments where subject = 't' and name = 'a@b' and until is null`,
     },
   ],
 };

@@ -113,3 +113,19 @@ describe('the token of a directory', () => {
     expect((await call('GET', '/Users')).status).toBe(403);
   });
 });
+
+it('names are found in any case of any letter, also where the locale of the database would miss it', async () => {
+  const { add, call } = directory;
+  await add({ userName: 'ÜNAL', displayName: 'Ünal', emails: [{ value: 'Ünal@example.com' }] });
+  await call('POST', '/Groups', { displayName: 'Übersetzer' });
+  const found = async (path: string, filter: string) =>
+    (await call('GET', `${path}?filter=${encodeURIComponent(filter)}`)).body.totalResults;
+  for (const [name, value] of [
+    ['userName', 'ünal'],
+    ['displayName', 'ÜNAL'],
+    ['emails.value', 'ÜNAL@EXAMPLE.com'],
+  ]) {
+    expect(await found('/Users', `${name} eq "${value}"`), name).toBe(1);
+  }
+  expect(await found('/Groups', 'displayName eq "ÜBERSETZER"')).toBe(1);
+});

@@ -43,6 +43,7 @@ export const idle: Operator = {
   listTokens: unavailable,
   revokeToken: unavailable,
   stopUser: unavailable,
+  separatePeople: unavailable,
   createScimToken: unavailable,
   listScimTokens: unavailable,
   revokeScimToken: unavailable,

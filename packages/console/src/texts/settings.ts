@@ -15,6 +15,7 @@ export const settings = {
     'access.ended': 'my access has ended',
     'revocation.overdue': 'a revocation is overdue',
     'access.drifted': 'access differs from what was granted',
+    'people.joined': 'two accounts count as one person',
     'break_glass.used': 'emergency access is used',
     'review.opened': 'I have to review emergency access',
     'review.overdue': 'such a review is overdue',

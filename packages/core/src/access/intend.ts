@@ -18,6 +18,7 @@ import { eq, max, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
 import { addressOf } from '../catalog/targets.js';
 import type { Context } from '../context.js';
+import { foldName } from '../people/names.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
 import type { Intention, PlannedRow } from './intention.js';
@@ -53,7 +54,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   if (catalog.version !== intention.catalogVersion) throw new Retryable('The configuration has just changed');
   const planned = intention.plan.grants.map((grant, index) => ({
     ...grant,
-    knownAs: intention.plan.knownAs[index] ?? [],
+    knownAs: [...new Set([...(intention.plan.knownAs[index] ?? []), foldName(grant.identity)])],
     address: addressOf(catalog.providers.get(grant.provider)),
     id: ctx.newId(),
     grantId: ctx.newId(),

@@ -17,7 +17,7 @@ import { expiryOf, isLive, overAt } from './wanted.js';
 export async function listAllAccess(ctx: ActorStore, input: AccessFilter & PageOf): Promise<HeldAccessList> {
   requireOverseer(ctx);
   const limit = Math.min(input.limit ?? limits.page, limits.page);
-  const known = input.user === undefined ? undefined : await findKnown(ctx.db, input.user.trim());
+  const known = input.user === undefined ? undefined : await findKnown(ctx, ctx.db, input.user.trim());
   const found = await readHeld(ctx, and(...matching(input, known), after(input.cursor)), limit + 1);
   const last = found[limit - 1];
   return {

@@ -74,7 +74,7 @@ async function requireKnown(ctx: ActorStore, input: RevokeAccess): Promise<Known
   }
   if (id !== undefined) await findExecution(ctx, ctx.actor, id);
   if (user === undefined) return undefined;
-  const known = await findKnown(ctx.db, requireText(user.trim(), 'user', 320));
+  const known = await findKnown(ctx, ctx.db, requireText(user.trim(), 'user', 320));
   // A colleague may have requested access for a person who never signed in.
   if (known.ids.length > 0 || (await findMatching(ctx, { user, reason: '' }, known)).length > 0) return known;
   throw notFound(`A person with the address ${user.trim()}`);

@@ -1,4 +1,4 @@
-import { foldAddress } from '@belay/contract/address';
+import { foldName } from '@belay/contract/address';
 import { digestOf } from '@belay/contract/canonical';
 import { type EntitlementState, entitlements, type Transaction } from '@belay/db';
 import type { Access, Pin } from '@belay/providers';
@@ -104,7 +104,7 @@ export async function lockEntitlements(tx: Transaction, wanted: readonly Wanted[
 
 /** Returns the address of an identity in the form that is compared; null when its provider knows no address. */
 export function comparableEmail({ identityEmail }: Pick<Wanted, 'identityEmail'>): string | null {
-  return foldAddress(identityEmail) ?? (identityEmail.toLowerCase() || null);
+  return foldName(identityEmail) || null;
 }
 
 function pinOf({ target, subject }: Pin) {

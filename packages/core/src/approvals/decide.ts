@@ -13,13 +13,14 @@ import {
   waitingOn,
 } from '@belay/engine';
 import { requireFreshGroups, requireUser } from '../actor.js';
-import type { ActorContext, ActorStore, Person, UserActor } from '../context.js';
+import type { ActorContext, ActorStore, UserActor } from '../context.js';
 import { appending, type LedgerEntry } from '../ledger/append.js';
-import { listSelves } from '../people/selves.js';
+import { causeOf, tellingJoins } from '../people/joins.js';
+import { listSelves, type Self } from '../people/selves.js';
 import { requireText } from '../text.js';
 import { isKnownToBeElevated } from './elevated.js';
 import { isExcluded, isRequester } from './exclusion.js';
-import { type FoundApproval, findApprovals, identifyDecisions } from './find.js';
+import { type FoundApproval, findApprovals, identifyDecisions, type Made } from './find.js';
 import type { ApprovalSubject } from './inbox.js';
 import { mustDecideOnPage } from './on-page.js';
 import { type Settlement, settleStep, writingSettlement } from './settle.js';
@@ -47,6 +48,10 @@ export async function decideApproval(ctx: ActorContext, input: Decide): Promise<
   const user = requireUser(ctx);
   requireFreshGroups(user);
   if (input.comment !== undefined) requireText(input.comment, 'comment', limits.remark);
+  return tellingJoins(ctx, () => decide(ctx, user, input));
+}
+
+async function decide(ctx: ActorContext, user: UserActor, input: Decide): Promise<Decided> {
   for (let made = 0; made < tries; made += 1) {
     const judged = await judge(ctx, user, input);
     if (await record(ctx, user, input, judged)) return decidedAs(ctx, judged);
@@ -86,7 +91,7 @@ async function judge(ctx: ActorContext, user: UserActor, input: Decide): Promise
   // A late decision does not count: an approval past its time counts as denied (docs/architecture.md, section 5).
   if (approval.status !== 'open' || approval.expiresAt <= now || approval.request === null)
     throw new AccessError('conflict', 'The request has already been decided, or its approval has expired');
-  refuseAgain(selves, found, approval, input.verdict);
+  refuseAgain(user, selves, found, approval, input.verdict);
   const made = {
     approverId: user.id,
     approver: user.email,
@@ -184,27 +189,38 @@ function decidedAs(ctx: ActorContext, { approval, settlement }: Judged): Decided
  * distinct people. All identities of a person are one person, also those that were linked since the request.
  */
 function refuseAgain(
-  selves: readonly Person[],
+  user: UserActor,
+  selves: readonly Self[],
   found: readonly FoundApproval[],
   approval: FoundApproval,
   verdict: Decide['verdict'],
 ): void {
   const ids = new Set(selves.map(({ id }) => id));
   const own = ({ made }: FoundApproval) => made.filter(({ approverId }) => ids.has(approverId));
-  if (own(approval).length > 0) throw new AccessError('conflict', 'You have already decided on this request');
+  const causeBy = (made: readonly Made[]) =>
+    causeOf(
+      user.id,
+      selves.filter(({ id }) => made.some(({ approverId }) => approverId === id)),
+    );
+  const mine = own(approval);
+  if (mine.length > 0) throw new AccessError('conflict', 'You have already decided on this request', causeBy(mine));
   // A denial always counts.
   if (verdict === 'deny') return;
   // An approval that was requested again counts as the first one.
   const first = firstOf(found, approval);
-  const approved = found.filter((one) => own(one).some((decision) => decision.verdict === 'approve'));
-  const others = approved.map((one) => firstOf(found, one)).filter(({ id }) => id !== first.id);
-  const isOther = ({ rule, stepKey }: Asked) =>
-    first.rule.distinct === true || rule.distinct === true || stepKey === first.stepKey;
-  if (others.some(isOther)) {
+  const isOther = ({ id, rule, stepKey }: Asked) =>
+    id !== first.id && (first.rule.distinct === true || rule.distinct === true || stepKey === first.stepKey);
+  const twice = found
+    .filter((one) => isOther(firstOf(found, one)))
+    .flatMap(own)
+    .filter((made) => made.verdict === 'approve');
+  if (twice.length > 0) {
     const message = 'You have approved another step of this request; this one is for another person';
-    throw new AccessError('forbidden', message);
+    throw new AccessError('forbidden', message, causeBy(twice));
   }
 }
+
+const about = ({ createdAt: at, ownerId }: FoundApproval) => ({ at, ownerId });
 
 type Asked = Pick<FoundApproval, 'id' | 'renews' | 'rule' | 'stepKey'>;
 
@@ -216,17 +232,19 @@ function firstOf(asked: readonly Asked[], { id }: { id: string }): Asked {
 }
 
 /** Throws `forbidden` for the requester and for the person to be elevated, by any of their identities. */
-function requireOther(selves: readonly Person[], approval: FoundApproval): void {
-  if (isRequester(selves, approval)) throw ownRequest();
-  if (isExcluded(selves, approval)) throw ownAccess();
+function requireOther(user: UserActor, selves: readonly Self[], approval: FoundApproval): void {
+  const requester = selves.filter((self) => isRequester([self], approval));
+  if (requester.length > 0) throw ownRequest(causeOf(user.id, requester));
+  const elevated = selves.filter((self) => isExcluded([self], approval));
+  if (elevated.length > 0) throw ownAccess(causeOf(user.id, elevated));
 }
 
-function ownRequest(): AccessError {
-  return new AccessError('forbidden', 'You cannot decide on your own request');
+function ownRequest(because: { cause?: Error } = {}): AccessError {
+  return new AccessError('forbidden', 'You cannot decide on your own request', because);
 }
 
-function ownAccess(): AccessError {
-  return new AccessError('forbidden', 'You cannot decide on access that is granted to you');
+function ownAccess(because: { cause?: Error } = {}): AccessError {
+  return new AccessError('forbidden', 'You cannot decide on access that is granted to you', because);
 }
 
 /**
@@ -252,12 +270,12 @@ async function requireApprover(
   user: UserActor,
   approval: FoundApproval,
   verdict: Decide['verdict'],
-): Promise<Person[]> {
+): Promise<Self[]> {
   if (user.id === approval.ownerId) throw ownRequest();
   if (!isNamed(user, approval.rule)) throw notFound('The approval');
   // A person with several identities is one person under each of them.
-  const selves = [user, ...(await listSelves(ctx.db, user.id))];
-  requireOther(selves, approval);
+  const selves = [user, ...(await listSelves(ctx.db, user.id, about(approval)))];
+  requireOther(user, selves, approval);
   // A denial grants nothing.
   if (verdict === 'approve' && (await isKnownToBeElevated(ctx, selves, approval.subject as ApprovalSubject)))
     throw ownAccess();

@@ -2,7 +2,7 @@ import type { approvals } from '@belay/db';
 import type { Person } from '../context.js';
 import { namesOf } from '../people/names.js';
 
-/** Returns whether a person, by any of their identities, is the requester of an approval or of a review. */
+/** Returns whether a person, by any of their identities, is the requester of an approval or of a review (`listSelves`). */
 export function isRequester(selves: readonly Person[], approval: { ownerId: string }): boolean {
   return selves.some(({ id }) => id === approval.ownerId);
 }

@@ -1,4 +1,3 @@
-import { foldAddress } from '@belay/contract/address';
 import type { Inbox, InboxEntry, InboxFilter, InboxSort } from '@belay/contract/approvals';
 import { formatDuration } from '@belay/contract/durations';
 import { invalid } from '@belay/contract/errors';
@@ -10,8 +9,8 @@ import { and, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorStore, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
-import { namesOf } from '../people/names.js';
-import { isKnownAs } from '../people/people.js';
+import { isKnownAs } from '../people/known.js';
+import { addressNaming, namesOf } from '../people/names.js';
 import { listSelves } from '../people/selves.js';
 import type { PlannedGrant } from '../plans/plan.js';
 import { mustDecideOnPage } from './on-page.js';
@@ -118,10 +117,7 @@ function asks(ctx: ActorStore, user: UserActor): SQL {
     .select({ id: approvalId })
     .from(approvalAudience)
     .where(
-      or(
-        and(eq(kind, 'user'), eq(name, foldAddress(user.email) ?? '')),
-        and(eq(kind, 'group'), inArray(name, [...user.groups])),
-      ),
+      or(and(eq(kind, 'user'), eq(name, addressNaming(user))), and(eq(kind, 'group'), inArray(name, [...user.groups]))),
     );
   return sql`${approvals.id} = any(array(${named}))`;
 }

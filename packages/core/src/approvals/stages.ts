@@ -1,4 +1,3 @@
-import { foldAddress } from '@belay/contract/address';
 import { AccessError } from '@belay/contract/errors';
 import type { ApprovalRule } from '@belay/db';
 import { callWith } from '@belay/engine';
@@ -6,6 +5,7 @@ import type { Json } from '@belay/workflow';
 import { approveWith } from '../configuration/function-checks.js';
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
+import { foldName } from '../people/names.js';
 import type { FoundApproval } from './find.js';
 import { stageOf } from './subject.js';
 import type { Question } from './write-questions.js';
@@ -28,7 +28,7 @@ function ruleOf({ stages }: Stages, index: number): ApprovalRule {
   if (stage === undefined) throw new Error(`access.approve has no stage ${index + 1}`);
   const { approvers, count, refusals, distinct } = stage;
   return {
-    users: approvers.users.map((user) => foldAddress(user) ?? user),
+    users: approvers.users.map(foldName),
     groups: approvers.groups,
     count,
     refusals,

@@ -1,6 +1,6 @@
-import { foldAddress } from '@belay/contract/address';
 import type { Catalog, CompiledRole } from '../configuration/catalog.js';
 import type { Actor, UserActor } from '../context.js';
+import { addressNaming } from '../people/names.js';
 
 /** Positions of roles in the order of the catalog, by the people and groups that they name. */
 interface Audiences {
@@ -23,7 +23,7 @@ export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>)
   if (actor.kind !== 'user') return audiences.roles;
   const places = new Set(audiences.everyone);
   const mine = [
-    audiences.byUser.get(foldAddress(actor.email) ?? ''),
+    audiences.byUser.get(addressNaming(actor)),
     ...actor.groups.map((group) => audiences.byGroup.get(group)),
   ];
   for (const list of mine) for (const place of list ?? []) places.add(place);
@@ -37,7 +37,7 @@ export function rolesConcerning(actor: Actor, { roles }: Pick<Catalog, 'roles'>)
 export function roleVisibility(actor: UserActor, { roles }: Pick<Catalog, 'roles'>): string {
   const audiences = known.get(roles) ?? sortRoles(roles);
   known.set(roles, audiences);
-  const address = foldAddress(actor.email) ?? '';
+  const address = addressNaming(actor);
   const groups = actor.groups.filter((group) => audiences.byGroup.has(group)).sort();
   return JSON.stringify([audiences.byUser.has(address) ? address : null, groups]);
 }
@@ -48,7 +48,7 @@ function sortRoles(all: Catalog['roles']): Audiences {
   for (const [place, { definition }] of roles.entries()) {
     const { users, groups } = definition.permissions ?? {};
     if (users === undefined && groups === undefined) audiences.everyone.push(place);
-    for (const user of users ?? []) list(audiences.byUser, foldAddress(user) ?? '').push(place);
+    for (const user of users ?? []) list(audiences.byUser, addressNaming({ email: user })).push(place);
     for (const group of groups ?? []) list(audiences.byGroup, group).push(place);
   }
   return audiences;

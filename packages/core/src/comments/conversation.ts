@@ -1,4 +1,3 @@
-import { isSameAddress } from '@belay/contract/address';
 import { isNamed } from '@belay/contract/audience';
 import type { CommentKind } from '@belay/contract/comments';
 import { notFound } from '@belay/contract/errors';
@@ -8,6 +7,7 @@ import { isExcluded, isRequester } from '../approvals/exclusion.js';
 import type { ApprovalSubject } from '../approvals/inbox.js';
 import type { ActorStore, UserActor } from '../context.js';
 import { findExecution, isId } from '../find-execution.js';
+import { hasAddress } from '../people/names.js';
 import { listSelves } from '../people/selves.js';
 
 /** The part that a person has in a conversation; null for those who can only read it. */
@@ -66,7 +66,7 @@ async function sideOf(
   // Taking part in the conversation is a right, so only the address that approvers were shown gives it. To exclude a
   // person, every name of the account counts.
   const elevated = asked.flatMap(({ subject }) => (subject as ApprovalSubject).grants);
-  if (elevated.some(({ identityEmail }) => isSameAddress(identityEmail, user.email))) return 'requester';
+  if (elevated.some(({ identityEmail }) => hasAddress(user, identityEmail))) return 'requester';
   if (!asked.some((approval) => approval.decided || (approval.open && isNamed(user, approval.rule)))) return null;
   const selves = [user, ...(await listSelves(db, user.id))];
   const own = isRequester(selves, execution) || asked.some((approval) => isExcluded(selves, approval));

@@ -23,7 +23,13 @@ export function checkMessages(
     const message = `"${id}" is not a provider that delivers messages; available: ${known}`;
     issues.push(unknownName(path, message, id, () => able.map((one) => one.id)));
   }
-  const ofOperators = ['revocation.overdue', 'access.drifted', 'break_glass.used', 'review.overdue'] as const;
+  const ofOperators = [
+    'revocation.overdue',
+    'access.drifted',
+    'people.joined',
+    'break_glass.used',
+    'review.overdue',
+  ] as const;
   if (ofOperators.some((kind) => messages.kinds.includes(kind)) || messages.operators.length === 0) return;
   const path = 'messages.operators';
   issues.push({ path, message: `has no effect without ${ofOperators.join(', ')} in messages.kinds` });

@@ -19,6 +19,7 @@ import { Retryable, Terminal } from '@belay/providers';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { deliverMessages } from '../messages/deliver.js';
+import { foldName } from '../people/names.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type Plan, type PlannedGrant, planElevation } from '../plans/plan.js';
 import { endAfter } from '../share-patience.js';
@@ -72,7 +73,7 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
   });
   if (typeof checked === 'string') return elevationOf(checked);
   const { planned, seen } = checked;
-  const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(planned) };
+  const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(input, planned) };
   const plan = 'digest' in planned ? planned : null;
   return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id, plan, seen });
 }
@@ -91,8 +92,9 @@ async function check(
 /** What is known of a request while a provider does not respond. */
 type NoPlan = Pick<Plan, 'grants' | 'knownAs'>;
 
-function namesOfElevated({ grants, knownAs }: NoPlan): string[] {
-  return [...new Set([...grants.map(({ identity }) => identity.toLowerCase()), ...knownAs.flat()])];
+function namesOfElevated({ identities }: Pick<ElevationInput, 'identities'>, { grants, knownAs }: NoPlan): string[] {
+  const given = [...identities, ...grants.map(({ identity }) => identity)];
+  return [...new Set([...given.map(foldName), ...knownAs.flat()])];
 }
 
 /**

@@ -1,4 +1,3 @@
-import { foldAddress } from '@belay/contract/address';
 import { invalid } from '@belay/contract/errors';
 import { type ExecutionFilter, executionPhase, runningStatus, workflowStatus } from '@belay/contract/executions';
 import { endOfMoment, startOfMoment } from '@belay/contract/moments';
@@ -6,8 +5,9 @@ import { approvals, decisions, executions, users } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 import type { ActorStore, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
+import { idsKnownAs } from '../people/known.js';
+import { addressNaming } from '../people/names.js';
 import { requireOverseer, seesEveryRequest } from '../people/oversight.js';
-import { idsKnownAs } from '../people/people.js';
 import { notPast, phaseOf } from './phase.js';
 
 /**
@@ -163,7 +163,7 @@ function isSeenBy(user: UserActor): SQL {
 /** Matches a stored audience that names a person, by the rule of `isNamed`: its addresses are stored folded. */
 function isNamedIn(user: UserActor, audience: SQL): SQL {
   const groups = sql`${JSON.stringify(user.groups)}::text::jsonb`;
-  return sql`(coalesce(jsonb_exists(${audience} -> 'users', ${foldAddress(user.email) ?? ''}::text), false)
+  return sql`(coalesce(jsonb_exists(${audience} -> 'users', ${addressNaming(user)}::text), false)
     or exists (select from jsonb_array_elements_text(${groups}) own where jsonb_exists(${audience} -> 'groups', own)))`;
 }
 

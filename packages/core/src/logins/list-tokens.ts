@@ -2,7 +2,7 @@ import { AccessError } from '@belay/contract/errors';
 import { logins, userIdentities, users } from '@belay/db';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { ActorStore } from '../context.js';
-import { isKnownAs } from '../people/people.js';
+import { isKnownAs } from '../people/known.js';
 import { requireText } from '../text.js';
 
 export interface ListedToken {

@@ -1,4 +1,3 @@
-import { foldAddress } from '@belay/contract/address';
 import { hashSecret } from '@belay/contract/canonical';
 import { AccessError, invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
@@ -9,6 +8,8 @@ import type { ActorStore, Person, Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from '../people/admission.js';
+import { identitiesWith } from '../people/certain.js';
+import { foldAddress } from '../people/names.js';
 import { asPerson, toPerson, upsertUser } from '../people/people.js';
 import { requireText } from '../text.js';
 import { timing } from '../timing.js';
@@ -92,7 +93,7 @@ async function chooseIdentity(
   // here.
   await tx.execute(sql`lock table ${userIdentities} in share row exclusive mode`);
   const latest = desc(userIdentities.updatedAt);
-  const same = await tx.select().from(userIdentities).where(eq(userIdentities.emailFolded, email)).orderBy(latest);
+  const same = await identitiesWith(tx, email);
   const awaited = same.find(({ provider }) => provider === operatorProvider);
   const theirs = awaited
     ? await tx.select().from(userIdentities).where(eq(userIdentities.userId, awaited.userId)).orderBy(latest)

@@ -9,8 +9,8 @@ import { nameOf } from '../actor.js';
 import type { Actor, ActorStore } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
+import { idsKnownAs } from '../people/known.js';
 import { requireOverseer } from '../people/oversight.js';
-import { idsKnownAs } from '../people/people.js';
 
 /** How many entries one page searches at most: a filter that few entries match must not read the whole ledger. */
 const searched = 10_000;

@@ -8,7 +8,7 @@ import { and, desc, eq, gte, inArray, isNull, lt, lte, notLike, type SQL, sql } 
 import { requireUser } from '../actor.js';
 import type { Actor, ActorStore, Store, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
-import { idsKnownAs } from '../people/people.js';
+import { idsKnownAs } from '../people/known.js';
 
 /** How many entries a response has at most, which is the limit of GET /logs. */
 const most = limits.page;

@@ -1,10 +1,12 @@
-import { foldAddress } from '@belay/contract/address';
 import { type approvals, type Transaction, userIdentities, users } from '@belay/db';
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { isExcluded } from '../approvals/exclusion.js';
 import type { Person, Store } from '../context.js';
 import { namesOfGroups } from '../people/admission.js';
+import { isNamedBy } from '../people/certain.js';
+import { addressNaming, foldName } from '../people/names.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
+import { listUnseen } from '../people/unseen.js';
 
 /** A person with an address. `userId` is null when no known person has the address. */
 export interface Addressee {
@@ -40,20 +42,24 @@ export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly
     .select({ identity: userIdentities, recent: wasToldLately(ctx).mapWith(Boolean), leftAt: users.deprovisionedAt })
     .from(userIdentities)
     .innerJoin(users, eq(users.id, userIdentities.userId))
-    .where(
-      sql`${userIdentities.emailFolded} = any(${listOf(addresses)}) or ${userIdentities.groups} ?| ${listOf(names)}`,
-    );
+    .where(isNamedBy({ addresses, groups: names }));
   const known = rows.flatMap(({ identity, recent, leftAt }): Known[] => {
-    const { emailFolded: folded, email: address, userId } = identity;
+    const { email: address, userId } = identity;
     const person = asPerson(ctx, toPerson(identity));
+    const folded = addressNaming(person);
     const { groups } = person;
-    return folded === null ? [] : [{ userId, address, folded, person, groups, recent, left: leftAt !== null }];
+    return folded === '' ? [] : [{ userId, address, folded, person, groups, recent, left: leftAt !== null }];
   });
+  const unseen = await listUnseen(ctx, tx, { users: [], groups });
   return ({ rule, excluded }) => {
     const never = new Set(excluded);
-    const named = rule.users
-      .filter((address) => !known.some(({ folded }) => folded === address))
-      .map((address) => ({ userId: null, address, folded: foldAddress(address) ?? address }));
+    const named = [
+      ...rule.users.filter((address) => !known.some(({ folded }) => folded === address)),
+      ...unseen
+        .filter((one) => rule.groups.some((group) => one.groups.includes(group)))
+        .filter(({ addresses }) => !addresses.some((one) => never.has(one)))
+        .map(({ email }) => email),
+    ].map((address) => ({ userId: null, address, folded: foldName(address) }));
     const found = known.filter(
       ({ folded, groups, recent, left }) =>
         !left && (rule.users.includes(folded) || (recent && rule.groups.some((group) => groups.includes(group)))),
@@ -65,7 +71,3 @@ export async function readApprovers(ctx: Store, tx: Transaction, asked: readonly
     ];
   };
 }
-
-/** One parameter, so that the text of the statement is always the same. */
-const listOf = (texts: readonly string[]) =>
-  sql`array(select jsonb_array_elements_text(${JSON.stringify([...new Set(texts)])}::text::jsonb))`;

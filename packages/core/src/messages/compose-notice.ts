@@ -37,7 +37,7 @@ async function wordsOf(ctx: Context, row: Row, notice: Notice): Promise<Words> {
     const title = row.text ?? 'Requests wait for your decision';
     return { title, text: title, action: { label: 'Open inbox', to: places.inbox } };
   }
-  if (notice.kind === 'access.drifted') {
+  if (notice.kind === 'access.drifted' || notice.kind === 'people.joined') {
     const [title = '', ...lines] = (row.text ?? '').split('\n');
     return { title, text: lines.join('\n'), action: { label: 'Open audit log', to: places.auditLog } };
   }

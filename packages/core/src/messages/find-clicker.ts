@@ -1,9 +1,10 @@
-import { foldAddress, isInDomains } from '@belay/contract/address';
+import { isInDomains } from '@belay/contract/address';
 import { userIdentities, users } from '@belay/db';
 import type { HookActor } from '@belay/providers';
 import { and, desc, eq, isNull } from 'drizzle-orm';
 import type { Store, UserActor } from '../context.js';
-import { isTrusted, unmetCondition } from '../people/admission.js';
+import { unmetCondition } from '../people/admission.js';
+import { attachChat, findTrustedOwner } from '../people/certain.js';
 import { asPerson, toPerson, wasToldLately } from '../people/people.js';
 
 type Identity = typeof userIdentities.$inferSelect;
@@ -43,13 +44,15 @@ async function findLinked(ctx: Store, provider: string, { subject }: HookActor):
   return linked?.userId ?? null;
 }
 
-async function findByAddress(ctx: Store, provider: string, { email }: HookActor): Promise<string | null> {
-  const folded = email === undefined ? undefined : foldAddress(email);
+/**
+ * Returns the person of the address that the chat verified. The user of the chat stays attached to them: if the same user acts for
+ * another person later, under another address, the two may be one person.
+ */
+async function findByAddress(ctx: Store, provider: string, { email, subject }: HookActor): Promise<string | null> {
   const domains = ctx.catalog.current().providers.get(provider)?.definition.trusted_email_domains ?? [];
-  if (folded === undefined || !isInDomains(folded, domains)) return null;
-  const same = await ctx.db.select().from(userIdentities).where(eq(userIdentities.emailFolded, folded));
-  const owners = new Set(same.filter((one) => isTrusted(ctx, one.provider, folded)).map(({ userId }) => userId));
-  const [owner] = owners;
-  // When two people have the address, neither is chosen.
-  return owner !== undefined && owners.size === 1 ? owner : null;
+  if (email === undefined || !isInDomains(email, domains)) return null;
+  const owner = await findTrustedOwner(ctx, ctx.db, email);
+  if (owner === undefined || owner === 'several') return null;
+  await attachChat(ctx.db, owner, { provider, subject });
+  return owner;
 }

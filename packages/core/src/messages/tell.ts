@@ -156,7 +156,8 @@ async function pauseOf(tx: Transaction, { kind, executionId }: Notice): Promise<
 async function tellingsOf(ctx: Store, tx: Transaction, notice: Notice, { told, now }: Telltale): Promise<Telling[]> {
   const { kind, approvalId, executionId, endsAt, urgent } = notice;
   if (kind === 'revocation.overdue') return told.operators.map((to) => ({ to, urgent }));
-  if (kind === 'access.drifted') return told.operators.map((to) => ({ to, urgent, text: notice.text ?? '' }));
+  if (kind === 'access.drifted' || kind === 'people.joined')
+    return told.operators.map((to) => ({ to, urgent, text: notice.text ?? '' }));
   if (kind === 'requests.digest') return tellDigest(ctx, tx);
   if (kind === 'request.waiting') {
     const [approval] = await tx

@@ -6,6 +6,7 @@ import { operatorProvider } from '../configuration/authenticators.js';
 import type { Person, Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import { isTrusted } from './admission.js';
+import { findTrustedOwner, identitiesWith } from './certain.js';
 import { refreshIdentity, toldBy, toPerson, upsertUser } from './people.js';
 import type { ProvedIdentity } from './proved.js';
 import { asProvisioned, requireStaying } from './provisioned.js';
@@ -123,14 +124,8 @@ async function findTrusted(
 ): Promise<{ userId: string; because: string } | undefined> {
   const email = foldAddress(proved.email);
   if (email === undefined || !isTrusted(ctx, proved.provider, email)) return undefined;
-  const same = await tx
-    .select({ userId: userIdentities.userId, provider: userIdentities.provider })
-    .from(userIdentities)
-    .where(eq(userIdentities.emailFolded, email));
-  const owners = new Set(same.filter(({ provider }) => isTrusted(ctx, provider, email)).map(({ userId }) => userId));
-  const [owner] = owners;
-  // When two people have the address, neither is chosen.
-  if (owner !== undefined) return owners.size === 1 ? { userId: owner, because: 'trusted e-mail' } : undefined;
-  const awaited = same.find(({ provider }) => provider === operatorProvider);
+  const owner = await findTrustedOwner(ctx, tx, email);
+  if (owner !== undefined) return owner === 'several' ? undefined : { userId: owner, because: 'trusted e-mail' };
+  const awaited = (await identitiesWith(tx, email)).find(({ provider }) => provider === operatorProvider);
   return awaited && { userId: awaited.userId, because: 'an operator created a token for this address' };
 }

@@ -1,24 +1,19 @@
-import { foldAddress } from '@belay/contract/address';
+import { foldAddress, foldName } from '@belay/contract/address';
 import type { Login, ProviderIdentity } from '@belay/providers';
 import type { Person } from '../context.js';
 
-/**
- * Returns the name of a person or an account in the form that is compared: addresses folded, other names in lower case.
- */
-export function foldName(name: string): string {
-  return foldAddress(name) ?? name.toLowerCase();
-}
+export { foldAddress, foldName };
 
 /**
- * Returns every name that a person has at their providers: their addresses, their subjects, and their sign-ins. Access,
+ * Returns every name by which some identities of people are known: their addresses, their subjects, and their sign-ins. Access,
  * requests and exclusions are about a person when `namesOfAccount` contains one of these names.
  */
 export function namesOf(selves: readonly Pick<Person, 'provider' | 'subject' | 'email'>[]): string[] {
   const names = selves.flatMap((self) => {
     const { email, subject } = self;
-    return [foldName(email), email.toLowerCase(), foldName(subject), subject.toLowerCase(), nameOfLogin(self)];
+    return [foldName(email), foldName(subject), nameOfLogin(self)];
   });
-  return [...new Set(names)];
+  return [...new Set(names.filter(Boolean))];
 }
 
 /**
@@ -30,7 +25,23 @@ export function namesOfAccount({ email, addresses = [], logins = [] }: ProviderI
   return [...new Set([...[email, ...addresses].filter(Boolean).map(foldName), ...logins.map(nameOfLogin)])];
 }
 
-/** Returns the name of a sign-in, in a form that no address and no subject has. */
-function nameOfLogin({ provider, subject }: Login): string {
+/** Returns the address by which an audience of the configuration names a person: the one that they have now; empty if it cannot be compared. */
+export function addressNaming({ email }: Pick<Person, 'email'>): string {
+  return foldAddress(email) ?? '';
+}
+
+/** Returns whether an address is the one that a person has now. */
+export function hasAddress(person: Pick<Person, 'email'>, address: string): boolean {
+  const own = addressNaming(person);
+  return own !== '' && own === foldAddress(address);
+}
+
+/** Returns whether an account of a system has this id or address there. */
+export function isAccountNamed({ id, email }: Pick<ProviderIdentity, 'id' | 'email'>, name: string): boolean {
+  return id === name || hasAddress({ email }, name);
+}
+
+/** Returns the name of a sign-in, or of a user of a chat, in a form that no address and no subject has. */
+export function nameOfLogin({ provider, subject }: Login): string {
   return JSON.stringify([provider, subject]);
 }

@@ -1,6 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import { type Database, type Transaction, userIdentities, users } from '@belay/db';
-import { and, type Column, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Person, Store } from '../context.js';
 import { passingGroups, unmetCondition } from './admission.js';
 import type { ProvedIdentity } from './proved.js';
@@ -101,23 +101,13 @@ export function wasToldLately(ctx: Store): SQL {
   return sql`${userIdentities.toldAt} > app_now() - ${oldest}::interval`;
 }
 
-/** Matches the id of a user that one of their providers knows by this address. */
-export function isKnownAs(db: Database | Transaction, id: Column | SQL, address: string): SQL {
-  return inArray(sql`${id}`, db.select({ id: userIdentities.userId }).from(userIdentities).where(hasAddress(address)));
+/** Locks users, in one order, as sign-ins, SCIM requests and `stopUser` do, so that the later of two sees what the earlier wrote. */
+export async function lockUsers(tx: Transaction, ids: readonly string[]): Promise<void> {
+  const those = inArray(users.id, [...ids]);
+  await tx.select({ id: users.id }).from(users).where(those).orderBy(asc(users.id)).for('no key update');
 }
 
-/** Returns the ids of the people that one of their providers knows by this address. */
-export async function idsKnownAs(db: Database | Transaction, address: string): Promise<string[]> {
-  const rows = await db.selectDistinct({ id: userIdentities.userId }).from(userIdentities).where(hasAddress(address));
-  return rows.map(({ id }) => id);
-}
-
-function hasAddress(address: string): SQL {
-  const folded = foldAddress(address);
-  // An address that cannot be compared, from before such addresses were rejected, matches only its exact text.
-  return folded === undefined ? eq(userIdentities.email, address) : eq(userIdentities.emailFolded, folded);
-}
-
+/** Returns the person of an identity, with the groups that its provider returns. */
 export function toPerson(identity: typeof userIdentities.$inferSelect): Person {
   const { userId: id, email, name, groups, provider, subject } = identity;
   return { id, email, name, groups, provider, subject };

@@ -1,4 +1,3 @@
-import { isSameAddress } from '@belay/contract/address';
 import { isInAudience, isNamed } from '@belay/contract/audience';
 import { digestOf } from '@belay/contract/canonical';
 import { parseDuration } from '@belay/contract/durations';
@@ -17,7 +16,7 @@ import type { Catalog, CompiledProvider, CompiledRole } from '../configuration/c
 import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { soughtBy } from '../people/admission.js';
-import { foldName, namesOfAccount } from '../people/names.js';
+import { foldName, isAccountNamed, namesOfAccount } from '../people/names.js';
 import { composeRole } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { accessEnded } from './owner.js';
@@ -222,7 +221,7 @@ async function findNamed(
   signal: AbortSignal,
 ): Promise<ProviderIdentity> {
   const [exact, alike] = await Promise.all([identities.get(name, signal), identities.search(name, mostAlike, signal)]);
-  const same = alike.filter((identity) => identity.id === name || isSameAddress(identity.email, name));
+  const same = alike.filter((identity) => isAccountNamed(identity, name));
   const matches = new Map([...(exact ? [exact] : []), ...same].map((identity) => [identity.id, identity]));
   const [match] = matches.values();
   if (!match || matches.size > 1) throw invalid('identities', `"${name}" is unknown or ambiguous at "${provider}"`);

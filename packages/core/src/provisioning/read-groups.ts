@@ -3,6 +3,7 @@ import { type Database, provisionedGroups, provisionedMembers, provisionedUsers,
 import { and, asc, count, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { isId } from '../find-execution.js';
+import { foldName } from '../people/names.js';
 import { matchId, type Page } from './read-users.js';
 
 export interface ProvisionedGroup {
@@ -51,7 +52,7 @@ export async function listProvisionedGroups(
   const where = and(
     eq(provisionedGroups.provider, provider),
     matchId(provisionedGroups, id),
-    displayName === undefined ? undefined : eq(sql`lower(${provisionedGroups.displayName})`, displayName.toLowerCase()),
+    displayName === undefined ? undefined : eq(provisionedGroups.displayNameFolded, foldName(displayName)),
     externalId === undefined ? undefined : eq(provisionedGroups.externalId, externalId),
     member === undefined
       ? undefined
@@ -76,7 +77,7 @@ export async function describeGroups(
   rows: (typeof provisionedGroups.$inferSelect)[],
   members: boolean,
 ): Promise<ProvisionedGroup[]> {
-  const shown = rows.map(({ provider: _, ...row }) => row);
+  const shown = rows.map(({ provider: _, displayNameFolded: __, ...row }) => row);
   if (!members || rows.length === 0) return shown;
   const all = await db
     .select({ groupId: provisionedMembers.groupId, id: provisionedUsers.id, userName: provisionedUsers.userName })

@@ -3,8 +3,10 @@ import { type Database, provisionedGroups, provisionedMembers, provisionedUsers,
 import { and, asc, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { isId } from '../find-execution.js';
+import { foldName } from '../people/names.js';
 
-export interface ProvisionedUser extends Omit<typeof provisionedUsers.$inferSelect, 'addresses' | 'userNameFolded'> {
+export interface ProvisionedUser
+  extends Omit<typeof provisionedUsers.$inferSelect, 'addresses' | 'userNameFolded' | 'searched'> {
   groups: { id: string; displayName: string }[];
 }
 
@@ -43,19 +45,15 @@ export async function listProvisionedUsers(
   page: Page,
 ): Promise<{ total: number; rows: ProvisionedUser[] }> {
   const { id, userName, externalId, displayName, email, active } = filter;
+  const { searched } = provisionedUsers;
   const where = and(
     eq(provisionedUsers.provider, provider),
     isNull(provisionedUsers.deletedAt),
     matchId(provisionedUsers, id),
-    userName === undefined ? undefined : eq(provisionedUsers.userNameFolded, userName.toLowerCase()),
+    userName === undefined ? undefined : eq(provisionedUsers.userNameFolded, foldName(userName)),
     externalId === undefined ? undefined : eq(provisionedUsers.externalId, externalId),
-    displayName === undefined
-      ? undefined
-      : sql`lower(${provisionedUsers.details} ->> 'displayName') = ${displayName.toLowerCase()}`,
-    email === undefined
-      ? undefined
-      : sql`exists (select from jsonb_array_elements(${provisionedUsers.details} -> 'emails') one
-      where lower(one ->> 'value') = ${email.toLowerCase()})`,
+    displayName === undefined ? undefined : sql`${searched} ->> 'displayName' = ${foldName(displayName)}`,
+    email === undefined ? undefined : sql`jsonb_exists(${searched} -> 'emails', ${foldName(email)})`,
     active === undefined ? undefined : eq(provisionedUsers.active, active),
   );
   const [all] = await ctx.db.select({ total: count() }).from(provisionedUsers).where(where);
@@ -104,7 +102,7 @@ async function withGroups(
       ),
     )
     .orderBy(asc(provisionedGroups.displayName));
-  return rows.map(({ addresses: _, userNameFolded: __, ...row }) => ({
+  return rows.map(({ addresses: _, userNameFolded: __, searched: ___, ...row }) => ({
     ...row,
     groups: memberOf.filter(({ userId }) => userId === row.id).map(({ id, displayName }) => ({ id, displayName })),
   }));

@@ -4,9 +4,11 @@ import { and, eq, inArray, isNull, ne, sql } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
+import { findDescribed } from '../people/certain.js';
+import { foldName } from '../people/names.js';
 import { settleProvisioned } from '../people/provisioned.js';
 import { describeGroups, type ProvisionedGroup } from './read-groups.js';
-import { commit, findUsers } from './write-user.js';
+import { commit } from './write-user.js';
 
 /** A group as a directory describes it; `members` are ids of provisioned people. */
 export interface ProvisionedCrowd {
@@ -28,7 +30,9 @@ export function createProvisionedGroup(
   return commit(ctx, async (tx) => {
     await requireFree(tx, provider, group.displayName, null);
     const { displayName, externalId } = group;
-    await tx.insert(provisionedGroups).values({ id, provider, displayName, externalId });
+    await tx
+      .insert(provisionedGroups)
+      .values({ id, provider, displayName, displayNameFolded: foldName(displayName), externalId });
     return { result: await follow(ctx, tx, { provider, id, before: null, group }), jobs: [] };
   });
 }
@@ -50,7 +54,7 @@ export function changeProvisionedGroup(
     const { displayName, externalId } = group;
     await tx
       .update(provisionedGroups)
-      .set({ displayName, externalId, updatedAt: sql`app_now()` })
+      .set({ displayName, displayNameFolded: foldName(displayName), externalId, updatedAt: sql`app_now()` })
       .where(eq(provisionedGroups.id, id));
     return { result: await follow(ctx, tx, { provider, id, before, group }), jobs: [] };
   });
@@ -149,7 +153,7 @@ async function settleMembers(ctx: Store, tx: Transaction, members: readonly stri
     .select()
     .from(provisionedUsers)
     .where(inArray(provisionedUsers.id, [...members]));
-  await settleProvisioned(ctx, tx, await findUsers(tx, rows));
+  await settleProvisioned(ctx, tx, await findDescribed(tx, rows));
 }
 
 function record(tx: Transaction, provider: string, id: string, what: string, data: object = {}) {

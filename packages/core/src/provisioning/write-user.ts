@@ -1,22 +1,15 @@
-import { foldAddress } from '@belay/contract/address';
 import { AccessError, notFound } from '@belay/contract/errors';
-import {
-  type FormerAddress,
-  type ProvisionedDetails,
-  provisionedUsers,
-  type Transaction,
-  userIdentities,
-  users,
-} from '@belay/db';
+import { type ProvisionedDetails, provisionedUsers, type Transaction, userIdentities, users } from '@belay/db';
 import { retryDeadlock } from '@belay/engine';
-import { and, eq, inArray, isNull, ne, notInArray, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, ne, sql } from 'drizzle-orm';
 import { withActor } from '../actor.js';
 import type { Job, Store } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
-import { isTrusted } from '../people/admission.js';
+import { addressesOfLeaver, findDescribed } from '../people/certain.js';
 import { describeKnown } from '../people/known.js';
-import { settleProvisioned } from '../people/provisioned.js';
+import { foldAddress, foldName } from '../people/names.js';
+import { type Left, settleProvisioned } from '../people/provisioned.js';
 import { endPeople } from '../users/end-people.js';
 import { describeUser, type ProvisionedUser } from './read-users.js';
 
@@ -44,34 +37,12 @@ export function createProvisionedUser(
 ): Promise<ProvisionedUser> {
   return commit(ctx, async (tx) => {
     await requireFree(tx, provider, person.userName, null);
-    // The deleted row of the same person is removed: it would keep the person deactivated.
-    const before = await tx
-      .select()
-      .from(provisionedUsers)
-      .where(
-        and(
-          eq(provisionedUsers.provider, provider),
-          sql`${provisionedUsers.deletedAt} is not null`,
-          or(
-            eq(provisionedUsers.userNameFolded, person.userName.toLowerCase()),
-            person.externalId === null ? undefined : eq(provisionedUsers.externalId, person.externalId),
-          ),
-        ),
-      );
-    if (before.length > 0) {
-      await tx.delete(provisionedUsers).where(
-        inArray(
-          provisionedUsers.id,
-          before.map(({ id }) => id),
-        ),
-      );
-    }
     const [row] = await tx
       .insert(provisionedUsers)
       .values({ id: ctx.newId(), provider, ...columnsOf(person) })
       .returning();
     if (!row) throw new Error('A provisioned person could not be stored');
-    const jobs = await follow(ctx, tx, provider, [...before, row], row);
+    const jobs = await follow(ctx, tx, provider, { before: null, after: row, earlier: [] });
     return { result: await describeUser(tx, row), jobs };
   });
 }
@@ -91,13 +62,15 @@ export function changeProvisionedUser(
     const before = await lockUser(tx, provider, id);
     const person = change(before);
     await requireFree(tx, provider, person.userName, id);
+    // Whom the account describes is settled by the names that it has until now: the change may rename and deactivate it at once.
+    const earlier = await settleProvisioned(ctx, tx, await findDescribed(tx, [before]));
     const [row] = await tx
       .update(provisionedUsers)
       .set({ ...columnsOf(person), updatedAt: sql`app_now()` })
       .where(eq(provisionedUsers.id, id))
       .returning();
     if (!row) throw new Error('A provisioned person could not be stored');
-    const jobs = await follow(ctx, tx, provider, [before, row], row);
+    const jobs = await follow(ctx, tx, provider, { before, after: row, earlier });
     return { result: await describeUser(tx, row), jobs };
   });
 }
@@ -106,12 +79,13 @@ export function changeProvisionedUser(
 export function deleteProvisionedUser(ctx: Store, provider: string, id: string): Promise<void> {
   return commit(ctx, async (tx) => {
     const before = await lockUser(tx, provider, id);
+    const earlier = await settleProvisioned(ctx, tx, await findDescribed(tx, [before]));
     const [row] = await tx
       .update(provisionedUsers)
       .set({ active: false, deletedAt: sql`app_now()`, updatedAt: sql`app_now()` })
       .where(eq(provisionedUsers.id, id))
       .returning();
-    const jobs = await follow(ctx, tx, provider, [before], row ?? before);
+    const jobs = await follow(ctx, tx, provider, { before, after: row ?? before, earlier });
     return { result: undefined, jobs };
   });
 }
@@ -157,7 +131,7 @@ async function requireFree(tx: Transaction, provider: string, userName: string, 
     .where(
       and(
         eq(provisionedUsers.provider, provider),
-        eq(provisionedUsers.userNameFolded, userName.toLowerCase()),
+        eq(provisionedUsers.userNameFolded, foldName(userName)),
         isNull(provisionedUsers.deletedAt),
         id === null ? undefined : ne(provisionedUsers.id, id),
       ),
@@ -168,100 +142,55 @@ async function requireFree(tx: Transaction, provider: string, userName: string, 
 function columnsOf({ userName, externalId, active, details }: ProvisionedPerson) {
   const told = [userName, ...(details.emails ?? []).map(({ value }) => value)].map((text) => foldAddress(text));
   const addresses = [...new Set(told.filter((address) => address !== undefined))];
-  return { userName, userNameFolded: userName.toLowerCase(), externalId, active, details, addresses };
+  const { displayName, emails = [] } = details;
+  const searched = {
+    displayName: displayName === undefined ? null : foldName(displayName),
+    emails: emails.map(({ value }) => foldName(value)),
+  };
+  return { userName, userNameFolded: foldName(userName), externalId, active, details, addresses, searched };
 }
 
 /**
- * Returns the ids of the users that provisioned people may describe, by subject or address. Pass the rows from before and after a
- * change. `settleProvisioned` decides which users they do describe.
- */
-export async function findUsers(tx: Transaction, rows: readonly Row[]): Promise<string[]> {
-  const keys = rows.map(({ provider, externalId, userName, userNameFolded, addresses }) => ({
-    provider,
-    subjects: [externalId, userName, userNameFolded].filter((text) => text !== null),
-    addresses: [...addresses, userNameFolded],
-  }));
-  const found = await tx.execute<{ id: string }>(sql`
-    with keys as (select * from jsonb_to_recordset(${JSON.stringify(keys)}::text::jsonb)
-      as key (provider text, subjects jsonb, addresses jsonb))
-    select i.user_id as id from keys, jsonb_array_elements_text(keys.subjects) subject
-      join ${userIdentities} i on i.subject = subject where i.provider = keys.provider
-    union
-    select i.user_id from keys, jsonb_array_elements_text(keys.addresses) address
-      join ${userIdentities} i on i.email_folded = address`);
-  return [...found].map(({ id }) => id);
-}
-
-/**
- * Applies a change of a person to the users that it describes. Ends everything of people who have left, and the access for the
+ * Applies a change of an account to the users that it describes. Ends everything of people who have left by it, and the access for the
  * addresses of a person who never signed in.
  */
-async function follow(ctx: Store, tx: Transaction, provider: string, rows: readonly Row[], after: Row): Promise<Job[]> {
-  const ids = await settleProvisioned(ctx, tx, await findUsers(tx, rows));
+async function follow(
+  ctx: Store,
+  tx: Transaction,
+  provider: string,
+  { before, after, earlier }: { before: Row | null; after: Row; earlier: readonly Left[] },
+): Promise<Job[]> {
+  const described = await findDescribed(tx, before === null ? [after] : [before, after]);
+  const left = await settleProvisioned(ctx, tx, described);
+  const concerned = left.filter(({ accountId, now }) => now || accountId === after.id).map(({ userId }) => userId);
   const gone = !after.active;
-  // Colleagues may have requested access for an address whose person never signed in.
-  const [addresses, former] = gone ? await findTheirs(ctx, tx, provider, { after, left: ids }) : [[], []];
+  const wasActive = before?.active ?? true;
   const actor = { kind: 'system' as const, name: 'provisioning' };
-  const wasActive = rows[0]?.active ?? !gone;
   await appendLedger(tx, [
     {
       type: gone ? 'user.deprovisioned' : 'user.provisioned',
-      level: gone && wasActive ? 'warning' : 'info',
+      level: gone && before?.active !== false && before !== null ? 'warning' : 'info',
       message: `"${provider}" ${gone ? 'deactivated' : 'provisioned'} ${after.userName}`,
       actor,
-      ...(ids.length === 1 && ids[0] !== undefined ? { userId: ids[0] } : {}),
+      ...(concerned.length === 1 && concerned[0] !== undefined ? { userId: concerned[0] } : {}),
       provider,
-      data: { provisioned_id: after.id, user_name: after.userName, active: after.active, users: ids },
+      data: { provisioned_id: after.id, user_name: after.userName, active: after.active, users: concerned },
     },
   ]);
-  if (ids.length === 0 && addresses.length === 0 && former.length === 0) return [];
+  // Who had left before has lost everything then, and their address may be another person's since.
+  const ids = [...new Set([...earlier, ...left].filter(({ now }) => now).map(({ userId }) => userId))];
+  // Colleagues may have requested access for an address whose person never signed in.
+  const theirs = gone && wasActive ? await addressesOfLeaver(ctx, tx, after, concerned) : { names: [], former: [] };
+  const { names, former } = theirs;
+  if (ids.length === 0 && names.length === 0 && former.length === 0) return [];
   const [user] =
     ids.length === 0 ? [] : await tx.select({ email: users.email }).from(users).where(inArray(users.id, ids));
-  const known = await describeKnown(tx, { email: user?.email ?? after.userName, ids, addresses, former });
+  const known = await describeKnown(ctx, tx, { email: user?.email ?? after.userName, ids, names, former });
   const { jobs } = await endPeople(withActor(ctx, actor), tx, known, {
     name: `"${provider}"`,
     reason: 'deprovisioned',
   });
   return jobs;
-}
-
-/**
- * Returns the present and former addresses of a person who has left, if the directory is trusted for them. Leaves out an address of
- * another person who stays: of a user who signed in with it, or of another active account. The user name of the account that has
- * left counts as an address of another account only when it is also the user name of that account (`settleProvisioned`).
- */
-async function findTheirs(
-  ctx: Store,
-  tx: Transaction,
-  provider: string,
-  { after, left }: { after: Row; left: readonly string[] },
-): Promise<[string[], FormerAddress[]]> {
-  const { userId, emailFolded } = userIdentities;
-  const all = [...after.addresses, ...after.former.map(({ address }) => address)];
-  if (all.length === 0) return [[], []];
-  const signedIn = await tx
-    .select({ provider: userIdentities.provider, address: emailFolded })
-    .from(userIdentities)
-    .innerJoin(users, and(eq(users.id, userId), isNull(users.deprovisionedAt)))
-    .where(and(inArray(emailFolded, all), notInArray(userId, [...left])));
-  const { provider: directory, addresses, userNameFolded, active, deletedAt, id } = provisionedUsers;
-  const has = (address: string) => sql`${addresses} @> ${JSON.stringify([address])}::text::jsonb`;
-  const others = await tx
-    .select({ provider: directory, addresses, name: userNameFolded })
-    .from(provisionedUsers)
-    .where(and(ne(id, after.id), eq(active, true), isNull(deletedAt), or(...all.map(has))));
-  const staying = [
-    ...signedIn,
-    ...others.flatMap((other) =>
-      other.addresses
-        .filter((address) => address !== after.userNameFolded || address === other.name)
-        .map((address) => ({ provider: other.provider, address })),
-    ),
-  ];
-  const isAnothers = (address: string) =>
-    staying.some((one) => one.address === address && isTrusted(ctx, one.provider, address));
-  const isTheirs = (address: string) => isTrusted(ctx, provider, address) && !isAnothers(address);
-  return [after.addresses.filter(isTheirs), after.former.filter(({ address }) => isTheirs(address))];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { foldAddress } from '@belay/contract/address';
+import { foldName } from '@belay/contract/address';
 import { formatDuration } from '@belay/contract/durations';
 import { AccessError } from '@belay/contract/errors';
 import { callName, callWith } from '@belay/engine';
@@ -204,9 +204,8 @@ function decide(
   answer: StageAnswer = { verdict: 'approved' },
   stage: Stage,
 ): Decided {
-  const fold = (address: string) => foldAddress(address) ?? address.toLowerCase();
-  const requester = fold(stage.input.user.email);
-  const others = new Set(users.map(fold).filter((user) => user !== requester));
+  const requester = foldName(stage.input.user.email);
+  const others = new Set(users.map(foldName).filter((user) => user !== requester));
   const expired = (because: string): Decided => ({ answer: 'expired', by: [], told: { because } });
   if (groups.length === 0 && others.size < count) return expired('too few people other than the requester may approve');
   if ('verdict' in answer) {
@@ -214,7 +213,7 @@ function decide(
       requireUnread(stage.workflow, 'decisions', `who decides: name them (answers: { ${task}: { by: […] } })`);
     return { answer: answer.verdict, by: [], told: {} };
   }
-  const by = [...new Set(answer.by.map(fold))];
+  const by = [...new Set(answer.by.map(foldName))];
   if (by.includes(requester)) return expired('the requester may not decide');
   const stranger = groups.length === 0 ? by.find((one) => !others.has(one)) : undefined;
   if (stranger !== undefined) return expired(`${stranger} may not decide`);

@@ -10,6 +10,7 @@ import { wouldBeElevated } from '../approvals/elevated.js';
 import type { ActorStore, UserActor } from '../context.js';
 import { isId } from '../find-execution.js';
 import { appendLedger } from '../ledger/append.js';
+import { tellingJoins } from '../people/joins.js';
 import { requireText } from '../text.js';
 import { describeReview, ownAccess, readReviewer, readReviews, seesReview, whyNot } from './read.js';
 
@@ -25,8 +26,10 @@ export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promis
   const note = requireText(input.note.trim(), 'note', limits.remark);
   if (note === '') throw invalid('note', 'is required');
   if (!isId(input.id)) throw notFound('The review');
-  await refuseElevated(ctx, user, input.id);
-  return retryDeadlock(() => ctx.db.transaction((tx) => close(ctx, tx, user, { ...input, note })));
+  return tellingJoins(ctx, async () => {
+    await refuseElevated(ctx, user, input.id);
+    return retryDeadlock(() => ctx.db.transaction((tx) => close(ctx, tx, user, { ...input, note })));
+  });
 }
 
 /**
@@ -34,8 +37,8 @@ export async function closeReview(ctx: ActorStore, input: ReviewClosing): Promis
  * name, as for an approval. No system is called for callers who cannot close the review for another reason.
  */
 async function refuseElevated(ctx: ActorStore, user: UserActor, id: string): Promise<void> {
-  const reviewer = await readReviewer(ctx.db, user);
   const [found] = await readReviews(ctx.db, { which: sql`r.id = ${id}::uuid`, order: sql`r.id`, limit: 1 });
+  const reviewer = await readReviewer(ctx.db, user, found);
   if (!found || !seesReview(ctx, reviewer, found)) throw notFound('The review');
   const refusal = whyNot(ctx, reviewer, found);
   if (refusal) throw refusal;
@@ -47,9 +50,9 @@ async function close(ctx: ActorStore, tx: Transaction, user: UserActor, input: R
   await requireLive(ctx, tx, user, 'api');
   // Access that becomes active under this review needs this lock too: it is visible below, or gets a review of its own.
   await tx.select({ id: reviews.id }).from(reviews).where(eq(reviews.id, id)).for('update');
-  const reviewer = await readReviewer(tx, user);
   const read = async () => (await readReviews(tx, { which: sql`r.id = ${id}::uuid`, order: sql`r.id`, limit: 1 }))[0];
   const found = await read();
+  const reviewer = await readReviewer(tx, user, found);
   if (!found || !seesReview(ctx, reviewer, found)) throw notFound('The review');
   const refusal = whyNot(ctx, reviewer, found);
   if (refusal) throw refusal;

@@ -1,4 +1,3 @@
-import { foldAddress } from '@belay/contract/address';
 import { invalid } from '@belay/contract/errors';
 import { limits } from '@belay/contract/limits';
 import type { PageOf } from '@belay/contract/paging';
@@ -8,6 +7,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { requireUser } from '../actor.js';
 import type { ActorStore } from '../context.js';
 import { isId } from '../find-execution.js';
+import { addressNaming } from '../people/names.js';
 import { seesEveryRequest } from '../people/oversight.js';
 import { familyOf } from '../request-family.js';
 import { describeReview, type Reviewer, readReviewer, readReviews } from './read.js';
@@ -53,7 +53,7 @@ export async function listReviews(ctx: ActorStore, input: ReviewFilter & PageOf)
 function isConcerned({ user, selves }: Reviewer): SQL {
   const own = listOf(selves.map((self) => self.id));
   return sql`(r.closed_by = ${user.id}::uuid or (
-    (r.rule -> 'users' ? ${foldAddress(user.email) ?? ''} or r.rule -> 'groups' ?| ${listOf(user.groups)})
+    (r.rule -> 'users' ? ${addressNaming(user)} or r.rule -> 'groups' ?| ${listOf(user.groups)})
     and not exists (select from ${executions} asked where asked.id = r.execution_id and asked.owner_id::text = any(${own}))))`;
 }
 

@@ -5,10 +5,11 @@ import { type Database, entitlements, executions, grants, reviews, sqlText, type
 import { type SQL, sql } from 'drizzle-orm';
 import { isLiveIn, overAtIn } from '../access/wanted.js';
 import { isExcluded, isRequester } from '../approvals/exclusion.js';
-import type { Person, Store, UserActor } from '../context.js';
+import type { Store, UserActor } from '../context.js';
+import { causeOf } from '../people/joins.js';
 import { foldName } from '../people/names.js';
 import { oversightOf, seesEveryRequest } from '../people/oversight.js';
-import { listSelves } from '../people/selves.js';
+import { listSelves, type Self } from '../people/selves.js';
 import { familyOf } from '../request-family.js';
 
 interface Named {
@@ -52,12 +53,17 @@ export interface FoundReview {
 /** The caller, with all of their identities. */
 export interface Reviewer {
   user: UserActor;
-  selves: Person[];
+  selves: Self[];
 }
 
-/** Returns the caller with all of their identities. */
-export async function readReviewer(db: Database | Transaction, user: UserActor): Promise<Reviewer> {
-  return { user, selves: [user, ...(await listSelves(db, user.id))] };
+/** Returns the caller with all of their identities, and with the addresses that these had when a review was opened. */
+export async function readReviewer(
+  db: Database | Transaction,
+  user: UserActor,
+  found?: Pick<FoundReview, 'openedAt' | 'ownerId'>,
+): Promise<Reviewer> {
+  const about = found && { at: new Date(found.openedAt), ownerId: found.ownerId };
+  return { user, selves: [user, ...(await listSelves(db, user.id, about))] };
 }
 
 /** Returns reviews. `which` and `order` are expressions on the table of reviews, named `r`. */
@@ -106,8 +112,12 @@ export function seesReview(ctx: Store, { user, selves }: Reviewer, found: FoundR
  * can, by any of their identities (decision 0043); an auditor only sees it.
  */
 export function whyNot(ctx: Store, { user, selves }: Reviewer, found: FoundReview): AccessError | undefined {
-  if (isRequester(selves, found)) return new AccessError('forbidden', 'You cannot review your own use of a role');
-  if (isExcluded(selves, { excluded: namesUnderReview(found) })) return ownAccess();
+  const own = selves.filter((self) => isRequester([self], found));
+  if (own.length > 0) {
+    return new AccessError('forbidden', 'You cannot review your own use of a role', causeOf(user.id, own));
+  }
+  const elevated = selves.filter((self) => isExcluded([self], { excluded: namesUnderReview(found) }));
+  if (elevated.length > 0) return ownAccess(causeOf(user.id, elevated));
   if (!isNamed(user, found.rule) && oversightOf(ctx, user) !== 'administrator')
     return new AccessError('forbidden', 'Only its reviewers and administrators can close a review');
   if (found.closedAt !== null) return new AccessError('conflict', 'The review has already been closed');
@@ -121,8 +131,8 @@ export function namesUnderReview({ requestedAs, accounts, elevated }: FoundRevie
 }
 
 /** Returns the error of a person who was given the access under review. */
-export function ownAccess(): AccessError {
-  return new AccessError('forbidden', 'You cannot review access that was granted to you');
+export function ownAccess(because: { cause?: Error } = {}): AccessError {
+  return new AccessError('forbidden', 'You cannot review access that was granted to you', because);
 }
 
 /** Returns a review as the interface shows it to the caller. */

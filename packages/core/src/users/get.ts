@@ -18,7 +18,7 @@ const most = 200;
 export async function getPerson(ctx: ActorStore, input: { user: string }): Promise<PersonDetails> {
   requireOverseer(ctx);
   const address = requireText(input.user.trim(), 'user', 320);
-  const known = await findKnown(ctx.db, address);
+  const known = await findKnown(ctx, ctx.db, address);
   const { ids } = known;
   const [person] = ids.length === 0 ? [] : await readPeople(ctx, inArray(users.id, ids), 1);
   if (!person) throw notFound(`A person with the address ${address}`);

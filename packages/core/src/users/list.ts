@@ -6,6 +6,7 @@ import { logins, userIdentities, users } from '@belay/db';
 import { and, asc, eq, gt, ilike, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { ActorStore, Store } from '../context.js';
 import { isId } from '../find-execution.js';
+import { hasAddressLike } from '../people/known.js';
 import { requireOverseer } from '../people/oversight.js';
 import { requireText } from '../text.js';
 
@@ -56,12 +57,13 @@ export async function readPeople(ctx: Store, which: SQL | undefined, limit: numb
 function search(ctx: Store, q: string | undefined): SQL | undefined {
   const words = q?.trim() ?? '';
   if (words === '') return undefined;
-  const pattern = `%${requireText(words, 'q', limits.name).replace(/[\\%_]/g, '\\$&')}%`;
-  const known = ctx.db
+  const pattern = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+  const name = pattern(requireText(words, 'q', limits.name));
+  const named = ctx.db
     .select({ id: userIdentities.userId })
     .from(userIdentities)
-    .where(or(ilike(userIdentities.email, pattern), ilike(userIdentities.name, pattern)));
-  return or(ilike(users.email, pattern), ilike(users.name, pattern), inArray(users.id, known));
+    .where(ilike(userIdentities.name, name));
+  return or(ilike(users.name, name), inArray(users.id, named), hasAddressLike(ctx.db, users.id, words));
 }
 
 async function after(ctx: Store, cursor: string | undefined): Promise<SQL | undefined> {

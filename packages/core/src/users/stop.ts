@@ -57,7 +57,7 @@ async function stop(
   const { actor } = ctx;
   // Locked before anything else is read: a concurrent request or sign-in of the person has either committed before, or waits for
   // this transaction (`requireLive`).
-  const known = await findKnown(tx, address, true);
+  const known = await findKnown(ctx, tx, address, true);
   if (known.ids.length === 0) throw notFound(`A person with the address ${address}`);
   const { ended, requests, access, jobs } = await endPeople(ctx, tx, known, {
     name: nameOf(actor),

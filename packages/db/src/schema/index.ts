@@ -2,6 +2,7 @@ export * from './access.js';
 export * from './agents.js';
 export * from './approvals.js';
 export * from './archives.js';
+export * from './attachments.js';
 export * from './catalogs.js';
 export * from './comments.js';
 export * from './encryption.js';

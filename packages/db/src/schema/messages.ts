@@ -15,6 +15,7 @@ export type NoticeKind =
   | 'access.ended'
   | 'revocation.overdue'
   | 'access.drifted'
+  | 'people.joined'
   | 'break_glass.used'
   | 'review.opened'
   | 'review.overdue'

@@ -37,13 +37,6 @@ export const starredRoles = pgTable(
   ],
 );
 
-/** A folded address that a person had before it was replaced by another one. */
-export interface FormerAddress {
-  address: string;
-  /** When it was replaced, in ISO 8601. */
-  until: string;
-}
-
 /** The identity of a person at a provider. A person may have several identities; an identity has one person. */
 export const userIdentities = pgTable(
   'user_identities',
@@ -56,8 +49,6 @@ export const userIdentities = pgTable(
     email: text('email').notNull(),
     /** The folded address (`foldAddress`); null for an address that cannot be compared, which counts as no address. */
     emailFolded: text('email_folded'),
-    /** The former addresses, which a trigger writes when the address changes. */
-    former: json<FormerAddress[]>('former').notNull().default([]),
     name: text('name').notNull(),
     /**
      * As the provider returns them. The configuration in force decides at each reading which of them are accepted, and

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { boolean, foreignKey, index, pgTable, primaryKey, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { appNow, instant, json } from './columns.js';
-import type { FormerAddress } from './people.js';
 
 /** The data of a person that a directory sent, apart from the columns of their row; returned to the directory unchanged. */
 export interface ProvisionedDetails {
@@ -33,14 +32,16 @@ export const provisionedUsers = pgTable(
     id: uuid('id').primaryKey(),
     provider: text('provider').notNull(),
     userName: text('user_name').notNull(),
-    /** In lower case: SCIM compares names of users without case. */
+    /** Folded (`foldName`): SCIM compares names of users without case. */
     userNameFolded: text('user_name_folded').notNull(),
     externalId: text('external_id'),
     active: boolean('active').notNull(),
     /** The folded e-mail addresses by which its identity is found. */
     addresses: json<string[]>('addresses').notNull(),
-    /** The former addresses, which a trigger writes when the addresses change. */
-    former: json<FormerAddress[]>('former').notNull().default([]),
+    /** The folded display name and e-mail addresses, by which SCIM's filters find the account. */
+    searched: json<{ displayName: string | null; emails: string[] }>('searched')
+      .notNull()
+      .default({ displayName: null, emails: [] }),
     details: json<ProvisionedDetails>('details').notNull(),
     createdAt: instant('created_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),
@@ -52,6 +53,7 @@ export const provisionedUsers = pgTable(
       .on(table.provider, table.userNameFolded)
       .where(sql`${table.deletedAt} is null`),
     index('provisioned_users_name_idx').on(table.userNameFolded),
+    index('provisioned_users_exact_name_idx').on(table.userName),
     index('provisioned_users_external_idx').on(table.externalId),
     index('provisioned_users_addresses_idx').using('gin', table.addresses),
     index('provisioned_users_provider_idx').on(table.provider, table.id),
@@ -65,6 +67,8 @@ export const provisionedGroups = pgTable(
     id: uuid('id').primaryKey(),
     provider: text('provider').notNull(),
     displayName: text('display_name').notNull(),
+    /** Folded (`foldName`), by which SCIM's filter finds the group. */
+    displayNameFolded: text('display_name_folded').notNull().default(''),
     externalId: text('external_id'),
     createdAt: instant('created_at').notNull().default(appNow),
     updatedAt: instant('updated_at').notNull().default(appNow),

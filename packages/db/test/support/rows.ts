@@ -237,6 +237,19 @@ export const rows: { table: string; values: Record<string, string> }[] = [
       details: "'{}'",
     },
   },
+  {
+    table: 'users',
+    values: { id: id(13), provider: "'oidc'", subject: "'t'", email: "'b@b'", name: "'B'", groups: "'[]'" },
+  },
+  {
+    table: 'attachments',
+    values: { id: '9001', user_id: id(1), provider: "'oidc'", kind: "'address'", name: "'a@b'" },
+  },
+  {
+    table: 'account_attachments',
+    values: { id: '9001', user_id: id(1), account_id: id(11), provider: "'oidc'", proof: "'address'" },
+  },
+  { table: 'separations', values: { one: id(1), other: id(13), reason: "'r'", through: '0' } },
   { table: 'provisioned_groups', values: { id: id(12), provider: "'oidc'", display_name: "'g'" } },
   { table: 'provisioned_members', values: { group_id: id(12), user_id: id(11) } },
   {

@@ -7,6 +7,7 @@ import { isExcluded } from '../../approvals/exclusion.js';
 import type { Actor, ActorStore, Store } from '../../context.js';
 import { isId } from '../../find-execution.js';
 import { appendLedger } from '../../ledger/append.js';
+import { causeOf, tellingJoins } from '../../people/joins.js';
 import { foldName } from '../../people/names.js';
 import { requireAdministrator } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
@@ -27,7 +28,7 @@ export async function answerLeftover(
   const reason = requireReason(input.reason);
   const { id, answer } = input;
   if (!isId(id)) throw notFound('The access');
-  if (answer === 'keep') await refuseOwn(ctx, id);
+  if (answer === 'keep') await tellingJoins(ctx, () => refuseOwn(ctx, id));
   return ctx.db.transaction(async (tx) => {
     const { epoch } = await lockGate(tx);
     const [found] = await tx
@@ -60,11 +61,11 @@ async function refuseOwn(ctx: ActorStore, id: string): Promise<void> {
   const [found] = await ctx.db.select().from(leftovers).where(eq(leftovers.id, id));
   if (!found) return;
   const selves = [actor, ...(await listSelves(ctx.db, actor.id))];
-  if (
-    isExcluded(selves, { excluded: [foldName(found.identity)] }) ||
-    (await wouldBeElevated(ctx, selves, { grants: [found] }, { lenient: true }))
-  )
-    throw new AccessError('forbidden', 'You cannot keep your own access: another administrator decides about it');
+  const own = selves.filter((self) => isExcluded([self], { excluded: [foldName(found.identity)] }));
+  if (own.length > 0 || (await wouldBeElevated(ctx, selves, { grants: [found] }, { lenient: true }))) {
+    const message = 'You cannot keep your own access: another administrator decides about it';
+    throw new AccessError('forbidden', message, causeOf(actor.id, own));
+  }
 }
 
 /**
