@@ -69,6 +69,7 @@ export type EventType =
   | 'restore.missing'
   | 'restore.noticed'
   | 'restore.revoked'
+  | 'restore.skip_proposed'
   | 'restore.skipped'
   | 'review.closed'
   | 'review.opened'
