@@ -19,6 +19,7 @@ export type EventType =
   | 'approval.opened'
   | 'approval.withdrawn'
   | 'audit.exported'
+  | 'audit.read'
   | 'belay.history.archived'
   | 'belay.history.omitted'
   | 'catalog.applied'
