@@ -79,7 +79,11 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
     workflows,
     dynamic,
     authenticators,
-    warnings: [...warnings, ...checkOverseers(document.access, { providers, authenticators })],
+    warnings: [
+      ...warnings,
+      ...cutDurations(document, serverMaximum),
+      ...checkOverseers(document.access, { providers, authenticators }),
+    ],
     approvalLifetime,
     callbacks: document.server.callbacks,
     loginEnd,
@@ -382,4 +386,14 @@ function compileRetention(given: CatalogDocument['server']['retention'], issues:
     return kept;
   };
   return { ledger: read('ledger'), requests: read('requests') };
+}
+
+/** Warns where a role may be requested for longer than the server permits: then the maximum of the server counts. */
+function cutDurations({ roles, server }: CatalogDocument, serverMaximum: number): ErrorIssue[] {
+  return Object.entries(roles).flatMap(([name, { max_duration: text }]) => {
+    const asked = text === undefined ? 0 : (readDuration(text, '', []) ?? 0);
+    if (asked <= serverMaximum) return [];
+    const maximum = server.max_duration === undefined ? 'PT24H, the default of server.max_duration' : `server.max_duration, ${server.max_duration}`;
+    return [{ path: `roles.${name}.max_duration`, message: `is longer than ${maximum}, which counts: set server.max_duration` }];
+  });
 }
