@@ -76,11 +76,7 @@ process.exitCode = await runCli(args, {
   server: variable('BELAY_URL'),
   token: variable('BELAY_TOKEN'),
   agent: variable('BELAY_AGENT') === 'off' ? undefined : (variable('BELAY_AGENT') ?? defaultAgent),
-  credentialsFile: path.join(
-    variable('XDG_CONFIG_HOME') ?? path.join(home, '.config'),
-    'belay',
-    'credentials.json',
-  ),
+  credentialsFile: path.join(variable('XDG_CONFIG_HOME') ?? path.join(home, '.config'), 'belay', 'credentials.json'),
   posix: platform !== 'win32',
   prompts: createTerminalPrompts(stdin, stderr),
   programs: createPrograms(process, env),

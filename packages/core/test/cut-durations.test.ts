@@ -12,7 +12,10 @@ it('warns of a role that permits more time than the server', async () => {
     return compiled.ok ? compiled.catalog.warnings : compiled.issues;
   };
   expect(await warningsOf('P7D')).toEqual([
-    { path: 'roles.reader.max_duration', message: expect.stringContaining('PT24H, the default of server.max_duration') },
+    {
+      path: 'roles.reader.max_duration',
+      message: expect.stringContaining('PT24H, the default of server.max_duration'),
+    },
   ]);
   expect(await warningsOf('P7D', { max_duration: 'P2D' })).toMatchObject([{ message: expect.stringContaining('P2D') }]);
   expect(await warningsOf('P7D', { max_duration: 'P7D' })).toEqual([]);

@@ -46,7 +46,12 @@ const other = '/subscriptions/00000000-1bf0-4dda-aec3-cb9272f09590';
 /** Returns which resources can be requested within bounds at a provider. */
 async function requestable(provider: object, groups: string, { deny, asked }: { deny: string[]; asked: string[] }) {
   const catalog = approvalCatalog() as { workflows: object };
-  const dynamic = { groups: { allow: [groups] }, resources: { allow: asked, deny }, workflows: ['approved'], requesters };
+  const dynamic = {
+    groups: { allow: [groups] },
+    resources: { allow: asked, deny },
+    workflows: ['approved'],
+    requesters,
+  };
   const compiled = await compileCatalog(
     { providers: { place: { ...provider, dynamic } }, roles: {}, workflows: catalog.workflows },
     { connectors: createRegistry([entraConnector, kubernetesConnector]), resolve: () => 'x' },
@@ -84,9 +89,14 @@ describe('a denied resource', () => {
   ];
 
   it('of Azure covers the scopes within it and the scopes that contain it, in any case', async () => {
-    expect(await requestable(entra, 'azure-role/Reader', { deny: [subscription.toUpperCase()], asked })).toEqual([other]);
+    expect(await requestable(entra, 'azure-role/Reader', { deny: [subscription.toUpperCase()], asked })).toEqual([
+      other,
+    ]);
     const deny = [`${subscription}/resourcegroups/SECRET`];
-    expect(await requestable(entra, 'azure-role/Reader', { deny, asked })).toEqual([`${subscription}/resourceGroups/plain`, other]);
+    expect(await requestable(entra, 'azure-role/Reader', { deny, asked })).toEqual([
+      `${subscription}/resourceGroups/plain`,
+      other,
+    ]);
     expect(
       await requestable(entra, 'azure-role/Reader', { deny: ['/subscriptions/*/resourceGroups/secret'], asked }),
     ).toEqual([`${subscription}/resourceGroups/plain`]);
@@ -96,13 +106,18 @@ describe('a denied resource', () => {
       await requestable(entra, 'azure-role/Reader', { deny: [`${subscription}/resourceGroups/sec*`], asked }),
     ).toEqual([`${subscription}/resourceGroups/plain`, other]);
     expect(
-      await requestable(entra, 'azure-role/Reader', { deny: ['/providers/Microsoft.Management/managementGroups/root'], asked }),
+      await requestable(entra, 'azure-role/Reader', {
+        deny: ['/providers/Microsoft.Management/managementGroups/root'],
+        asked,
+      }),
     ).toEqual([]);
   });
 
   it('of Kubernetes covers the cluster that contains it', async () => {
     const kubernetes = { provider: 'kubernetes', config: { url: 'https://k8s.example.com', token: '${env:X}' } };
     const all = ['cluster', 'namespace/prod', 'namespace/test'];
-    expect(await requestable(kubernetes, 'cluster-role/view', { deny: ['namespace/prod'], asked: all })).toEqual(['namespace/test']);
+    expect(await requestable(kubernetes, 'cluster-role/view', { deny: ['namespace/prod'], asked: all })).toEqual([
+      'namespace/test',
+    ]);
   });
 });

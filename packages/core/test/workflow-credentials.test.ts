@@ -7,7 +7,9 @@ import { type Cast, openCast } from './support/stories.js';
 const call = (given: object) => ({ call: 'http', with: { method: 'post', ...given } });
 const bearer = { authentication: { bearer: { token: 'SECRET-1' } } };
 const tasks = [
-  { headers: call({ endpoint: { uri: 'https://user:SECRET-2@api.example.com/v1/{id}?key=SECRET-3#part', ...bearer } }) },
+  {
+    headers: call({ endpoint: { uri: 'https://user:SECRET-2@api.example.com/v1/{id}?key=SECRET-3#part', ...bearer } }),
+  },
   {
     nested: {
       try: [
@@ -27,8 +29,20 @@ const tasks = [
     both: {
       fork: {
         branches: [
-          { one: call({ endpoint: { uri: 'https://a.example.com', authentication: { basic: { username: 'SECRET-11', password: 'SECRET-12' } } } }) },
-          { two: call({ endpoint: { uri: 'https://a.example.com', authentication: { use: 'reusable' } }, headers: '${ {"X-Key": "SECRET-13"} }' }) },
+          {
+            one: call({
+              endpoint: {
+                uri: 'https://a.example.com',
+                authentication: { basic: { username: 'SECRET-11', password: 'SECRET-12' } },
+              },
+            }),
+          },
+          {
+            two: call({
+              endpoint: { uri: 'https://a.example.com', authentication: { use: 'reusable' } },
+              headers: '${ {"X-Key": "SECRET-13"} }',
+            }),
+          },
         ],
       },
     },
@@ -66,12 +80,19 @@ describe('a workflow with credentials', () => {
     const { document } = getWorkflow(cast.ada, { name: 'calls' });
     const [first, second, third, fourth] = document.do as { [name: string]: unknown }[];
     expect(first).toMatchObject({
-      headers: { call: 'http', with: { method: 'post', endpoint: { uri: 'https://…@api.example.com/v1/{id}?…#part' } } },
+      headers: {
+        call: 'http',
+        with: { method: 'post', endpoint: { uri: 'https://…@api.example.com/v1/{id}?…#part' } },
+      },
     });
     expect(second).toMatchObject({
-      nested: { try: [{ body: { with: { headers: { 'X-Api-Key': '…', Accept: '…' }, body: { login: { pin: ['…', '…'] } } } } }] },
+      nested: {
+        try: [{ body: { with: { headers: { 'X-Api-Key': '…', Accept: '…' }, body: { login: { pin: ['…', '…'] } } } } }],
+      },
     });
-    expect(third).toMatchObject({ both: { fork: { branches: [{}, { two: { with: { endpoint: { authentication: { use: 'reusable' } } } } }] } } });
+    expect(third).toMatchObject({
+      both: { fork: { branches: [{}, { two: { with: { endpoint: { authentication: { use: 'reusable' } } } } }] } },
+    });
     expect(fourth).toEqual({ kept: { set: { api_token: '…', shown: 'https://docs.example.com/page' } } });
   });
 

@@ -393,7 +393,15 @@ function cutDurations({ roles, server }: CatalogDocument, serverMaximum: number)
   return Object.entries(roles).flatMap(([name, { max_duration: text }]) => {
     const asked = text === undefined ? 0 : (readDuration(text, '', []) ?? 0);
     if (asked <= serverMaximum) return [];
-    const maximum = server.max_duration === undefined ? 'PT24H, the default of server.max_duration' : `server.max_duration, ${server.max_duration}`;
-    return [{ path: `roles.${name}.max_duration`, message: `is longer than ${maximum}, which counts: set server.max_duration` }];
+    const maximum =
+      server.max_duration === undefined
+        ? 'PT24H, the default of server.max_duration'
+        : `server.max_duration, ${server.max_duration}`;
+    return [
+      {
+        path: `roles.${name}.max_duration`,
+        message: `is longer than ${maximum}, which counts: set server.max_duration`,
+      },
+    ];
   });
 }

@@ -24,7 +24,8 @@ export function findLiteralSecrets(document: unknown): ErrorIssue[] {
 }
 
 /** Matches the names of headers and of parts of a query whose values are secrets. */
-const secretPart = /^(?:proxy-)?authorization$|cookie$|(?:^|[-_])(?:api-?key|key|token|secret|password|signature|sig)$/i;
+const secretPart =
+  /^(?:proxy-)?authorization$|cookie$|(?:^|[-_])(?:api-?key|key|token|secret|password|signature|sig)$/i;
 /** Matches an address with a secret in its query. */
 const secretQuery = /[?&](?:[\w-]*[-_])?(?:api-?key|key|token|secret|password|signature|sig)=[^&\s]/i;
 

@@ -39,7 +39,9 @@ const anyScope = Array.from({ length: 20 }, (_, index) => '/*'.repeat(index + 1)
  */
 export function scopesAround(scope: string): string[] {
   const segments = scope.split('/').slice(1);
-  if (segments.some((one, index) => /\*./.test(one) || (one.endsWith('*') && one !== '*' && index < segments.length - 1)))
+  if (
+    segments.some((one, index) => /\*./.test(one) || (one.endsWith('*') && one !== '*' && index < segments.length - 1))
+  )
     return anyScope;
   if (segments[0]?.toLowerCase() !== 'subscriptions') return [anyManagementGroup];
   const within = segments.slice(2).map((_, index) => `/${segments.slice(0, index + 2).join('/')}`);

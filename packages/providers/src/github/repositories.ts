@@ -30,7 +30,8 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
     const unseen = `The GitHub App cannot see repository ${repository} in the organization any more`;
     if (!config.deleted_repositories.includes(repository))
       throw new Retryable(`${unseen}: add it to the installation, or to deleted_repositories`);
-    if (found) throw new Retryable(`Repository ${repository} is in deleted_repositories, and has another owner at GitHub`);
+    if (found)
+      throw new Retryable(`Repository ${repository} is in deleted_repositories, and has another owner at GitHub`);
     if ((await api.installation(signal)).repository_selection === 'all') return false;
     throw new Retryable(
       `${unseen}, which does not say that it was deleted: install the App for all repositories until the access is revoked`,

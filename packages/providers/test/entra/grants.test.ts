@@ -217,7 +217,10 @@ describe('groups', () => {
     const pin = await authorizer.pin(byId, calm());
     expect(pin?.subject).toMatchObject({ what: first?.id });
     // A rule that denies the name counts for the object ID too, and the other way round.
-    expect(await authorizer.aliases?.({ ...byId, ...(pin && { pin }) }, calm())).toEqual([`group/${first?.id}`, 'group/Twins']);
+    expect(await authorizer.aliases?.({ ...byId, ...(pin && { pin }) }, calm())).toEqual([
+      `group/${first?.id}`,
+      'group/Twins',
+    ]);
     await authorizer.ensurePresent(byId, until(), calm());
     expect(await authorizer.holds(byId, calm())).toBe(true);
     const { obstacles } = await tenant.client({}, front.url);

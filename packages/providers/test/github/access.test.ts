@@ -208,7 +208,9 @@ describe('what is gone', () => {
     const config = { deleted_repositories: [organization.repository] };
     const told = authorizerOf(await organization.client(config));
     expect(await faultOf(told.ensureAbsent(held, calm()))).toBeInstanceOf(Retryable);
-    expect(await faultOf(told.holds(held, calm()))).toMatchObject({ message: expect.stringContaining('all repositories') });
+    expect(await faultOf(told.holds(held, calm()))).toMatchObject({
+      message: expect.stringContaining('all repositories'),
+    });
     organization.github.world.hide('acme/shop', false);
     expect(await told.holds(held, calm())).toBe(true);
     await told.ensureAbsent(held, calm());

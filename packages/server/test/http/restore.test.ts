@@ -101,7 +101,10 @@ describe('a restore, by REST and the SDK', () => {
     world.store.down = false;
     expect((await admin.skipProvider({ provider: 'store', reason })).message).toMatch(/another administrator/);
     const { providers } = await admin.getRestore();
-    expect(providers.find(({ provider }) => provider === 'store')).toMatchObject({ status: 'failed', skip: { reason } });
+    expect(providers.find(({ provider }) => provider === 'store')).toMatchObject({
+      status: 'failed',
+      skip: { reason },
+    });
     await expect(admin.openRestore()).rejects.toMatchObject({ code: 'conflict' });
     for (const { provider, status } of providers)
       if (provider !== 'store' && status !== 'compared') await skipProvider(operator(), { provider, reason });
