@@ -127,7 +127,7 @@ describe('an administrator after a restore', () => {
     expect((await readRestore(cast.grace)).closed_since).not.toBeNull();
   });
 
-  it('does not sign everybody out again by beginning again', async () => {
+  it('does not sign all people out again by beginning again', async () => {
     await begin(cast.ada);
     const { sql } = cast.house.database;
     await sql`

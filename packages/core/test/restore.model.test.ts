@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ComparisonFacts, decideBegin, decideOpen, decideSkip } from '../src/access/restore/decide.js';
 
 // The model of an administrator, Mallory, who holds access that no row knows after a restore, at one provider that may be silent at any
-// time. She does whatever she may, in any order. The decisions are made by the functions of the service. Grace, another
+// time. She does all that she may, in any order. The decisions are made by the functions of the service. Grace, another
 // administrator, revokes what was found. No sequence lets Mallory keep access by her own decisions, and none keeps Grace
 // from permitting grants.
 

@@ -21,6 +21,7 @@ import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '
 import { checkListens } from './check-listens.js';
 import { checkMessages } from './check-messages.js';
 import { checkOverseers } from './check-overseers.js';
+import { cutDurations } from './cut-durations.js';
 import { compileDynamic } from './dynamic.js';
 import { compileEventSources } from './event-sources.js';
 import { functionChecks } from './function-checks.js';
@@ -386,22 +387,4 @@ function compileRetention(given: CatalogDocument['server']['retention'], issues:
     return kept;
   };
   return { ledger: read('ledger'), requests: read('requests') };
-}
-
-/** Warns where a role may be requested for longer than the server permits: then the maximum of the server counts. */
-function cutDurations({ roles, server }: CatalogDocument, serverMaximum: number): ErrorIssue[] {
-  return Object.entries(roles).flatMap(([name, { max_duration: text }]) => {
-    const asked = text === undefined ? 0 : (readDuration(text, '', []) ?? 0);
-    if (asked <= serverMaximum) return [];
-    const maximum =
-      server.max_duration === undefined
-        ? 'PT24H, the default of server.max_duration'
-        : `server.max_duration, ${server.max_duration}`;
-    return [
-      {
-        path: `roles.${name}.max_duration`,
-        message: `is longer than ${maximum}, which counts: set server.max_duration`,
-      },
-    ];
-  });
 }

@@ -40,7 +40,7 @@ function lookInWorkflow(value: unknown, path: string, found: ErrorIssue[], isPar
       found.push({
         path: at,
         message:
-          'is a secret in plain text, which everybody who can read the configuration or the database can read; give it few rights and replace it often',
+          'is a secret in plain text, which all readers of the configuration and of the database can read; give it few rights and replace it often',
       });
   }
 }

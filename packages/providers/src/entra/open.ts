@@ -55,7 +55,7 @@ async function findWeaknesses(config: EntraConfig, api: Api, signal: AbortSignal
   return found;
 }
 
-/** Returns the groups that several groups share the name of: a request would be rejected, and anybody may have made the second one. */
+/** Returns the groups that several groups share the name of: a request would be rejected, and any user of the tenant may have made the second one. */
 async function findObstacles(groups: Place, accesses: readonly Access[], signal: AbortSignal): Promise<Obstacle[]> {
   const found: Obstacle[] = [];
   for (const access of accesses) {

@@ -147,10 +147,10 @@ export async function skipProvider(
 
 const byOperator = 'or an operator skips it by `belay restore skip`';
 const refusals = {
-  'refuse: compared': (provider: string) => `${provider} is compared or skipped already`,
-  'refuse: not failed': (provider: string) =>
+  'rejected: compared': (provider: string) => `${provider} is compared or skipped already`,
+  'rejected: not failed': (provider: string) =>
     `The comparison of ${provider} has not failed: wait for it, ${byOperator}`,
-  'refuse: own proposal': (provider: string) =>
+  'rejected: own proposal': (provider: string) =>
     `You proposed to skip ${provider}: another administrator has to agree, ${byOperator}`,
 };
 
@@ -208,9 +208,9 @@ async function opening(
   const left = providersToCompare(ctx).filter((one) => !done.some(({ provider }) => provider === one));
   const open = await tx.select({ id: leftovers.id }).from(leftovers).where(isNull(leftovers.answer));
   const decision = decideOpen({ notCompared: left.length, undecided: open.length });
-  if (decision === 'refuse: not compared')
+  if (decision === 'rejected: not compared')
     throw new AccessError('conflict', `Not compared yet: ${left.join(', ')}; wait, or skip with a reason`);
-  if (decision === 'refuse: undecided')
+  if (decision === 'rejected: undecided')
     throw new AccessError(
       'conflict',
       `Access that the comparison found waits for a decision (${open.length}); revoke or keep each`,

@@ -30,7 +30,7 @@ export async function beginRestore(ctx: ActorStore, input: { reason: string }): 
   const epoch = await ctx.db.transaction(async (tx) => {
     const { epoch: known, ...facts } = await readBegun(tx, selves);
     const decision = decideBegin(facts, actor.kind === 'operator' ? 'operator' : 'administrator');
-    if (decision === 'refuse')
+    if (decision === 'reject')
       throw new AccessError(
         'conflict',
         'You began a restore in the last 24 hours: another administrator begins the next one, or an operator by `belay restore begin`',

@@ -118,7 +118,7 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
           setWhere: and(lt(leftovers.epoch, epoch), sql`${leftovers.answer} is distinct from 'keep'`),
         });
     }
-    // What an earlier comparison found, and what is gone or revoked by now, needs no decision.
+    // What an earlier comparison found, and what is gone or being revoked, needs no decision.
     await tx
       .delete(leftovers)
       .where(and(eq(leftovers.provider, provider), isNull(leftovers.answer), notInArray(leftovers.key, undecided)));

@@ -1,6 +1,6 @@
 /**
  * What people may do after a restore, as functions of facts. The model of the administrator
- * explores them exhaustively: nobody keeps access alone, and nobody alone keeps others from being granted.
+ * explores them exhaustively: no person alone keeps access, and none alone keeps others from being granted.
  */
 
 /** Who acts: an operator by a command on the machine, or an administrator. */
@@ -8,11 +8,11 @@ export type Part = 'operator' | 'administrator';
 
 /**
  * Returns what a begin does: `anew` compares every provider anew, `join` continues the restore that has begun. An administrator
- * compares anew once in 24 hours, so that beginning again and again keeps nobody from being granted.
+ * compares anew once in 24 hours, so that beginning again and again keeps no other person from being granted.
  */
-export function decideBegin(facts: { closed: boolean; begunLately: boolean }, by: Part): 'anew' | 'join' | 'refuse' {
+export function decideBegin(facts: { closed: boolean; begunLately: boolean }, by: Part): 'anew' | 'join' | 'reject' {
   if (by === 'operator' || !facts.begunLately) return 'anew';
-  return facts.closed ? 'join' : 'refuse';
+  return facts.closed ? 'join' : 'reject';
 }
 
 /** The facts of a provider in the restore that has begun. */
@@ -24,22 +24,27 @@ export interface ComparisonFacts {
   proposal: 'own' | 'other' | null;
 }
 
-export type SkipDecision = 'skip' | 'propose' | 'refuse: compared' | 'refuse: not failed' | 'refuse: own proposal';
+export type SkipDecision =
+  | 'skip'
+  | 'propose'
+  | 'rejected: compared'
+  | 'rejected: not failed'
+  | 'rejected: own proposal';
 
 /** Returns what a skip does: an administrator needs a comparison that failed, and the proposal of another administrator. */
 export function decideSkip({ compared, failed, proposal }: ComparisonFacts, by: Part): SkipDecision {
-  if (compared) return 'refuse: compared';
+  if (compared) return 'rejected: compared';
   if (by === 'operator') return 'skip';
-  if (!failed) return 'refuse: not failed';
+  if (!failed) return 'rejected: not failed';
   if (proposal === null) return 'propose';
-  return proposal === 'other' ? 'skip' : 'refuse: own proposal';
+  return proposal === 'other' ? 'skip' : 'rejected: own proposal';
 }
 
 /** Returns what forbids to permit grants; `undecided` counts the access that was found in this restore and in earlier ones. */
 export function decideOpen(facts: {
   notCompared: number;
   undecided: number;
-}): 'open' | 'refuse: not compared' | 'refuse: undecided' {
-  if (facts.notCompared > 0) return 'refuse: not compared';
-  return facts.undecided > 0 ? 'refuse: undecided' : 'open';
+}): 'open' | 'rejected: not compared' | 'rejected: undecided' {
+  if (facts.notCompared > 0) return 'rejected: not compared';
+  return facts.undecided > 0 ? 'rejected: undecided' : 'open';
 }
