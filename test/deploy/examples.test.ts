@@ -185,3 +185,16 @@ describe('the guides of operators', () => {
     expect(readdirSync(new URL('deploy', root))).toContain('compose');
   });
 });
+
+describe('the examples of proxies', () => {
+  it('take from a directory as large a body as Belay does, and from others no larger one', () => {
+    expect(read('packages/scim/src/answer.ts')).toContain('const bodyBytes = 1024 * 1024;');
+    const nginx = read('deploy/nginx/belay.conf');
+    expect(nginx).toMatch(/\n {4}client_max_body_size 256k;/);
+    expect(nginx).toMatch(/location \/scim\/v2\/ \{\s+client_max_body_size 1m;/);
+    const caddy = read('deploy/caddy/Caddyfile');
+    expect(caddy).toMatch(/@directory path \/scim\/v2\/\*/);
+    expect(caddy).toMatch(/request_body @directory \{\s+max_size 1MiB/);
+    expect(caddy).toMatch(/request_body @others \{\s+max_size 256KiB/);
+  });
+});

@@ -171,9 +171,9 @@ describe('the image', () => {
   });
 
   it('works as a worker, which is healthy without HTTP, and has the command', async () => {
-    const worker = start({ BELAY_WORKER: 'only' });
+    const worker = start({ BELAY_WORKER: 'only', BELAY_BASE_URL: 'http://127.0.0.1:8080' });
     await vi.waitFor(() => expect(worker.said()).toContain('Belay'), waiting);
-    expect(await health({ BELAY_WORKER: 'only' })).toBe(0);
+    expect(await health({ BELAY_WORKER: 'only', BELAY_BASE_URL: 'http://127.0.0.1:8080' })).toBe(0);
     const [path = ''] = (fixed().PATH ?? '').split(':');
     const { stdout } = await exec(join(inside(path), 'belay'), ['validate', '--json'], {
       cwd: folder,

@@ -17,6 +17,25 @@ const defaultAgent = 'http://127.0.0.1:8791';
 const { argv, env, platform, stdin, stdout, stderr } = process;
 
 /** Returns a variable; an empty one counts as not set. */
+/** Returns the name of the account for the audit log; its number where the machine has no account of this number, as in containers. */
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** Returns the folder of the account. Without `HOME` and without an account there is none. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return path.parse(process.cwd()).root;
+  }
+}
+const home = homeFolder();
+
 function variable(name: string): string | undefined {
   return env[name] || undefined;
 }
@@ -41,7 +60,7 @@ const host = {
   variables: env,
   nodeVersion: process.version,
   platform,
-  home: homedir(),
+  home,
   folder: process.cwd(),
   program: { node: process.execPath, script: fileURLToPath(import.meta.url) },
   userId: process.getuid?.(),
@@ -57,11 +76,7 @@ process.exitCode = await runCli(args, {
   server: variable('BELAY_URL'),
   token: variable('BELAY_TOKEN'),
   agent: variable('BELAY_AGENT') === 'off' ? undefined : (variable('BELAY_AGENT') ?? defaultAgent),
-  credentialsFile: path.join(
-    variable('XDG_CONFIG_HOME') ?? path.join(homedir(), '.config'),
-    'belay',
-    'credentials.json',
-  ),
+  credentialsFile: path.join(variable('XDG_CONFIG_HOME') ?? path.join(home, '.config'), 'belay', 'credentials.json'),
   posix: platform !== 'win32',
   prompts: createTerminalPrompts(stdin, stderr),
   programs: createPrograms(process, env),
@@ -77,7 +92,7 @@ process.exitCode = await runCli(args, {
   delay: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
   patience: 30_000,
   signal: interrupt.signal,
-  operator: loadOperator(process, () => userInfo().username),
+  operator: loadOperator(process, accountName),
   diagnosis: loadDiagnosis(host),
   agentControl: loadAgent(process),
   host,

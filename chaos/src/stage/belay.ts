@@ -57,7 +57,9 @@ export async function startBelay(options: Options): Promise<BelayProcess> {
     HOME: process.env.HOME,
     BELAY_DATA: join(folder, '.belay'),
     ...options.environment,
-    ...(port === undefined ? { BELAY_WORKER: 'only' } : { BELAY_WORKER: 'off', PORT: String(port) }),
+    ...(port === undefined
+      ? { BELAY_WORKER: 'only', BELAY_BASE_URL: 'http://127.0.0.1' }
+      : { BELAY_WORKER: 'off', PORT: String(port) }),
     CHAOS_CLOCK: join(folder, 'clock'),
     NODE_OPTIONS: `--import=${stepClock}`,
   };

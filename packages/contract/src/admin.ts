@@ -228,6 +228,10 @@ export const restoreStatus = z.object({
       provider: z.string(),
       status: z.enum(['waiting', 'failed', 'compared', 'skipped']),
       note: z.string().nullable().describe('Why it was skipped, or why the latest attempt failed'),
+      skip: z
+        .object({ by: z.string(), reason: z.string() })
+        .optional()
+        .describe('The administrator who proposes to skip it, and why; another administrator has to agree'),
     }),
   ),
   leftovers: z

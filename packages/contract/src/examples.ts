@@ -25,6 +25,7 @@ const words: Readonly<Record<string, unknown>> = {
   'StoppedPerson.access': [execution],
   'RestoreStatus.closed_since': seen.over,
   'RestoreStatus.note': null,
+  'RestoreStatus.by': 'adam@example.com',
   'RestoreStatus.mark': null,
   'RestoreStatus.found_at': seen.over,
   'RestoreStatus.status': 'compared',

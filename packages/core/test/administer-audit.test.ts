@@ -27,7 +27,8 @@ describe('the audit log', () => {
     const paged: number[] = [];
     for (let cursor: string | undefined; ; ) {
       const page = await listAudit(olga, { limit: 3, cursor });
-      paged.push(...page.logs.map(({ id }) => Number(id)));
+      // Each reader is recorded, which the other one sees.
+      paged.push(...page.logs.filter(({ type }) => type !== 'audit.read').map(({ id }) => Number(id)));
       if (page.next === null) break;
       cursor = page.next;
     }
@@ -37,8 +38,10 @@ describe('the audit log', () => {
   });
 
   it('is narrowed by person, role, provider, event, level, time and request, and never widened', async () => {
-    const { logs } = await listAudit(otto, {});
-    const found = async (filter: object) => (await listAudit(otto, filter)).logs;
+    // Each of these readings is recorded itself.
+    const found = async (filter: object) =>
+      (await listAudit(otto, filter)).logs.filter(({ type }) => type !== 'audit.read');
+    const logs = await found({});
     const same = async (filter: object, fits: (entry: (typeof logs)[number]) => boolean) => {
       const expected = logs.filter(fits);
       expect(expected.length).toBeGreaterThan(0);
@@ -66,6 +69,35 @@ describe('the audit log', () => {
     const { logs } = await exportAudit(otto, { type: 'audit.exported', format: 'csv' });
     expect(logs).toEqual([
       expect.objectContaining({ actor: 'otto@example.com', data: { filter: { type: 'audit.exported' } } }),
+    ]);
+  });
+
+  it('records an export that begins with a position of its own, once for its pages', async () => {
+    const { database } = cast.house;
+    const count = async (type: string) =>
+      (await database.sql`select from ledger where type = ${type} and data -> 'filter' = '{"level": "error"}'`).length;
+    const cursor = '99999999999999999.1';
+    await exportAudit(otto, { level: 'error', cursor });
+    await exportAudit(otto, { level: 'error', cursor });
+    expect(await count('audit.exported')).toBe(1);
+    await exportAudit(olga, { level: 'error', cursor });
+    await exportAudit(otto, { level: 'error' });
+    expect(await count('audit.exported')).toBe(3);
+    await database.advance(2 * 60 * 60_000);
+    await exportAudit(otto, { level: 'error', cursor });
+    expect(await count('audit.exported')).toBe(4);
+  });
+
+  it('records who reads its pages, once an hour for the same filter, also from any position', async () => {
+    const { sql } = cast.house.database;
+    const before = (await sql`select from ledger where type = 'audit.read'`).length;
+    for (const filter of [{ level: 'warning' as const }, { level: 'warning' as const, cursor: '99999999999999999.1' }])
+      await listAudit(otto, filter);
+    await listAudit(otto, { since: '2020-01-01T00:00:00Z' });
+    const read = await sql`select user_id, data from ledger where type = 'audit.read' order by seq offset ${before}`;
+    expect(read).toEqual([
+      { user_id: otto.actor.kind === 'user' && otto.actor.id, data: { filter: { level: 'warning' } } },
+      expect.objectContaining({ data: { filter: { since: '2020-01-01T00:00:00Z' } } }),
     ]);
   });
 

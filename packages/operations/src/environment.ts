@@ -139,6 +139,10 @@ function withFiles(
  */
 export function parseEnvironment(env: Record<string, string | undefined>, read = readSecretFile): Environment {
   const values = parseVariables(schema, withFiles(env, read), secrets);
+  if (values.BELAY_WORKER === 'only' && values.BELAY_BASE_URL === undefined)
+    throw new StartError(
+      'BELAY_BASE_URL is required with BELAY_WORKER=only: messages link to it; set the address that people open, as for the servers',
+    );
   return {
     mode: values.BELAY_MODE,
     configuration: values.BELAY_CONFIG,

@@ -106,6 +106,12 @@ describe('the environment', () => {
     expect(refusal({ BELAY_SECRET_PREVIOUS: one })).toContain('BELAY_SECRET_PREVIOUS is not valid');
   });
 
+  it('requires the address that messages link to of a process that is only a worker', () => {
+    expect(refusal({ BELAY_WORKER: 'only' })).toMatch(/^BELAY_BASE_URL is required with BELAY_WORKER=only/);
+    const worker = parseEnvironment({ BELAY_WORKER: 'only', BELAY_BASE_URL: 'https://belay.example.com' });
+    expect(worker.worker).toBe('only');
+  });
+
   it('never repeats a value that may hold a password', () => {
     expect(refusal({ DATABASE_URL: 'mysql://root:hunter2@db' })).not.toContain('hunter2');
     expect(refusal({ REDIS_URL: 'http://:hunter2@cache' })).not.toContain('hunter2');

@@ -74,6 +74,11 @@ export interface Authorizer {
   /** Whether `holds` can tell. If so, a result of `unknown` confirms neither a grant nor a revocation. */
   knows: boolean;
   /**
+   * Returns every name by which `inherits` can name what an access gives, where there are several (a display name and an identifier),
+   * so that a rule that denies one of them also counts for the others. Called with the pin. Absent where each thing has one name.
+   */
+  aliases?(entitlement: EntitlementRef, signal: AbortSignal): Promise<string[]>;
+  /**
    * Keeps a connection to the target open while access is held there, so that a holder who uses up the target's connections cannot
    * prevent a revocation. Called repeatedly while it is needed; throws as the other calls do. Absent where none can be kept open.
    */
@@ -333,6 +338,11 @@ export interface Connector<Config = unknown> {
    * when the catalog is applied (docs/architecture.md, section 11). Absent for connectors without an authorizer.
    */
   plan?(config: Config, request: AccessRequest): Plan;
+  /**
+   * Returns the resources that contain a resource, by its name alone, so that a rule that denies one also counts for what lies within
+   * it, and for what it lies in. `*` stands for any characters, also in the resource. Absent where no resource contains another.
+   */
+  containers?(resource: string): string[];
   /**
    * Returns the part of the configuration that locates the target, without secrets: two configurations with equal addresses lead to
    * the same target. Pure. Where it is absent, core reads an authorizer's target at each change of the configuration while access

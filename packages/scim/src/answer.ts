@@ -103,8 +103,10 @@ export function createScim(options: ScimOptions): Scim {
     state.route = `${scimPath}/${collection === 'Users' || collection === 'Groups' ? collection : ''}`;
     const call = { request, provider, query: url.searchParams, id: rest.join('/') };
     if (call.id === '.search' || path === '/.search') return answerSearch(context, base, call, collection);
-    if (collection === 'Users') return answerUsers(context, base, call);
-    if (collection === 'Groups') return answerGroups(context, base, call);
+    const resource = collection === 'Users' ? 'person' : 'group';
+    const answer = collection === 'Users' ? answerUsers : answerGroups;
+    if (collection === 'Users' || collection === 'Groups')
+      return alarming(context, { ...call, resource }, () => answer(context, base, call));
     return describe(described, decode(path), call);
   }
 }
@@ -136,9 +138,7 @@ async function answerUsers(ctx: Context, base: string, call: Call): Promise<Answ
       const { total, rows } = await listProvisionedUsers(ctx, provider, userFilterOf(call), range);
       return { status: 200, body: listed(rows.map(show), total, range.offset + 1) };
     }
-    const created = await alarming(ctx, call, async () =>
-      createProvisionedUser(ctx, provider, readUser(await readJson(request))),
-    );
+    const created = await createProvisionedUser(ctx, provider, readUser(await readJson(request)));
     return { status: 201, body: show(created), location: `${base}/Users/${created.id}` };
   }
   requireMethod(call, ['GET', 'PUT', 'PATCH', 'DELETE']);
@@ -148,10 +148,8 @@ async function answerUsers(ctx: Context, base: string, call: Call): Promise<Answ
     return { status: 204 };
   }
   const change = request.method === 'PUT' ? readUser : patchUser;
-  const changed = await alarming(ctx, call, async () => {
-    const body = await readJson(request);
-    return changeProvisionedUser(ctx, provider, id, (current) => change(body, current));
-  });
+  const body = await readJson(request);
+  const changed = await changeProvisionedUser(ctx, provider, id, (current) => change(body, current));
   return { status: 200, body: show(changed) };
 }
 
@@ -223,15 +221,20 @@ async function answerSearch(ctx: Context, base: string, call: Call, collection: 
   return { status: 200, body: listed(found, users.total + groups.total, range.offset + 1) };
 }
 
-/** Raises an alarm when a change of a person is rejected because of its content: it may have been a deactivation. */
-async function alarming<Result>(ctx: Context, call: Call, work: () => Promise<Result>): Promise<Result> {
+/** Raises an alarm when a change is rejected because of its content: it may have been a deactivation, or the end of a membership. */
+async function alarming<Result>(
+  ctx: Context,
+  call: Call & { resource: 'person' | 'group' },
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (thrown) {
     const { status, message } = toScimError(thrown);
-    if ([400, 409, 413, 415].includes(status)) {
-      const requestId = stateOf(call.request).id;
-      await reportRefused(ctx, { provider: call.provider, id: call.id.slice(0, 100), requestId, because: message });
+    const { provider, request, resource } = call;
+    if (request.method !== 'GET' && [400, 409, 413, 415].includes(status)) {
+      const requestId = stateOf(request).id;
+      await reportRefused(ctx, { provider, id: call.id.slice(0, 100), resource, requestId, because: message });
     }
     throw thrown;
   }

@@ -67,6 +67,20 @@ describe('a deactivation that cannot be read', () => {
     );
   });
 
+  it('is an alarm as well when a group is meant, or a new person', async () => {
+    const { call, house } = directory;
+    const before = await house.database.sql`select seq from ledger order by seq desc limit 1`;
+    const { body } = await call('POST', '/Groups', { displayName: 'ops', members: [] });
+    await call('PATCH', `/Groups/${(body as { id: string }).id}`, patchOf({ op: 'remove', path: 'membrs' }));
+    await call('POST', '/Users', { active: false });
+    const alarms = await house.database
+      .sql`select message from ledger where type = 'provisioning.rejected' and seq > ${before[0]?.seq} order by seq`;
+    expect(alarms.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^A change of a group by .* the end of a membership$/),
+      expect.stringMatching(/^A change of a person by .* a deactivation$/),
+    ]);
+  });
+
   it('does not make a person active again when a whole user says nothing about it', async () => {
     const { call } = directory;
     await call('PATCH', `/Users/${id}`, patchOf({ op: 'replace', path: 'active', value: false }));

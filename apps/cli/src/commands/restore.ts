@@ -89,7 +89,11 @@ function describe({ closed_since: since, reason, providers, leftovers }: Restore
   if (since === null) return 'Grants are permitted; no restore is being compared';
   const compared = output.table(
     ['Provider', 'Comparison', 'Note'],
-    providers.map(({ provider, status, note }) => [provider, status, printable(note ?? '')]),
+    providers.map(({ provider, status, note, skip }) => [
+      provider,
+      status,
+      printable([note, skip && `${skip.by} proposes to skip it: ${skip.reason}`].filter(Boolean).join('; ')),
+    ]),
     'No providers',
   );
   const found = output.table(

@@ -55,7 +55,7 @@ export function inboxPage(list: Inbox, opened: Opened, view: View): Page {
             </p>
             {list.approvals.length === 0 && <Empty icon="inbox" title={texts.approvals.empty} />}
             {groupByRequester(list.approvals).map((items) => (
-              <Group key={items[0]?.requester.email} items={items} open={opened.item?.id} list={list} view={view} />
+              <Group key={items[0]?.requester.email} items={items} open={opened.item?.id} view={view} />
             ))}
             <Paging
               newer={
@@ -83,7 +83,7 @@ export function inboxPage(list: Inbox, opened: Opened, view: View): Page {
   };
 }
 
-const usualOrder = 'oldest';
+const usualOrder = 'turns';
 
 function Toolbar({ list, view }: { list: Inbox; view: View }): VNode {
   const { sort = usualOrder, requester = '' } = kept(view);
@@ -119,7 +119,7 @@ function Toolbar({ list, view }: { list: Inbox; view: View }): VNode {
       <div class="filter">
         <label for="inbox-sort">{texts.inbox.sort}</label>
         <select id="inbox-sort" name="sort">
-          {([usualOrder, 'ending'] as const).map((order) => (
+          {([usualOrder, 'oldest', 'ending'] as const).map((order) => (
             <option key={order} value={order} selected={order === sort}>
               {texts.inbox.orders[order]}
             </option>
@@ -145,10 +145,9 @@ function reasonOf({ reason }: InboxItem): string {
 /** How many requests of one person are shown unfolded, so that other people's stay visible. */
 const few = 3;
 
-function Group(props: { items: InboxItem[]; open: string | undefined; list: Inbox; view: View }): VNode {
-  const { items, open, list, view } = props;
+function Group(props: { items: InboxItem[]; open: string | undefined; view: View }): VNode {
+  const { items, open, view } = props;
   const { email = '', name = '' } = items[0]?.requester ?? {};
-  const waiting = list.requesters.find((requester) => requester.email === email)?.waiting ?? items.length;
   const alone = view.input.requester !== undefined;
   const unfolded = alone ? items : items.slice(0, few);
   const folded = alone ? [] : items.slice(few);
@@ -181,13 +180,13 @@ function Group(props: { items: InboxItem[]; open: string | undefined; list: Inbo
       <div class="group-head">
         <Avatar name={name} small />
         <h2>{name}</h2>
-        <span class="quiet">{waiting}</span>
+        <span class="quiet">{items.length}</span>
       </div>
       {rows(unfolded)}
       {folded.length > 0 && (
         <details id={`more-${email}`} open={folded.some(({ id }) => id === open)}>
           <summary>
-            {waiting - few}
+            {folded.length}
             {texts.approvals.moreFrom}
             {name}
           </summary>

@@ -174,7 +174,7 @@ async function renderInbox(output: Outputs['approvals']['inbox'], view: View, as
   const { id, sort, requester, cursor } = view.input;
   const fields = {
     limit: inboxPageSize,
-    sort: sort ?? 'oldest',
+    ...(sort ? { sort } : {}),
     ...(requester ? { requester } : {}),
     ...(cursor ? { cursor } : {}),
   };

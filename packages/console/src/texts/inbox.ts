@@ -9,7 +9,7 @@ export const inbox = {
   requester: 'Requester',
   anyone: 'E-mail address',
   sort: 'Order',
-  orders: { oldest: 'Oldest first', ending: 'Ending soonest first' },
+  orders: { turns: 'Each requester in turn', oldest: 'Oldest first', ending: 'Ending soonest first' },
   show: 'Show',
   asked: 'Question open',
   remarks: (count: number) => (count === 1 ? '1 comment' : `${count} comments`),

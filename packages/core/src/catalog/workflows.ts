@@ -4,6 +4,7 @@ import type { Json } from '@belay/workflow';
 import { can } from '../can.js';
 import type { Catalog, CompiledWorkflow } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
+import { withoutCredentials } from '../configuration/credentials.js';
 import type { ActorStore } from '../context.js';
 import { rolesConcerning } from './audiences.js';
 
@@ -19,8 +20,8 @@ export function listWorkflows(ctx: ActorStore) {
 }
 
 /**
- * Returns one workflow with its definition (GET /workflow/{name}); throws `not_found` for one that the caller may not
- * see.
+ * Returns one workflow with its definition (GET /workflow/{name}), without the credentials of its calls; throws `not_found` for one
+ * that the caller may not see.
  */
 export function getWorkflow(ctx: ActorStore, input: { name: string }): Workflow {
   const catalog = ctx.catalog.current();
@@ -32,7 +33,7 @@ export function getWorkflow(ctx: ActorStore, input: { name: string }): Workflow 
   const tasks = workflow.definition.workflow.do;
   return {
     ...summarise(workflow),
-    document: { dsl, namespace, name, version, do: Array.isArray(tasks) ? (tasks as Json[]) : [] },
+    document: { dsl, namespace, name, version, do: Array.isArray(tasks) ? withoutCredentials(tasks as Json[]) : [] },
   };
 }
 

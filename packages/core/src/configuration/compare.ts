@@ -1,6 +1,7 @@
 import type { ConfigurationChange } from '@belay/contract/admin';
 import { canonicalJson } from '@belay/contract/canonical';
 import { pathText } from '@belay/contract/errors';
+import { carriesCredentials, credentialInAddress } from './credentials.js';
 import { isLiteralSecret } from './literal-secrets.js';
 
 type Path = readonly (string | number)[];
@@ -19,8 +20,6 @@ const shown = new Set(
     'realm region scopes subject_claim tenant tenant_id type url user user_dn username'
   ).split(' '),
 );
-/** Parts of a workflow's document that carry credentials. */
-const carriers = new Set(['authentication', 'authorization', 'headers', 'environment', 'env']);
 /** Keys of addresses. An address with a path is hidden, because a person who knows the path of a webhook can post to it. */
 const addresses = new Set(['base_url', 'url']);
 const withoutPath = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]*\/?$/i;
@@ -75,7 +74,7 @@ function isHidden(path: Path, value: unknown): boolean {
   if (section === 'services' || section === 'events' || (section === 'providers' && part === 'config')) {
     return !shown.has(key) || /[@?]/.test(value) || (addresses.has(key) && !withoutPath.test(value));
   }
-  return isLiteralSecret(key, value) || path.some((each) => carriers.has(String(each).toLowerCase()));
+  return isLiteralSecret(key, value) || path.some(carriesCredentials) || credentialInAddress.test(value);
 }
 
 function cut(text: string): string {

@@ -21,6 +21,7 @@ import type { Catalog, CompiledProvider, CompiledRole, CompiledWorkflow } from '
 import { checkListens } from './check-listens.js';
 import { checkMessages } from './check-messages.js';
 import { checkOverseers } from './check-overseers.js';
+import { cutDurations } from './cut-durations.js';
 import { compileDynamic } from './dynamic.js';
 import { compileEventSources } from './event-sources.js';
 import { functionChecks } from './function-checks.js';
@@ -79,7 +80,11 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
     workflows,
     dynamic,
     authenticators,
-    warnings: [...warnings, ...checkOverseers(document.access, { providers, authenticators })],
+    warnings: [
+      ...warnings,
+      ...cutDurations(document, serverMaximum),
+      ...checkOverseers(document.access, { providers, authenticators }),
+    ],
     approvalLifetime,
     callbacks: document.server.callbacks,
     loginEnd,

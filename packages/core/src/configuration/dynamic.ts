@@ -101,9 +101,10 @@ function checkGrantable(
 
 function requestOf(definition: DynamicDefinition, names: (given: readonly string[]) => string[]): AccessRequest {
   const { permissions, resources, groups } = definition;
+  // Belay itself rejects what the bounds deny: no connector has to.
   return {
     roles: names(groups.allow),
-    permissions: { allow: names(permissions.allow), deny: [...permissions.deny] },
-    resources: { allow: names(resources.allow), deny: [...resources.deny] },
+    permissions: { allow: names(permissions.allow), deny: [] },
+    resources: { allow: names(resources.allow), deny: [] },
   };
 }

@@ -13,13 +13,36 @@ const password = /^[a-z][a-z\d+.-]*:\/\/[^\s/@:]*:([^\s/@]+)@/i;
  */
 export function findLiteralSecrets(document: unknown): ErrorIssue[] {
   if (document === null || typeof document !== 'object') return [];
-  const { providers, services } = document as { providers?: unknown; services?: unknown };
+  const { providers, services, workflows } = document as { [section: string]: unknown };
   const found: ErrorIssue[] = [];
   look(services, 'services', found);
   for (const [id, provider] of Object.entries((providers ?? {}) as object)) {
     look((provider as { config?: unknown } | null)?.config, `providers.${id}.config`, found);
   }
+  lookInWorkflow(workflows, 'workflows', found);
   return found;
+}
+
+/** Matches the names of headers and of parts of a query whose values are secrets. */
+const secretPart =
+  /^(?:proxy-)?authorization$|cookie$|(?:^|[-_])(?:api-?key|key|token|secret|password|signature|sig)$/i;
+/** Matches an address with a secret in its query. */
+const secretQuery = /[?&](?:[\w-]*[-_])?(?:api-?key|key|token|secret|password|signature|sig)=[^&\s]/i;
+
+/** Finds the secrets of calls, which a workflow can only have in plain text. Expressions are not looked into. */
+function lookInWorkflow(value: unknown, path: string, found: ErrorIssue[], isPart = false): void {
+  if (value === null || typeof value !== 'object') return;
+  for (const [key, item] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
+    if (typeof item !== 'string') lookInWorkflow(item, at, found, key === 'headers' || key === 'query');
+    else if (item.includes('${')) continue;
+    else if (isLiteralSecret(key, item) || (isPart && secretPart.test(key)) || secretQuery.test(item))
+      found.push({
+        path: at,
+        message:
+          'is a secret in plain text, which all readers of the configuration and of the database can read; give it few rights and replace it often',
+      });
+  }
 }
 
 function look(value: unknown, path: string, found: ErrorIssue[]): void {

@@ -20,13 +20,34 @@ export function faultOfName(name: string): string | undefined {
 /**
  * Returns whether rules allow a name. `deny` wins, and is compared as loosely as any provider might compare: without
  * case, accents, spacing and invisible characters. `allow` is compared exactly, and a name outside ASCII must be
- * listed itself: a name that resembles a denied one must not match a `*`.
+ * listed itself: a name that resembles a denied one must not match a `*`. With `containers`, which returns what contains a thing, a
+ * denial also counts for what lies within the denied thing, and for what the denied thing lies in, because access there reaches it.
  */
-export function permits(rules: CompiledNames, name: string): boolean {
-  const loosely = folded(name);
-  if (rules.deny.some((pattern) => matches(folded(pattern), loosely))) return false;
+export function permits(rules: CompiledNames, name: string, containers?: (name: string) => string[]): boolean {
+  if (denies(rules, name, containers)) return false;
   const plain = /^[\x20-\x7e]+$/.test(name);
   return rules.allow.some((pattern) => pattern === name || (plain && matches(pattern, name)));
+}
+
+/** Returns whether rules deny a name, which may be one of several of a thing: see `permits`. */
+export function denies(
+  { deny }: CompiledNames,
+  name: string,
+  containers: (name: string) => string[] = () => [],
+): boolean {
+  const loosely = folded(name);
+  const around = containers(name).map(folded);
+  return deny.some((text) => {
+    const pattern = folded(text);
+    if (matches(pattern, loosely)) return true;
+    if (around.some((outer) => matches(pattern, outer) || matchesContainer(outer, pattern))) return true;
+    return containers(text).some((outer) => matchesContainer(folded(outer), loosely));
+  });
+}
+
+/** Matches a container, which can be a pattern: its `*` stands for one segment of a path. */
+function matchesContainer(pattern: string, text: string): boolean {
+  return pattern.split('/').length === text.split('/').length && matches(pattern, text);
 }
 
 function folded(text: string): string {

@@ -15,20 +15,25 @@ import { requireOverseer } from '../people/oversight.js';
 /** How many entries one page searches at most: a filter that few entries match must not read the whole ledger. */
 const searched = 10_000;
 
+/** Within this time of a recorded reading, pages of the same list for the same person are part of it. */
+const oneReading = '1 hour';
+
 /**
  * Returns one page of the whole audit log, newest first (GET /admin/logs). A page searches a bounded number of entries,
- * so it can be short, or empty, and have a next one. Throws `forbidden`, and `invalid` for a cursor that is not of this
- * list.
+ * so it can be short, or empty, and have a next one. The reading is recorded in the ledger before anything is returned. Throws
+ * `forbidden`, and `invalid` for a cursor that is not of this list.
  */
 export async function listAudit(ctx: ActorStore, input: AuditFilter & PageOf): Promise<AuditPage> {
   requireOverseer(ctx);
   const { limit = limits.page, cursor, ...filter } = input;
-  return readPage(ctx, filter, { limit: Math.min(limit, limits.page), before: placeOf(cursor) });
+  const page = await readPage(ctx, filter, { limit: Math.min(limit, limits.page), before: placeOf(cursor) });
+  if (!(await isRecorded(ctx, 'audit.read', filter))) await record(ctx, 'audit.read', filter);
+  return page;
 }
 
 /**
  * Returns one page of an export as `listAudit` does (GET /admin/logs/export); its first page records the export in the
- * ledger, before anything is returned.
+ * ledger, before anything is returned, and so does a later page that belongs to no recorded export.
  */
 export async function exportAudit(
   ctx: ActorStore,
@@ -37,19 +42,45 @@ export async function exportAudit(
   requireOverseer(ctx);
   const { cursor, format: _format, ...filter } = input;
   const before = placeOf(cursor);
-  if (before === undefined) {
-    await appendLedger(ctx.db, [
-      {
-        type: 'audit.exported',
-        level: 'warning',
-        message: `${nameOf(ctx.actor)} exported the audit log`,
-        actor: ctx.actor,
-        ...(ctx.actor.kind === 'user' ? { userId: ctx.actor.id } : {}),
-        data: { filter },
-      },
-    ]);
-  }
+  if (before === undefined || !(await isRecorded(ctx, 'audit.exported', filter)))
+    await record(ctx, 'audit.exported', filter);
   return readPage(ctx, filter, { limit: limits.page, before });
+}
+
+type Reading = 'audit.read' | 'audit.exported';
+
+/** Returns whether the caller, a person, has lately been recorded as reading or exporting the same entries. */
+async function isRecorded(ctx: ActorStore, type: Reading, filter: AuditFilter): Promise<boolean> {
+  const { actor } = ctx;
+  if (actor.kind !== 'user') return false;
+  const [recorded] = await ctx.db
+    .select({ seq: ledger.seq })
+    .from(ledger)
+    .where(
+      and(
+        sql`${ledger.at} > app_now() - ${oneReading}::interval`,
+        eq(ledger.type, type),
+        eq(ledger.userId, actor.id),
+        sql`${ledger.data} -> 'filter' = ${JSON.stringify(filter)}::jsonb`,
+      ),
+    )
+    .limit(1);
+  return recorded !== undefined;
+}
+
+async function record(ctx: ActorStore, type: Reading, filter: AuditFilter): Promise<void> {
+  const { actor } = ctx;
+  const verb = type === 'audit.read' ? 'read' : 'exported';
+  await appendLedger(ctx.db, [
+    {
+      type,
+      level: 'warning',
+      message: `${nameOf(actor)} ${verb} the audit log`,
+      actor,
+      ...(actor.kind === 'user' ? { userId: actor.id } : {}),
+      data: { filter },
+    },
+  ]);
 }
 
 interface Place {

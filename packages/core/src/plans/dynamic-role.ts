@@ -4,7 +4,7 @@ import type { Access } from '@belay/providers';
 import type { Catalog, CompiledBounds, CompiledProvider, CompiledRole } from '../configuration/catalog.js';
 import { unite } from '../configuration/compile.js';
 import { splitResource } from '../configuration/inherit.js';
-import { type CompiledNames, faultOfName, permits } from '../configuration/name-rules.js';
+import { type CompiledNames, denies, faultOfName, permits } from '../configuration/name-rules.js';
 import type { ElevationInput } from './input.js';
 
 /**
@@ -84,6 +84,16 @@ export function composeRole(
   };
 }
 
+/**
+ * Throws `invalid` when what a dynamic request gives at a provider is denied under another name than the one requested. `aliases` are the
+ * provider's own names of it.
+ */
+export function refuseDenied(catalog: Catalog, provider: string, aliases: readonly string[]): void {
+  const bounds = catalog.dynamic.get(provider);
+  if (!bounds || !aliases.some((name) => denies(bounds.groups, name))) return;
+  throw refusal([{ path: 'groups', message: `include one that you may not request at "${provider}" under any name` }]);
+}
+
 /** Returns the two parts of `<provider>:<role>`; a provider's id has no colon, its roles may have one. */
 function splitGroup(group: string): [provider: string, name: string] {
   const colon = group.indexOf(':');
@@ -130,13 +140,16 @@ function checkName(
     issues.push({ path, message: fault });
     return;
   }
-  const outside = places.find(({ bounds }) => !permits(bounds[kind] satisfies CompiledNames, name));
+  const outside = places.find(({ bounds, provider }) => {
+    const containers = kind === 'resources' ? provider.connector.containers : undefined;
+    return !permits(bounds[kind] satisfies CompiledNames, name, containers);
+  });
   if (outside === undefined && places.length > 0) return;
   const where = outside === undefined ? '' : ` at "${outside.provider.id}"`;
   issues.push({ path, message: `is not something that you may request${where}` });
 }
 
-function requestFor(catalog: Catalog, { provider, bounds }: Place, asked: DynamicAsk['asked']) {
+function requestFor(catalog: Catalog, { provider }: Place, asked: DynamicAsk['asked']) {
   const resources = asked.resources.flatMap((entry) => {
     const named = splitResource(entry, (id) => catalog.providers.has(id));
     return named.provider === undefined || named.provider === provider.id ? [named.name] : [];
@@ -144,8 +157,9 @@ function requestFor(catalog: Catalog, { provider, bounds }: Place, asked: Dynami
   const own = asked.groups.map(splitGroup).filter(([id]) => id === provider.id);
   return {
     roles: own.map(([, name]) => name),
-    permissions: { allow: [...asked.permissions], deny: [...bounds.permissions.deny] },
-    resources: { allow: resources, deny: [...bounds.resources.deny] },
+    // What the bounds deny was rejected above; no connector has to deny it.
+    permissions: { allow: [...asked.permissions], deny: [] },
+    resources: { allow: resources, deny: [] },
   };
 }
 

@@ -5,6 +5,7 @@ import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import {
   type Access,
   type Authorizer,
+  type EntitlementRef,
   type Expiry,
   type Identities,
   type Pin,
@@ -17,7 +18,7 @@ import type { Store } from '../context.js';
 import { requireDuration } from '../duration.js';
 import { soughtBy } from '../people/admission.js';
 import { foldName, isAccountNamed, namesOfAccount } from '../people/names.js';
-import { composeRole } from './dynamic-role.js';
+import { composeRole, refuseDenied } from './dynamic-role.js';
 import type { ElevationInput } from './input.js';
 import { accessEnded } from './owner.js';
 
@@ -151,6 +152,7 @@ async function planProvider(
   const named = found.flatMap((identity) => accesses.map((access) => ({ identity, access })));
   // Before any pin is looked up, because each lookup is a call of the provider.
   if (named.length > mostGrants) throw tooMany(input);
+  const refuse = input.dynamic && authorizer.aliases && refuseAliases(ctx, id, authorizer, signal);
   return Promise.all(
     named.map(async ({ identity, access }) => ({
       grant: {
@@ -158,7 +160,7 @@ async function planProvider(
         identity: identity.id,
         identityEmail: identity.email,
         access,
-        pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal),
+        pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal, refuse),
         residual: residualOf(authorizer, access),
         ...(leavesBehind === undefined ? {} : { leavesBehind }),
         ...expiryOf(provider, access),
@@ -178,11 +180,19 @@ async function pin(
   named: { id: string; identity: string; access: Access },
   provider: string,
   signal: AbortSignal,
+  refuse?: (entitlement: EntitlementRef) => Promise<void>,
 ): Promise<Pin> {
   const found = await authorizer.pin(named, signal);
+  await (found && refuse?.({ ...named, pin: found }));
   if (found) return found;
   const what = Object.values(named.access).map(String).join(' ');
   throw invalid('providers', `"${provider}" has no identity "${named.identity}" or no access "${what}"`);
+}
+
+/** Returns a function that throws `invalid` when the bounds of a dynamic request deny an access under another of its names. */
+function refuseAliases(ctx: Store, provider: string, authorizer: Authorizer, signal: AbortSignal) {
+  return async (entitlement: EntitlementRef) =>
+    refuseDenied(ctx.catalog.current(), provider, (await authorizer.aliases?.(entitlement, signal)) ?? []);
 }
 
 function tooMany(input: ElevationInput): AccessError {

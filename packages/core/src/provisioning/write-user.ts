@@ -194,20 +194,21 @@ async function follow(
 }
 
 /**
- * Raises the alarm for a change of a person that a directory sent and that was rejected because of its content: it may
- * have been a deactivation. Call it outside of the transaction that was rolled back.
+ * Raises the alarm for a change of a person or a group that a directory sent and that was rejected because of its content: it may
+ * have been a deactivation, or the end of a membership. Call it outside of the transaction that was rolled back.
  */
 export async function reportRefused(
   ctx: Store,
-  input: { provider: string; id: string; requestId: string; because: string },
+  input: { provider: string; id: string; resource: 'person' | 'group'; requestId: string; because: string },
 ): Promise<void> {
-  const { provider, id, requestId, because } = input;
-  ctx.log.error({ provider, provisioned: id, requestId, because }, 'a SCIM change of a person was rejected');
+  const { provider, id, resource, requestId, because } = input;
+  const what = resource === 'person' ? 'a deactivation' : 'the end of a membership';
+  ctx.log.error({ provider, provisioned: id, requestId, because }, `a SCIM change of a ${resource} was rejected`);
   await appendLedger(ctx.db, [
     {
       type: 'provisioning.rejected',
       level: 'error',
-      message: `A change of a person by "${provider}" was rejected; it may have been a deactivation`,
+      message: `A change of a ${resource} by "${provider}" was rejected; it may have been ${what}`,
       actor: { kind: 'system', name: 'provisioning' },
       provider,
       data: { provisioned_id: id, request_id: requestId, because },

@@ -1,4 +1,4 @@
-import { logins, sessions, type Transaction } from '@belay/db';
+import { logins, sessions, type Transaction, userIdentities, users } from '@belay/db';
 import { and, asc, eq, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import { appendLedger } from '../ledger/append.js';
 import { leaveProvider } from './leave.js';
@@ -8,13 +8,15 @@ export type EndedThere = { loginId: string } | { subject?: string | undefined; s
 
 /**
  * Ends what belongs to a sign-in that a provider has ended: sessions, and the logins that prove nothing else. Tokens
- * that an operator created belong to no sign-in. Returns how many logins it changed.
+ * that an operator created belong to no sign-in. A person whose sign-in it was, and who is not named by `sid` alone, cannot
+ * decide by messages any more until they sign in again (`endDeciding`). Returns how many logins it changed.
  */
 export async function endAtProvider(
   tx: Transaction,
   input: { provider: string; ended: EndedThere; because: string },
 ): Promise<number> {
   const { provider, ended, because } = input;
+  const people = await lockPeople(tx, provider, ended);
   const inSessions = tx
     .select({ id: sessions.loginId })
     .from(sessions)
@@ -49,7 +51,60 @@ export async function endAtProvider(
       },
     ]);
   }
+  await endDeciding(tx, { provider, ended, people });
   return changed;
+}
+
+/**
+ * Locks and returns the people whose sign-in has ended at the provider as a whole: with all its sign-ins, or the one of a login. A
+ * decision that is being recorded, and the end of another sign-in, are waited for (`requireLive`). A `sid` names one sign-in of many.
+ */
+async function lockPeople(tx: Transaction, provider: string, ended: EndedThere): Promise<string[]> {
+  let theirs: SQL | undefined;
+  if ('loginId' in ended) {
+    const owner = tx.select({ id: logins.userId }).from(logins).where(eq(logins.id, ended.loginId));
+    theirs = inArray(users.id, owner);
+  } else if (ended.sid === undefined && ended.subject !== undefined) {
+    const accounts = tx
+      .select({ id: userIdentities.userId })
+      .from(userIdentities)
+      .where(isAccount(provider, ended.subject));
+    theirs = inArray(users.id, accounts);
+  }
+  if (!theirs) return [];
+  const rows = await tx.select({ id: users.id }).from(users).where(theirs).orderBy(asc(users.id)).for('no key update');
+  return rows.map(({ id }) => id);
+}
+
+/** Matches the identities of one account at a provider, also those that another provider of the same issuer proved. */
+function isAccount(provider: string, subject: string): SQL {
+  return sql`(${userIdentities.subject} = ${subject} and (${userIdentities.provider} = ${provider}
+    or ${userIdentities.issuer} in (select issuer from user_identities one where one.provider = ${provider} and one.subject = ${subject})))`;
+}
+
+/**
+ * Ends the right of people to decide by a button in a message, which needs no login, as a deactivation does: what a provider said of
+ * them no longer counts, except where another sign-in of the same identity is live. The account that the provider signed out
+ * everywhere has no such sign-in.
+ */
+async function endDeciding(
+  tx: Transaction,
+  { provider, ended, people }: { provider: string; ended: EndedThere; people: string[] },
+): Promise<void> {
+  if (people.length === 0) return;
+  const live = sql`exists (select from ${logins} login
+    left join ${sessions} session on session.login_id = login.id
+    where login.user_id = ${userIdentities.userId} and login.kind <> 'token' and login.expires_at > app_now()
+      and (${userIdentities.provider}, ${userIdentities.subject})
+        in ((login.provider, login.subject), (session.provider, session.subject)))`;
+  const isOver =
+    'loginId' in ended || ended.subject === undefined
+      ? sql`not ${live}`
+      : sql`(not ${live} or ${isAccount(provider, ended.subject)})`;
+  await tx
+    .update(userIdentities)
+    .set({ toldAt: new Date(0) })
+    .where(and(inArray(userIdentities.userId, people), isOver));
 }
 
 /**

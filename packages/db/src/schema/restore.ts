@@ -17,6 +17,8 @@ export const restores = pgTable(
     reason: text('reason').notNull(),
     /** Whether Belay noticed the restore and no operator began it; then grants continue when nothing is left to decide. */
     noticed: boolean('noticed').notNull().default(false),
+    /** When each administrator began a restore last, by the id of the user. */
+    begunBy: json<{ [userId: string]: string }>('begun_by').notNull().default({}),
   },
   (table) => [check('restores_is_one_row', sql`${table.one}`)],
 );
@@ -46,10 +48,12 @@ export const comparisons = pgTable(
     leaseUntil: instant('lease_until').notNull(),
     /** When the provider was compared, or skipped. */
     comparedAt: instant('compared_at'),
-    /** Why an operator skipped the provider. */
+    /** Why the provider was skipped. */
     skipped: text('skipped'),
     /** Why the latest attempt failed. */
     lastError: text('last_error'),
+    /** The administrator who proposed to skip the provider; another one decides. */
+    proposal: json<{ userId: string; by: string; reason: string }>('proposal'),
   },
   (table) => [
     primaryKey({ name: 'comparisons_pk', columns: [table.provider] }),
@@ -64,6 +68,7 @@ export const leftovers = pgTable(
     id: uuid('id').primaryKey(),
     /** The key that its entitlement has, or would have. */
     key: text('key').notNull(),
+    /** The latest restore in which it was found. What is undecided stays so in later ones, until a comparison finds it gone. */
     epoch: integer('epoch').notNull(),
     provider: text('provider').notNull(),
     identity: text('identity').notNull(),

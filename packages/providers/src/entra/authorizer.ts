@@ -66,6 +66,11 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
       return subject && { target, subject };
     },
 
+    async aliases(entitlement, signal) {
+      const subject = await resolve(entitlement, signal);
+      return (subject && (await places[subject.kind].aliases?.(subject, signal))) ?? [];
+    },
+
     async holds(entitlement, signal) {
       const subject = await resolve(entitlement, signal);
       return subject ? wayOf(subject).holds(subject, entitlement.id, signal) : false;

@@ -1,6 +1,7 @@
 import type { Connector, Json, SharedConnection } from '../port.js';
 import { kindOf, planAccess, readAccess } from './access.js';
 import { type EntraConfig, entraConfig } from './config.js';
+import { scopesAround } from './names.js';
 
 /** The connector for Microsoft Entra ID: groups, directory roles, and roles of Azure. */
 export const entraConnector: Connector<EntraConfig> = {
@@ -9,6 +10,7 @@ export const entraConnector: Connector<EntraConfig> = {
   capabilities: ['authorizer', 'identities'],
   config: entraConfig,
   plan: planAccess,
+  containers: scopesAround,
   address: ({ tenant, endpoints }): Json => ({ tenant, ...endpoints }),
   // Privileged Identity Management rejects assignments that are shorter.
   expiry: ({ pim }, access) => (pim.includes(kindOf(access)) ? { native: true, minimum: 'PT5M' } : undefined),

@@ -85,6 +85,11 @@ export function createGroups(config: EntraConfig, api: Api, now: () => number): 
       return group && { what: group.id, scope: '' };
     },
 
+    async aliases({ what }, signal) {
+      const group = await read(what, signal);
+      return [what, ...(group?.displayName ? [group.displayName] : [])].map((name) => `group/${name}`);
+    },
+
     async check({ what }, signal) {
       const group = await read(what, signal);
       if (!group) throw new Terminal('The group does not exist at Entra');

@@ -28,3 +28,22 @@ export function isWithin(one: string, other: string): boolean {
 export function equal(property: string, text: string): string {
   return `${property} eq '${text.replaceAll("'", "''")}'`;
 }
+
+const anyManagementGroup = '/providers/Microsoft.Management/managementGroups/*';
+/** Patterns of all scopes, by the number of their segments. */
+const anyScope = Array.from({ length: 20 }, (_, index) => '/*'.repeat(index + 1));
+
+/**
+ * Returns the scopes that contain a scope. Which management groups contain it is not in its name: any may. In a pattern, `*` stands for
+ * a segment, or is at the end; another one may stand for several segments, and then anything may contain what it matches.
+ */
+export function scopesAround(scope: string): string[] {
+  const segments = scope.split('/').slice(1);
+  if (
+    segments.some((one, index) => /\*./.test(one) || (one.endsWith('*') && one !== '*' && index < segments.length - 1))
+  )
+    return anyScope;
+  if (segments[0]?.toLowerCase() !== 'subscriptions') return [anyManagementGroup];
+  const within = segments.slice(2).map((_, index) => `/${segments.slice(0, index + 2).join('/')}`);
+  return [anyManagementGroup, ...within];
+}

@@ -1,9 +1,13 @@
-import type { ConnectorTools, ProviderClient, Weakness } from '../port.js';
+import { Terminal } from '../errors.js';
+import type { Access, ConnectorTools, Obstacle, ProviderClient, Weakness } from '../port.js';
+import { readAccess } from './access.js';
 import { type Api, openApi } from './api.js';
 import { createAuthorizer } from './authorizer.js';
 import { check } from './check.js';
 import type { EntraConfig } from './config.js';
+import { createGroups } from './groups.js';
 import { createIdentities } from './identities.js';
+import type { Place } from './place.js';
 
 /** Opens the client of a tenant. */
 export async function openEntra(config: EntraConfig, tools: ConnectorTools): Promise<ProviderClient> {
@@ -14,6 +18,7 @@ export async function openEntra(config: EntraConfig, tools: ConnectorTools): Pro
     identities: createIdentities(config, api),
     check: (signal) => check(config, api, signal),
     weaknesses: (signal) => findWeaknesses(config, api, signal),
+    obstacles: (accesses, signal) => findObstacles(createGroups(config, api, tools.now), accesses, signal),
     close: () => api.close(),
   };
 }
@@ -46,6 +51,22 @@ async function findWeaknesses(config: EntraConfig, api: Api, signal: AbortSignal
       message: 'No access expires at Entra by itself: while Belay is stopped, it does not end',
       cure: 'Name the licensed kinds in pim (Entra ID P2 or Entra ID Governance)',
     });
+  }
+  return found;
+}
+
+/** Returns the groups that several groups share the name of: a request would be rejected, and any user of the tenant may have made the second one. */
+async function findObstacles(groups: Place, accesses: readonly Access[], signal: AbortSignal): Promise<Obstacle[]> {
+  const found: Obstacle[] = [];
+  for (const access of accesses) {
+    if (!('group' in access)) continue;
+    try {
+      await groups.find(readAccess({ access }), signal);
+    } catch (error) {
+      if (!(error instanceof Terminal)) throw error;
+      const cure = 'Write the object ID of the group in the role: group/<object ID>';
+      found.push({ access, message: `group/${String(access.group)}: ${error.message}`, cure });
+    }
   }
   return found;
 }

@@ -24,6 +24,8 @@ export type Subject = z.infer<typeof subjectSchema>;
 export interface Place {
   /** Returns the group or role with a name, or null. Throws `Terminal` when several groups have the name. */
   find(access: EntraAccess, signal: AbortSignal): Promise<Pick<Subject, 'what' | 'scope'> | null>;
+  /** Returns every name of the group or role in the configuration; absent where it has one. */
+  aliases?(subject: Subject, signal: AbortSignal): Promise<string[]>;
   /** Throws `Terminal` when the group or role does not exist or may not be granted. */
   check(subject: Subject, signal: AbortSignal): Promise<void>;
   plain: Plain;

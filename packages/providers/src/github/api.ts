@@ -15,6 +15,7 @@ const installationSchema = z.object({
   target_type: z.string(),
   suspended_at: z.string().nullish(),
   permissions: z.record(z.string(), z.string()),
+  repository_selection: z.string().nullish(),
 });
 export type Installation = z.infer<typeof installationSchema>;
 

@@ -19,16 +19,22 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
   const pathOf = (repository: number) => path`/repositories/${repository}`;
 
   /**
-   * Returns false for a repository that the configuration lists as deleted. Throws `Retryable` for another one that cannot be seen:
-   * it may have been removed from the App's installation while its collaborators remain (decision 0117).
+   * Returns false for a repository that the configuration lists as deleted, where GitHub says so too: the App is installed for all
+   * repositories, and does not see it. Throws `Retryable` for another one that cannot be seen: it may have been removed from the App's
+   * installation while its collaborators remain (decision 0117).
    */
   async function isThere(repository: number, signal: AbortSignal): Promise<boolean> {
-    if (config.deleted_repositories.includes(repository)) return false;
     const { id } = await api.organization(signal);
     const found = await api.find({ method: 'GET', path: pathOf(repository), schema: repositorySchema }, signal);
     if (found?.owner.id === id) return true;
+    const unseen = `The GitHub App cannot see repository ${repository} in the organization any more`;
+    if (!config.deleted_repositories.includes(repository))
+      throw new Retryable(`${unseen}: add it to the installation, or to deleted_repositories`);
+    if (found)
+      throw new Retryable(`Repository ${repository} is in deleted_repositories, and has another owner at GitHub`);
+    if ((await api.installation(signal)).repository_selection === 'all') return false;
     throw new Retryable(
-      `The GitHub App cannot see repository ${repository} in the organization any more: add it to the installation, or to deleted_repositories`,
+      `${unseen}, which does not say that it was deleted: install the App for all repositories until the access is revoked`,
     );
   }
 

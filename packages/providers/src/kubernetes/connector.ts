@@ -9,6 +9,7 @@ export const kubernetesConnector: Connector<KubernetesConfig> = {
   capabilities: ['authorizer', 'identities'],
   config: kubernetesConfig,
   plan: planBindings,
+  containers: (scope) => (scope === 'cluster' ? [] : ['cluster']),
   address: (config): Json => connectionOf(config)?.url ?? null,
   connection(config, { access }): SharedConnection {
     const { url, ca } = connectionOf(config) ?? {};

@@ -35,7 +35,7 @@ export const postgresConnector: ReadyConnector<PostgresConfig> = {
 };
 
 /** The characters that occur in names of roles; a name with other characters is a mistake or an attack. */
-const plainName = /^[A-Za-z0-9_][A-Za-z0-9_.@$+ -]*$/;
+const plainName = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.@$+ -]*$/u;
 
 /** Returns one access, a membership, for each requested database role. Returns all errors together; never throws. */
 function planMemberships(_config: PostgresConfig, request: AccessRequest): Plan {

@@ -151,6 +151,12 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
         const identifier = state.identifierOf(identity);
         return identifier !== undefined && isKnown(state, identifier, access.role) ? pinOf(identifier, access) : null;
       }),
+    /** Roles with one `arn` are one thing with several names. */
+    async aliases({ access: { role } }) {
+      const { roles = [] } = state.options;
+      const arn = roles.find(({ name }) => name === role)?.arn;
+      return roles.filter((one) => one.arn === arn).map(({ name }) => name);
+    },
     async holds(entitlement, signal) {
       const { identity, access } = subjectOf(entitlement);
       return perform(state, { operation: 'holds', identity, access }, signal, () =>

@@ -213,8 +213,19 @@ describe('groups', () => {
     const [first] = [tenant.group({ displayName: 'Twins' }), tenant.group({ displayName: 'Twins' })];
     const one = { id: 'e', identity: tenant.user().userPrincipalName, access: { group: 'Twins' } };
     await expect(authorizer.pin(one, calm())).rejects.toThrow('Several groups have this name');
-    const pin = await authorizer.pin({ ...one, access: { group: first?.id ?? '' } }, calm());
+    const byId = { ...one, access: { group: first?.id ?? '' } };
+    const pin = await authorizer.pin(byId, calm());
     expect(pin?.subject).toMatchObject({ what: first?.id });
+    // A rule that denies the name counts for the object ID too, and the other way round.
+    expect(await authorizer.aliases?.({ ...byId, ...(pin && { pin }) }, calm())).toEqual([
+      `group/${first?.id}`,
+      'group/Twins',
+    ]);
+    await authorizer.ensurePresent(byId, until(), calm());
+    expect(await authorizer.holds(byId, calm())).toBe(true);
+    const { obstacles } = await tenant.client({}, front.url);
+    const told = await obstacles?.([one.access, byId.access], calm());
+    expect(told).toMatchObject([{ access: one.access, cure: expect.stringContaining('group/<object ID>') }]);
     tenant.group({ displayName: 'twins' });
     const other = tenant.group({ displayName: "O'Brien's 100% #1 & ünï" });
     const odd = await authorizer.pin({ ...one, access: { group: other.displayName } }, calm());

@@ -204,13 +204,28 @@ describe('what is gone', () => {
       await faultOf(authorizer.ensureAbsent(held, calm())),
     ];
     for (const fault of faults) expect(fault).toBeInstanceOf(Retryable);
+    // The configuration says that it was deleted. GitHub does not: it was taken out of the installation.
     const config = { deleted_repositories: [organization.repository] };
     const told = authorizerOf(await organization.client(config));
+    expect(await faultOf(told.ensureAbsent(held, calm()))).toBeInstanceOf(Retryable);
+    expect(await faultOf(told.holds(held, calm()))).toMatchObject({
+      message: expect.stringContaining('all repositories'),
+    });
+    organization.github.world.hide('acme/shop', false);
+    expect(await told.holds(held, calm())).toBe(true);
+    await told.ensureAbsent(held, calm());
+    expect(await canWrite(login)).toBe(false);
+  });
+
+  it('ends the access to a repository that was deleted, when the configuration and GitHub say so', async () => {
+    const { id } = (await organization.admin('POST', '/orgs/acme/repos', { name: 'short-lived' })) as { id: number };
+    const { held } = await one({ role: 'repo-role/maintain', repository: 'acme/short-lived' });
+    await authorizer.ensurePresent(held, until, calm());
+    await organization.admin('DELETE', '/repos/acme/short-lived');
+    expect(await faultOf(authorizer.ensureAbsent(held, calm()))).toBeInstanceOf(Retryable);
+    const told = authorizerOf(await organization.client({ deleted_repositories: [id] }));
     await told.ensureAbsent(held, calm());
     expect(await told.holds(held, calm())).toBe(false);
-    organization.github.world.hide('acme/shop', false);
-    await authorizer.ensureAbsent(held, calm());
-    expect(await canWrite(login)).toBe(false);
   });
 
   it('does not end the access to a team while the App has lost its permission', async () => {

@@ -383,6 +383,9 @@ describe('access to MariaDB', () => {
     await sql('set global read_only = 1');
     await expect(present(one)).rejects.toBeInstanceOf(Retryable);
     await sql('set global read_only = 0');
+    await sql('set global tx_read_only = 1');
+    await expect(present(one)).rejects.toBeInstanceOf(Retryable);
+    await sql('set global tx_read_only = 0');
     await present(one);
     await absent(one);
     await authorizer.standDown?.();

@@ -40,14 +40,14 @@ for (const privileges of ['superuser', 'createrole']) {
       nonsense: [
         { ...nothing, roles: ['x"; drop role y'] },
         { ...nothing, roles: ['a'.repeat(64)] },
-        { ...nothing, roles: ['ünïcødé'] },
+        { ...nothing, roles: ['zero\u200bwidth'] },
         { ...nothing, roles: [''] },
         { ...nothing, roles: ['reader'], permissions: { allow: ['SELECT'], deny: [] } },
         { ...nothing, roles: ['reader'], permissions: { allow: [], deny: ['SELECT'] } },
         { ...nothing, roles: ['reader'], resources: { allow: ['table'], deny: [] } },
         { ...nothing, roles: ['reader'], resources: { allow: [], deny: ['table'] } },
       ],
-      sensible: { ...nothing, roles: ['reader', 'Reporting read-only', 'jane.doe@example'] },
+      sensible: { ...nothing, roles: ['reader', 'Reporting read-only', 'jane.doe@example', 'réservé', '数据库只读'] },
       unknownAccess: { role: 'no-such-role' },
       knowsIdentities: true,
       async close() {

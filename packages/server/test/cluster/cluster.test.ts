@@ -30,7 +30,11 @@ describe.each(queues)('two servers and two workers over one PostgreSQL, queue on
   }
 
   async function startWorker() {
-    const worker = startProcess(folder.path, { ...environment, BELAY_WORKER: 'only' });
+    const worker = startProcess(folder.path, {
+      ...environment,
+      BELAY_WORKER: 'only',
+      BELAY_BASE_URL: 'http://127.0.0.1:8080',
+    });
     processes.push(worker);
     await worker.says('Belay');
     return worker;

@@ -26,7 +26,11 @@ describe('two servers and two workers behind a proxy', () => {
   }
 
   async function startWorker() {
-    const worker = startProcess(folder.path, { ...environment, BELAY_WORKER: 'only' }, 'server');
+    const worker = startProcess(
+      folder.path,
+      { ...environment, BELAY_WORKER: 'only', BELAY_BASE_URL: 'http://127.0.0.1:8080' },
+      'server',
+    );
     workers.push(worker);
     await worker.says('Belay');
   }

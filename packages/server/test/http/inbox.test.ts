@@ -66,6 +66,16 @@ describe('the inbox as a queue, without a script', () => {
     expect(gone).not.toContain('data-approval=');
   });
 
+  it('lets requesters take turns unless another order is chosen, and counts what it shows', async () => {
+    for (const reason of ['first', 'second', 'third']) await ask(reason);
+    expect(await open(adam, '/inbox')).toMatch(/<option value="turns" selected/);
+    const { json } = await callRest(world.url, 'GET', '/approvals?limit=1', { token: adam });
+    const rest = await open(adam, `/inbox?cursor=${encodeURIComponent(String(json.next))}`);
+    const shown = rest.match(/id="row-/g)?.length ?? 0;
+    expect([shown > 1, Number(json.total) > shown]).toEqual([true, true]);
+    expect(/group-head.*?<span class="quiet">(\d+)</s.exec(rest)?.[1]).toBe(String(shown));
+  });
+
   it('never leads to another site after a decision', async () => {
     const { approval, digest } = await ask('away');
     const page = await open(adam, `/inbox?id=${approval}`);

@@ -1,4 +1,4 @@
-import { compareRestored, createToken, timing, withActor } from '@belay/core';
+import { beginRestore, compareRestored, createToken, skipProvider, timing, withActor } from '@belay/core';
 import { createClient } from '@belay/sdk';
 import { createWorld, people, type World } from '@belay/testkit/world';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +20,12 @@ afterAll(() => world[Symbol.asyncDispose]());
 /** Compares as a worker does when earlier calls have ended. There were none here, so the lease is 0. */
 const compare = () =>
   compareRestored({ ...world.context, timing: { ...timing, lease: 0 } }, AbortSignal.timeout(20_000));
+
+/** An operator on the machine, who needs no other person to skip a provider. */
+const operator = () => withActor(world.context, { kind: 'operator', name: 'test' });
+const skipAll = async () => {
+  for (const { provider } of (await admin.getRestore()).providers) await skipProvider(operator(), { provider, reason });
+};
 
 describe('a restore, by REST and the SDK', () => {
   it('is begun, compared, decided about and ended by an administrator, with each step in the audit log', async () => {
@@ -59,11 +65,13 @@ describe('a restore, by REST and the SDK', () => {
   });
 
   it('ends what people were signed in with at the backup, but the login of who begins it, and no token', async () => {
-    const operator = withActor(world.context, { kind: 'operator', name: 'test' });
+    // An administrator can begin once in 24 hours.
+    await expect(admin.beginRestore({ reason })).rejects.toMatchObject({ code: 'conflict' });
+    await world.database.sql`update restores set begun_by = '{}'`;
     const signedIn = [
       await world.token('requester', 'browser'),
       await world.token('bystander', 'device'),
-      (await createToken(operator, { user: people.bystander.email, ttl: 'PT1H' })).token,
+      (await createToken(operator(), { user: people.bystander.email, ttl: 'PT1H' })).token,
     ];
     const statuses = async () => {
       const answers = await Promise.all(signedIn.map((token) => callRest(world.url, 'GET', '/auth/whoami', { token })));
@@ -78,14 +86,29 @@ describe('a restore, by REST and the SDK', () => {
       { type: 'login.ended', data: { logins: expect.any(Number) } },
       { type: 'restore.begun' },
     ]);
-    for (const { provider } of (await admin.getRestore()).providers) await admin.skipProvider({ provider, reason });
+    await skipAll();
     await admin.openRestore();
   });
 
-  it('skips a provider by its name', async () => {
-    await admin.beginRestore({ reason });
+  it('skips a provider by its name, when its comparison failed and a second administrator agrees', async () => {
+    await beginRestore(operator(), { reason });
+    // The begin ended the administrator's login as well.
+    admin = await adminOf('approver');
     await expect(admin.skipProvider({ provider: 'nowhere', reason })).rejects.toMatchObject({ code: 'not_found' });
-    for (const { provider } of (await admin.getRestore()).providers) await admin.skipProvider({ provider, reason });
+    await expect(admin.skipProvider({ provider: 'store', reason })).rejects.toMatchObject({ code: 'conflict' });
+    world.store.down = true;
+    await compare();
+    world.store.down = false;
+    expect((await admin.skipProvider({ provider: 'store', reason })).message).toMatch(/another administrator/);
+    const { providers } = await admin.getRestore();
+    expect(providers.find(({ provider }) => provider === 'store')).toMatchObject({
+      status: 'failed',
+      skip: { reason },
+    });
+    await expect(admin.openRestore()).rejects.toMatchObject({ code: 'conflict' });
+    for (const { provider, status } of providers)
+      if (provider !== 'store' && status !== 'compared') await skipProvider(operator(), { provider, reason });
+    await skipProvider(operator(), { provider: 'store', reason });
     expect(await admin.openRestore()).toMatchObject({ status: 'ok' });
   });
 

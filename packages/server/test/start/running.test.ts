@@ -102,7 +102,11 @@ describe('a server that runs', () => {
     expect(refused.stderr).toContain(
       `the database has the configuration of ${file}; start in its folder, or set BELAY_CONFIG`,
     );
-    await using worker = startHere(folder.path, { ...external(), BELAY_WORKER: 'only' });
+    await using worker = startHere(folder.path, {
+      ...external(),
+      BELAY_WORKER: 'only',
+      BELAY_BASE_URL: 'http://127.0.0.1:8080',
+    });
     await worker.says('Configuration  stored');
     expect(worker.stdout()).toContain('runs as a worker without HTTP');
   });

@@ -318,7 +318,10 @@ export function completeGithub(state: GithubState, now: () => number): Act {
     if (reply.status >= 300) return reply;
     const body = JSON.parse(String(reply.body)) as Json;
     if (method !== 'POST') {
-      const about = { suspended_at: state.suspended ? '2026-01-01T00:00:00Z' : null };
+      const about = {
+        suspended_at: state.suspended ? '2026-01-01T00:00:00Z' : null,
+        repository_selection: hidden.size > 0 ? 'selected' : 'all',
+      };
       return {
         ...reply,
         body: show({ ...body, ...(state.permitted ? { permissions: state.permitted } : {}), ...about }),

@@ -12,6 +12,7 @@ import { foldName } from '../../people/names.js';
 import { requireAdministrator } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
 import { requireReason } from '../revoke.js';
+import { type ComparisonFacts, decideOpen, decideSkip } from './decide.js';
 import { lockGate, reopen } from './gate.js';
 import { providersToCompare } from './status.js';
 
@@ -30,11 +31,11 @@ export async function answerLeftover(
   if (!isId(id)) throw notFound('The access');
   if (answer === 'keep') await tellingJoins(ctx, () => refuseOwn(ctx, id));
   return ctx.db.transaction(async (tx) => {
-    const { epoch } = await lockGate(tx);
+    await lockGate(tx);
     const [found] = await tx
       .update(leftovers)
       .set({ answer })
-      .where(and(eq(leftovers.id, id), eq(leftovers.epoch, epoch), isNull(leftovers.answer)))
+      .where(and(eq(leftovers.id, id), isNull(leftovers.answer)))
       .returning();
     if (!found) throw notFound('The access');
     if (answer === 'revoke') await oweRevocation(tx, found);
@@ -103,8 +104,10 @@ async function freeId(tx: Transaction, mark: string | null, id: string): Promise
 }
 
 /**
- * Skips the comparison of a provider that does not respond: what it holds stays unknown, and grants do not wait for it.
- * Throws `forbidden`, `invalid`, `not_found` for an unknown provider, and `conflict` when no restore has begun.
+ * Skips the comparison of a provider that does not respond: what it holds stays unknown, and grants do not wait for it. An
+ * administrator can do that only when the comparison failed, and together with another one: the first call proposes it, and a call
+ * of another person decides it. Throws `forbidden`, `invalid`, `not_found` for an unknown provider, and `conflict` when no restore
+ * has begun, when the provider is compared or its comparison has not failed, and for a person's own proposal.
  */
 export async function skipProvider(
   ctx: ActorStore,
@@ -113,27 +116,58 @@ export async function skipProvider(
   requireAdministrator(ctx);
   const reason = requireReason(input.reason);
   const { provider } = input;
+  const { actor } = ctx;
   if (!providersToCompare(ctx).includes(provider)) throw notFound(`The provider ${provider}`);
+  const selves = actor.kind === 'user' ? [actor.id, ...(await listSelves(ctx.db, actor.id)).map(({ id }) => id)] : [];
   return ctx.db.transaction(async (tx) => {
     const { epoch } = await lockGate(tx);
+    const decision = decideSkip(
+      await readComparison(tx, { provider, epoch, selves }),
+      actor.kind === 'operator' ? 'operator' : 'administrator',
+    );
+    if (decision !== 'skip' && decision !== 'propose') throw new AccessError('conflict', refusals[decision](provider));
+    const entry = { level: 'warning', actor, provider, data: { reason } } as const;
+    if (decision === 'propose') {
+      const proposal = { userId: selves[0] ?? '', by: nameOf(actor), reason };
+      await tx.update(comparisons).set({ proposal }).where(eq(comparisons.provider, provider));
+      const message = `${nameOf(actor)} proposed to skip the comparison of ${provider} after a restore: ${reason}`;
+      await appendLedger(tx, [{ type: 'restore.skip_proposed', message, ...entry }]);
+      return { message: `${provider} is not compared when another administrator skips it too` };
+    }
     const now = sql`app_now()`;
-    const skipped = { epoch, leaseUntil: now, comparedAt: now, skipped: reason };
+    const skipped = { epoch, leaseUntil: now, comparedAt: now, skipped: reason, proposal: null };
     await tx
       .insert(comparisons)
       .values({ provider, ...skipped })
       .onConflictDoUpdate({ target: comparisons.provider, set: skipped });
-    await appendLedger(tx, [
-      {
-        type: 'restore.skipped',
-        level: 'warning',
-        message: `${nameOf(ctx.actor)} skipped the comparison of ${provider} after a restore: ${reason}`,
-        actor: ctx.actor,
-        provider,
-        data: { reason },
-      },
-    ]);
+    const message = `${nameOf(actor)} skipped the comparison of ${provider} after a restore: ${reason}`;
+    await appendLedger(tx, [{ type: 'restore.skipped', message, ...entry }]);
     return { message: `${provider} is not compared` };
   });
+}
+
+const byOperator = 'or an operator skips it by `belay restore skip`';
+const refusals = {
+  'rejected: compared': (provider: string) => `${provider} is compared or skipped already`,
+  'rejected: not failed': (provider: string) =>
+    `The comparison of ${provider} has not failed: wait for it, ${byOperator}`,
+  'rejected: own proposal': (provider: string) =>
+    `You proposed to skip ${provider}: another administrator has to agree, ${byOperator}`,
+};
+
+/** Returns the facts of a provider in the restore `epoch`; a worker that compares it meanwhile waits for the caller's transaction. */
+async function readComparison(
+  tx: Transaction,
+  { provider, epoch, selves }: { provider: string; epoch: number; selves: string[] },
+): Promise<ComparisonFacts> {
+  const [row] = await tx
+    .select()
+    .from(comparisons)
+    .where(and(eq(comparisons.provider, provider), eq(comparisons.epoch, epoch)))
+    .for('update');
+  const by = row?.proposal?.userId;
+  const proposal = by === undefined ? null : selves.includes(by) ? 'own' : 'other';
+  return { compared: Boolean(row?.comparedAt), failed: Boolean(row?.lastError), proposal };
 }
 
 /**
@@ -173,19 +207,15 @@ async function opening(
     .from(comparisons)
     .where(and(eq(comparisons.epoch, epoch), isNotNull(comparisons.comparedAt)));
   const left = providersToCompare(ctx).filter((one) => !done.some(({ provider }) => provider === one));
-  if (left.length > 0) {
+  const open = await tx.select({ id: leftovers.id }).from(leftovers).where(isNull(leftovers.answer));
+  const decision = decideOpen({ notCompared: left.length, undecided: open.length });
+  if (decision === 'rejected: not compared')
     throw new AccessError('conflict', `Not compared yet: ${left.join(', ')}; wait, or skip with a reason`);
-  }
-  const open = await tx
-    .select({ id: leftovers.id })
-    .from(leftovers)
-    .where(and(eq(leftovers.epoch, epoch), isNull(leftovers.answer)));
-  if (open.length > 0) {
+  if (decision === 'rejected: undecided')
     throw new AccessError(
       'conflict',
       `Access that the comparison found waits for a decision (${open.length}); revoke or keep each`,
     );
-  }
   await reopen(ctx, tx);
   const { actor, message } = entry;
   await appendLedger(tx, [{ type: 'restore.ended', level: 'warning', message, actor, data: { epoch } }]);

@@ -1,7 +1,7 @@
 import { AccessError } from '@belay/contract/errors';
 import { comparisons, entitlements, executions, grants, leftovers } from '@belay/db';
 import { within } from '@belay/providers';
-import { and, eq, isNotNull, isNull, lt, or, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, lt, notInArray, or, sql } from 'drizzle-orm';
 import { publicMessage } from '../../catalog/authorizer.js';
 import type { Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
@@ -51,12 +51,14 @@ export async function compareRestored(ctx: Store, signal: AbortSignal): Promise<
 /** Takes a provider for this worker. Returns false when it is already compared, or not due yet. */
 async function take(ctx: Store, provider: string, { epoch }: Gate): Promise<boolean> {
   const taken = { epoch, leaseUntil: sql`app_now() + ${lease}::interval`, comparedAt: null, skipped: null };
+  // The failure and the proposal of an earlier restore do not count.
+  const ofThis = <T>(column: T) => sql`case when ${comparisons.epoch} = ${epoch} then ${column} end`;
   const rows = await ctx.db
     .insert(comparisons)
     .values({ provider, ...taken, lastError: null })
     .onConflictDoUpdate({
       target: comparisons.provider,
-      set: taken,
+      set: { ...taken, lastError: ofThis(comparisons.lastError), proposal: ofThis(comparisons.proposal) },
       setWhere: sql`${comparisons.epoch} < ${epoch}
         or (${comparisons.epoch} = ${epoch} and ${comparisons.comparedAt} is null and ${comparisons.leaseUntil} <= app_now())`,
     })
@@ -85,6 +87,7 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
     const { epoch } = await lockGate(tx);
     // Another restore has begun since, for which every provider is compared again.
     if (epoch !== gate.epoch) return;
+    const undecided: string[] = [];
     for (const one of of('leftover', 'unknown')) {
       // A row that is not absent is revoked as usual.
       if (one.state !== null && one.state !== 'absent') continue;
@@ -104,6 +107,7 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
         ]);
         continue;
       }
+      undecided.push(found.key);
       await tx
         .insert(leftovers)
         .values({ ...found, epoch })
@@ -114,6 +118,10 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
           setWhere: and(lt(leftovers.epoch, epoch), sql`${leftovers.answer} is distinct from 'keep'`),
         });
     }
+    // What an earlier comparison found, and what is gone or being revoked, needs no decision.
+    await tx
+      .delete(leftovers)
+      .where(and(eq(leftovers.provider, provider), isNull(leftovers.answer), notInArray(leftovers.key, undecided)));
     const now = sql`app_now()`;
     await tx
       .update(comparisons)

@@ -28,20 +28,29 @@ export async function readGate(ctx: Store): Promise<Gate | null> {
   return { epoch, closedAt, reason, noticed, settled: row.settled };
 }
 
-/** Stops all grants until the restore ends (`reopen`). Returns the number of the restore. */
+/**
+ * Stops all grants until the restore ends (`reopen`); every provider is compared anew. `by` is the administrator who began it.
+ * Returns the number of the restore.
+ */
 export async function closeGate(
   tx: Transaction,
-  { reason, noticed }: Pick<Gate, 'reason' | 'noticed'>,
+  { reason, noticed, by }: Pick<Gate, 'reason' | 'noticed'> & { by?: string },
 ): Promise<number> {
   const closed = { closedAt: sql`app_now()`, reason };
-  // Only an operator can end a restore that an operator began.
+  // Only a person can end a restore that a person began.
   const still = sql`${noticed} and (${restores.closedAt} is null or ${restores.noticed})`;
+  const begunBy = by === undefined ? sql`'{}'::jsonb` : sql`jsonb_build_object(${by}::text, app_now())`;
   const [begun] = await tx
     .insert(restores)
-    .values({ epoch: 1, ...closed, noticed })
+    .values({ epoch: 1, ...closed, noticed, begunBy })
     .onConflictDoUpdate({
       target: restores.one,
-      set: { epoch: sql`${restores.epoch} + 1`, ...closed, noticed: still },
+      set: {
+        epoch: sql`${restores.epoch} + 1`,
+        ...closed,
+        noticed: still,
+        begunBy: sql`${restores.begunBy} || ${begunBy}`,
+      },
     })
     .returning({ epoch: restores.epoch });
   if (!begun) throw new Error('The restore was not written');

@@ -1,6 +1,6 @@
 import type { RestoreStatus } from '@belay/contract/admin';
 import { comparisons, leftovers } from '@belay/db';
-import { and, asc, eq, isNull } from 'drizzle-orm';
+import { asc, eq, isNull } from 'drizzle-orm';
 import type { ActorStore, Store } from '../../context.js';
 import { requireOverseer } from '../../people/oversight.js';
 import { readGate } from './gate.js';
@@ -10,7 +10,7 @@ export async function readRestore(ctx: ActorStore): Promise<RestoreStatus> {
   requireOverseer(ctx);
   const gate = await readGate(ctx);
   if (!gate) return { closed_since: null, reason: null, providers: [], leftovers: [] };
-  const [providers, open] = await Promise.all([readComparisons(ctx, gate.epoch), readOpen(ctx, gate.epoch)]);
+  const [providers, open] = await Promise.all([readComparisons(ctx, gate.epoch), readOpen(ctx)]);
   return { closed_since: gate.closedAt.toISOString(), reason: gate.reason, providers, leftovers: open };
 }
 
@@ -28,15 +28,17 @@ async function readComparisons(ctx: Store, epoch: number): Promise<RestoreStatus
     .map((provider) => {
       const row = known.get(provider);
       if (row?.comparedAt) return { provider, status: row.skipped ? 'skipped' : 'compared', note: row.skipped };
-      return { provider, status: row?.lastError ? 'failed' : 'waiting', note: row?.lastError ?? null };
+      const { by, reason } = row?.proposal ?? {};
+      const skip = by === undefined || reason === undefined ? {} : { skip: { by, reason } };
+      return { provider, status: row?.lastError ? 'failed' : 'waiting', note: row?.lastError ?? null, ...skip };
     });
 }
 
-async function readOpen(ctx: Store, epoch: number): Promise<RestoreStatus['leftovers']> {
+async function readOpen(ctx: Store): Promise<RestoreStatus['leftovers']> {
   const rows = await ctx.db
     .select()
     .from(leftovers)
-    .where(and(eq(leftovers.epoch, epoch), isNull(leftovers.answer)))
+    .where(isNull(leftovers.answer))
     .orderBy(asc(leftovers.provider), asc(leftovers.identity), asc(leftovers.id));
   return rows.map(({ id, provider, identity, access, mark, foundAt }) => ({
     id,
