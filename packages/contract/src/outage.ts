@@ -1,4 +1,6 @@
 import { AccessError } from './errors.js';
+import { sessionFaultCode } from './postgres-session.js';
+import { tlsCodes } from './postgres-tls.js';
 
 /** The error message while the database is unavailable, or expressions cannot be evaluated. */
 export const outageMessage = 'The service is temporarily unavailable; try again';
@@ -23,13 +25,19 @@ const connectionCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'POOL_TIMEOUT',
+  // The connection was not used, because a statement would have meant something else over it.
+  sessionFaultCode,
+  // The server did not prove that it is the one that was meant.
+  tlsCodes.certificate,
+  tlsCodes.notOffered,
 ]);
 
 /**
  * SQLSTATE classes and codes of a server that cannot serve now (PostgreSQL, appendix A): connections, conflicts between
- * transactions, resources, an operator's intervention, system errors, and timeouts of locks and of transactions.
+ * transactions, resources, an operator's intervention, system errors, timeouts of locks and of transactions, and a server that is
+ * read-only for a while, as operators make one to keep writes away from it.
  */
-const serverStates = [/^08...$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
+const serverStates = [/^08...$/, /^25006$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
 
 /** Returns whether a code of an error says that a connection failed. */
 export function isConnectionLoss(code: string): boolean {

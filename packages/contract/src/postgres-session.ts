@@ -1,0 +1,116 @@
+/** The names and values of settings (GUCs) of a PostgreSQL session, as `pg_settings` shows them. */
+export type SessionSettings = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/**
+ * What every connection to a PostgreSQL asks for, Belay's own database and targets alike: with another value the same statement
+ * reads, writes or returns something else, or the session ends by itself. A default of the database, the role or the server must
+ * not decide that. All of them exist from PostgreSQL 15 on.
+ *
+ * Read-only (`default_transaction_read_only`) is not here on purpose: operators fence a server with it, so it is waited out.
+ */
+export const meaningSettings = {
+  // With another style, `08/09/2026` in a response is read with day and month exchanged.
+  DateStyle: 'ISO, YMD',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  client_encoding: 'UTF8',
+  array_nulls: 'on',
+  transform_null_equals: 'off',
+  default_transaction_isolation: 'read committed',
+  // A policy that would hide rows from a statement makes it fail, instead of letting it work on fewer rows.
+  row_security: 'off',
+  exit_on_error: 'off',
+} as const satisfies SessionSettings;
+
+/**
+ * What the examination sets where it has another value, because it cannot be asked for when a connection opens: it is newer than
+ * the oldest version, is turned off by a zero, which the driver does not send, or several of its values are right.
+ */
+const corrected: { name: string; when: string; to: string }[] = [
+  { name: 'idle_session_timeout', when: "<> '0'", to: '0' },
+  { name: 'transaction_timeout', when: "<> '0'", to: '0' },
+  // Only `off` loses committed rows in a crash; which of the others applies is the operator's choice.
+  { name: 'synchronous_commit', when: "= 'off'", to: 'on' },
+];
+
+/** What a connection must never have and, as a rule, may not change by itself. */
+const refusedForRows: SessionSettings = {
+  // The triggers that write notices and keep the ledger append-only would not run.
+  session_replication_role: 'replica',
+  synchronous_commit: 'off',
+};
+
+/** The code of a `SessionFault`, for the places that sort errors by their code. */
+export const sessionFaultCode = 'SESSION_SETTINGS';
+
+/** A new connection does not have the settings that were asked for, so no statement was sent over it. */
+export class SessionFault extends Error {
+  readonly code = sessionFaultCode;
+  /** Each as `name=value`, with the value that is needed. */
+  readonly settings: readonly string[];
+
+  constructor(settings: readonly string[]) {
+    super(`the connection does not have the settings that it needs: ${settings.join(' and ')}`);
+    this.name = 'SessionFault';
+    this.settings = settings;
+  }
+}
+
+/** The statement that is sent once over each new connection, before any other, and how its rows are judged. */
+export interface SessionExamination {
+  text: string;
+  /** Returns why the connection may not be used, or undefined. */
+  judge(rows: readonly { name: string; setting: string }[]): SessionFault | undefined;
+}
+
+/**
+ * Returns the examination of a new connection that asked for `asked`. `rows`: rows of Belay's own are written over it, so it must
+ * commit to the disk and run triggers.
+ */
+export function examineSession(asked: SessionSettings, options: { rows: boolean }): SessionExamination {
+  const refused = options.rows ? refusedForRows : {};
+  const correcting = corrected.filter(({ name }) => !(name in asked) && (options.rows || name !== 'synchronous_commit'));
+  const names = [...Object.keys(asked), ...Object.keys(refused), ...correcting.map(({ name }) => name)];
+  const cases = correcting.map(
+    ({ name, when, to }) =>
+      `when name = ${quote(name)} and setting ${when} then pg_catalog.set_config(name, ${quote(to)}, false)`,
+  );
+  const value = cases.length > 0 ? `case ${cases.join(' ')} else setting end` : 'setting';
+  return {
+    text: `select name, ${value} as setting from pg_catalog.pg_settings where name in (${[...new Set(names)].map(quote).join(', ')})`,
+    judge(rows) {
+      const found = new Map(rows.map(({ name, setting }) => [name, setting]));
+      const missing = Object.entries(asked).filter(([name, needed]) => found.get(name) !== String(needed));
+      const present = Object.entries(refused).filter(([name, unwanted]) => found.get(name) === unwanted);
+      if (missing.length + present.length === 0) return undefined;
+      return new SessionFault([
+        ...missing.map(([name, needed]) => `${name}=${needed}`),
+        ...present.map(([name]) => `${name}=${name === 'session_replication_role' ? 'origin' : 'on'}`),
+      ]);
+    },
+  };
+}
+
+/**
+ * Returns a statement that asks for settings on an open connection, for a driver that can send few of them when it connects. Its
+ * values are in force for every later statement of the session.
+ */
+export function askForSettings(asked: SessionSettings): string {
+  const values = Object.entries(asked).map(([name, value]) => `(${quote(name)}, ${quote(String(value))})`);
+  return `select pg_catalog.set_config(name, value, false) from (values ${values.join(', ')}) as asked (name, value)`;
+}
+
+/** Returns the error among an error and its causes that a connection had the wrong settings, or undefined. */
+export function findSessionFault(error: unknown): SessionFault | undefined {
+  for (let one = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++) {
+    if (one instanceof SessionFault) return one;
+  }
+  return undefined;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
+
+/** What `sslmode` demands of a connection, as libpq defines it ("SSL Mode Descriptions" in PostgreSQL's manual). */
+export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
+
+/** The options of Node's `tls.connect` for a connection to a database. */
+export interface TlsOptions {
+  /** Whether a server that offers no TLS is used without it. */
+  optional: boolean;
+  ca?: string;
+  cert?: string;
+  key?: string;
+  passphrase?: string;
+  /** Returns why the server at the other end is not the one that was meant, after the handshake and before anything is sent. */
+  examine(socket: TLSSocket): TlsFault | undefined;
+}
+
+export interface DatabaseTls {
+  /** The URL without its parameters about TLS, which the drivers read differently. */
+  url: string;
+  mode: TlsMode;
+  /** False without TLS. */
+  options: TlsOptions | false;
+  /** Starts TLS without asking the server first (PostgreSQL 17). */
+  direct: boolean;
+}
+
+/** The code of a certificate that is not accepted, and of a server that offers no TLS, as the patched driver sets it. */
+export const tlsCodes = { certificate: 'TLS_CERTIFICATE', notOffered: 'TLS_NOT_OFFERED' } as const;
+
+/** The certificate of the server is not accepted. The message names the certificate and the reason. */
+export class TlsFault extends Error {
+  readonly code = tlsCodes.certificate;
+  /** The same without the names in the certificate, which can be those of machines. */
+  readonly summary: string;
+
+  constructor(reason: string, certificate: PeerCertificate) {
+    const fingerprint = `SHA-256 ${(certificate.fingerprint256 ?? 'unknown').replaceAll(':', '').slice(0, 16)}…`;
+    super(
+      `its TLS certificate ${reason}: the certificate of ${nameIn(certificate.subject)}, issued by ${nameIn(certificate.issuer)}, valid from ${certificate.valid_from} to ${certificate.valid_to}, ${fingerprint}`,
+    );
+    this.name = 'TlsFault';
+    this.summary = `The TLS certificate of the database ${reason} (${fingerprint})`;
+  }
+}
+
+/** An address asks for TLS in a way that cannot be done; the message begins with the parameter. */
+export class TlsParameterError extends Error {}
+
+const modes: Record<string, TlsMode> = {
+  disable: 'disable',
+  // libpq would try without TLS first. Both accept any server, so the difference protects nobody.
+  allow: 'prefer',
+  prefer: 'prefer',
+  require: 'require',
+  'verify-ca': 'verify-ca',
+  'verify-full': 'verify-full',
+};
+
+/** The parameters of a URL that this module reads. `ssl=true` is what JDBC writes, and libpq reads it as `sslmode=require`. */
+const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation', 'ssl', 'uselibpqcompat'];
+
+/**
+ * Reads what the URL of a PostgreSQL demands of TLS, with libpq's meaning: `require` and `prefer` encrypt and verify nothing;
+ * `require` with `sslrootcert` is `verify-ca`; `verify-full` also verifies the host, and a numeric one as that address. Without
+ * `sslrootcert` the authorities that Node.js trusts count (`NODE_EXTRA_CA_CERTS`). Without `sslmode` it is `prefer`, and for this
+ * machine `disable`. Throws `TlsParameterError`.
+ */
+export function readTls(address: string): DatabaseTls {
+  const url = new URL(address);
+  const given = Object.fromEntries(parameters.map((name) => [name, url.searchParams.get(name) ?? undefined]));
+  for (const name of parameters) url.searchParams.delete(name);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const rootFile = given.sslrootcert === 'system' ? undefined : given.sslrootcert;
+  const mode = modeOf(given, host);
+  const direct = given.sslnegotiation === 'direct';
+  if (mode === 'disable') return { url: url.href, mode, options: false, direct: false };
+  if (direct && mode === 'prefer') throw new TlsParameterError('sslnegotiation=direct needs sslmode=require or stricter');
+  const ca = rootFile === undefined ? undefined : read('sslrootcert', rootFile);
+  const options: TlsOptions = {
+    optional: mode === 'prefer',
+    ...(ca === undefined ? {} : { ca }),
+    ...(given.sslcert === undefined ? {} : { cert: read('sslcert', given.sslcert) }),
+    ...(given.sslkey === undefined ? {} : { key: read('sslkey', given.sslkey) }),
+    ...(given.sslpassword === undefined ? {} : { passphrase: given.sslpassword }),
+    examine: (socket) => examine(socket, mode, host),
+  };
+  return { url: url.href, mode, options, direct };
+}
+
+/** Returns the options of `tls.connect`: Node verifies nothing by itself, and `examine` verifies what the mode demands. */
+export function examinedOptions(options: TlsOptions): TlsOptions & { rejectUnauthorized: false } {
+  return { ...options, rejectUnauthorized: false };
+}
+
+/**
+ * Returns the options of `tls.connect` for a driver that cannot examine a connection itself: Node verifies it and ends it. `address`
+ * is the URL that `readTls` read.
+ */
+export function verifiedOptions({ mode, options, url }: DatabaseTls) {
+  if (options === false) return false;
+  const { optional: _, examine: __, ...rest } = options;
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+  return {
+    ...rest,
+    rejectUnauthorized: mode === 'verify-ca' || mode === 'verify-full',
+    // Node would verify the name `localhost` where the host is an address.
+    checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
+      mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
+  };
+}
+
+function modeOf({ sslmode, sslrootcert, ssl }: Record<string, string | undefined>, host: string): TlsMode {
+  if (sslmode === undefined && ssl === undefined && sslrootcert === undefined) return isThisMachine(host) ? 'disable' : 'prefer';
+  const asked = sslmode ?? (sslrootcert === 'system' ? 'verify-full' : ssl === 'true' ? 'require' : 'prefer');
+  const mode = modes[asked];
+  if (mode === undefined) {
+    throw new TlsParameterError(`sslmode=${asked} is not one of ${Object.keys(modes).join(', ')}`);
+  }
+  if (sslrootcert === 'system' && mode !== 'verify-full') {
+    throw new TlsParameterError(`sslrootcert=system needs sslmode=verify-full, not ${asked}`);
+  }
+  if (mode === 'verify-ca' && sslrootcert === undefined) {
+    throw new TlsParameterError(
+      'sslmode=verify-ca needs sslrootcert, the file of the authority: with any authority it would accept any server; or use verify-full',
+    );
+  }
+  return mode === 'require' && sslrootcert !== undefined ? 'verify-ca' : mode;
+}
+
+/** Returns why a server is not the one that was meant. Without verification there is no reason. */
+function examine(socket: TLSSocket, mode: TlsMode, host: string): TlsFault | undefined {
+  if (mode !== 'verify-ca' && mode !== 'verify-full') return undefined;
+  const certificate = socket.getPeerCertificate();
+  const chain: unknown = socket.authorizationError;
+  // With `rejectUnauthorized: false`, Node adds its own check of a name here, which is not the host where that is an address.
+  if (chain && codeOf(chain) !== 'ERR_TLS_CERT_ALTNAME_INVALID') return new TlsFault(explain(codeOf(chain)), certificate);
+  if (mode === 'verify-full' && checkServerIdentity(host, certificate) !== undefined) {
+    const what = isIP(host) === 0 ? 'the name' : 'the address';
+    return new TlsFault(`is not for ${what} in the URL`, certificate);
+  }
+  return undefined;
+}
+
+const reasons: Record<string, string> = {
+  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT: 'is signed by an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by an authority that is not trusted here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by an authority that is not trusted here',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed and not trusted here',
+  CERT_HAS_EXPIRED: 'has expired',
+  CERT_NOT_YET_VALID: 'is not valid yet',
+};
+
+function explain(code: string): string {
+  return `${reasons[code] ?? 'is not trusted'} (${code})`;
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error === 'string') return error;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : 'unknown';
+}
+
+function nameIn(name: PeerCertificate['subject'] | undefined): string {
+  const [first] = [name?.CN, name?.O, name?.OU].flat().filter((one) => one !== undefined);
+  return first ?? 'nobody';
+}
+
+function read(parameter: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new TlsParameterError(`${parameter}: the file ${file} cannot be read (${codeOf(error)})`);
+  }
+}
+
+function isThisMachine(host: string): boolean {
+  return host === '' || host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host) || host.startsWith('%2F');
+}
