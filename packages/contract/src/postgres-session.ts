@@ -36,12 +36,15 @@ const corrected: { name: string; when: string; to: string }[] = [
   { name: 'synchronous_commit', when: "= 'off'", to: 'on' },
 ];
 
-/** What a connection must never have and, as a rule, may not change by itself. */
-const refusedForRows: SessionSettings = {
-  // The triggers that write notices and keep the ledger append-only would not run.
-  session_replication_role: 'replica',
-  synchronous_commit: 'off',
-};
+/** What a connection is used for: rows of Belay's own, a target, or jobs, which may be lost in a crash. */
+export type SessionPurpose = 'rows' | 'target' | 'jobs';
+
+/** What a connection must not have, for which purpose, and what it needs instead. As a rule its user may not change the first. */
+const refused: { name: string; unwanted: string; needed: string; purposes: readonly SessionPurpose[] }[] = [
+  // The triggers that write notices, keep the ledger append-only and wake the queue would not run.
+  { name: 'session_replication_role', unwanted: 'replica', needed: 'origin', purposes: ['rows', 'jobs'] },
+  { name: 'synchronous_commit', unwanted: 'off', needed: 'on', purposes: ['rows', 'target'] },
+];
 
 /** The code of a `SessionFault`, for the places that sort errors by their code. */
 export const sessionFaultCode = 'SESSION_SETTINGS';
@@ -66,30 +69,25 @@ export interface SessionExamination {
   judge(rows: readonly { name: string; setting: string }[]): SessionFault | undefined;
 }
 
-/**
- * Returns the examination of a new connection that asked for `asked`. `rows`: rows of Belay's own are written over it, so it must
- * commit to the disk and run triggers.
- */
-export function examineSession(asked: SessionSettings, options: { rows: boolean }): SessionExamination {
-  const refused = options.rows ? refusedForRows : {};
-  const correcting = corrected.filter(({ name }) => !(name in asked) && (options.rows || name !== 'synchronous_commit'));
-  const names = [...Object.keys(asked), ...Object.keys(refused), ...correcting.map(({ name }) => name)];
+/** Returns the examination of a new connection that asked for `asked`, and is used for `purpose`. */
+export function examineSession(asked: SessionSettings, purpose: SessionPurpose): SessionExamination {
+  const unwanted = refused.filter(({ purposes }) => purposes.includes(purpose));
+  const correcting = corrected.filter(({ name }) => !(name in asked));
+  const names = [asked, ...unwanted, ...correcting].flatMap((one) => ('name' in one ? String(one.name) : Object.keys(one)));
   const cases = correcting.map(
     ({ name, when, to }) =>
       `when name = ${quote(name)} and setting ${when} then pg_catalog.set_config(name, ${quote(to)}, false)`,
   );
-  const value = cases.length > 0 ? `case ${cases.join(' ')} else setting end` : 'setting';
   return {
-    text: `select name, ${value} as setting from pg_catalog.pg_settings where name in (${[...new Set(names)].map(quote).join(', ')})`,
+    text: `select name, case ${cases.join(' ')} else setting end as setting from pg_catalog.pg_settings
+      where name in (${[...new Set(names)].map(quote).join(', ')})`,
     judge(rows) {
       const found = new Map(rows.map(({ name, setting }) => [name, setting]));
-      const missing = Object.entries(asked).filter(([name, needed]) => found.get(name) !== String(needed));
-      const present = Object.entries(refused).filter(([name, unwanted]) => found.get(name) === unwanted);
-      if (missing.length + present.length === 0) return undefined;
-      return new SessionFault([
-        ...missing.map(([name, needed]) => `${name}=${needed}`),
-        ...present.map(([name]) => `${name}=${name === 'session_replication_role' ? 'origin' : 'on'}`),
-      ]);
+      const settings = [
+        ...Object.entries(asked).flatMap(([name, needed]) => (found.get(name) === String(needed) ? [] : `${name}=${needed}`)),
+        ...unwanted.flatMap((one) => (found.get(one.name) === one.unwanted ? `${one.name}=${one.needed}` : [])),
+      ];
+      return settings.length === 0 ? undefined : new SessionFault(settings);
     },
   };
 }

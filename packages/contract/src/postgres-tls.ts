@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
+import { connect, isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
 
 /** What `sslmode` demands of a connection, as libpq defines it ("SSL Mode Descriptions" in PostgreSQL's manual). */
@@ -110,6 +110,32 @@ export function verifiedOptions({ mode, options, url }: DatabaseTls) {
     checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
       mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
   };
+}
+
+/** The message with which a client asks a PostgreSQL server whether it offers TLS (SSLRequest). */
+const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+/**
+ * Asks the server of a URL whether it offers TLS, for a driver that cannot go on without it. Rejects when the server is not
+ * reachable within `milliseconds`.
+ */
+export function offersTls(address: string, milliseconds: number): Promise<boolean> {
+  const { hostname, port } = new URL(address);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port || 5432), hostname.replace(/^\[(.*)\]$/, '$1'));
+    const fail = (code: string) => reject(Object.assign(new Error('the database does not respond'), { code }));
+    socket.setTimeout(milliseconds, () => {
+      fail('ETIMEDOUT');
+      socket.destroy();
+    });
+    socket.once('connect', () => socket.write(sslRequest));
+    socket.once('data', (answer) => {
+      resolve(answer[0] === 'S'.charCodeAt(0));
+      socket.destroy();
+    });
+    socket.once('error', reject);
+    socket.once('close', () => fail('ECONNRESET'));
+  });
 }
 
 function modeOf({ sslmode, sslrootcert, ssl }: Record<string, string | undefined>, host: string): TlsMode {

@@ -57,7 +57,7 @@ export function createClient(address: string, { silence, wait, pulse, ...setting
     ...settings,
     // The limits of a caller that names none are not examined: a default must not break its first statement, and it sets its own.
     connection: { application_name: name, ...limitsOf(silence), ...asked },
-    examination: examineSession(asked, { rows: true }),
+    examination: examineSession(asked, 'rows'),
     ssl: tls === false ? false : examinedOptions(tls),
     ...(direct ? { sslnegotiation: 'direct' } : {}),
     silence_timeout: silence / 1000,

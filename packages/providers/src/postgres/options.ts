@@ -42,7 +42,7 @@ export function connect(address: string, options: postgres.Options<Record<string
     onnotice: () => {},
     ...options,
     connection: { application_name: 'belay', ...asked },
-    examination: examineSession(asked, { rows: false }),
+    examination: examineSession(asked, 'target'),
     ssl: tls === false ? false : examinedOptions(tls),
     ...(direct ? { sslnegotiation: 'direct' } : {}),
   };
