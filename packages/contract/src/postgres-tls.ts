@@ -9,10 +9,10 @@ export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-f
 export interface TlsOptions {
   /** Whether a server that offers no TLS is used without it. */
   optional: boolean;
-  ca?: string;
-  cert?: string;
-  key?: string;
-  passphrase?: string;
+  ca: string | undefined;
+  cert: string | undefined;
+  key: string | undefined;
+  passphrase: string | undefined;
   /** Returns why the server at the other end is not the one that was meant, after the handshake and before anything is sent. */
   examine(socket: TLSSocket): TlsFault | undefined;
 }
@@ -70,24 +70,42 @@ const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword'
  */
 export function readTls(address: string): DatabaseTls {
   const url = new URL(address);
-  const given = Object.fromEntries(parameters.map((name) => [name, url.searchParams.get(name) ?? undefined]));
+  const mode = tlsModeOf(address);
+  const given = parametersOf(url);
   for (const name of parameters) url.searchParams.delete(name);
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const rootFile = given.sslrootcert === 'system' ? undefined : given.sslrootcert;
-  const mode = modeOf(given, host);
-  const direct = given.sslnegotiation === 'direct';
   if (mode === 'disable') return { url: url.href, mode, options: false, direct: false };
-  if (direct && mode === 'prefer') throw new TlsParameterError('sslnegotiation=direct needs sslmode=require or stricter');
-  const ca = rootFile === undefined ? undefined : read('sslrootcert', rootFile);
+  const fileOf = (name: string) => {
+    const file = given[name];
+    return file === undefined || file === 'system' ? undefined : read(name, file);
+  };
   const options: TlsOptions = {
     optional: mode === 'prefer',
-    ...(ca === undefined ? {} : { ca }),
-    ...(given.sslcert === undefined ? {} : { cert: read('sslcert', given.sslcert) }),
-    ...(given.sslkey === undefined ? {} : { key: read('sslkey', given.sslkey) }),
-    ...(given.sslpassword === undefined ? {} : { passphrase: given.sslpassword }),
-    examine: (socket) => examine(socket, mode, host),
+    ca: fileOf('sslrootcert'),
+    cert: fileOf('sslcert'),
+    key: fileOf('sslkey'),
+    passphrase: given.sslpassword,
+    examine: (socket) => examine(socket, mode, hostOf(url)),
   };
-  return { url: url.href, mode, options, direct };
+  return { url: url.href, mode, options, direct: given.sslnegotiation === 'direct' };
+}
+
+/** Returns what the URL of a PostgreSQL demands of TLS, without reading a file. Throws `TlsParameterError`. */
+export function tlsModeOf(address: string): TlsMode {
+  const url = new URL(address);
+  const given = parametersOf(url);
+  const mode = modeOf(given, hostOf(url));
+  if (given.sslnegotiation === 'direct' && mode === 'prefer') {
+    throw new TlsParameterError('sslnegotiation=direct needs sslmode=require or stricter');
+  }
+  return mode;
+}
+
+function parametersOf(url: URL): Record<string, string | undefined> {
+  return Object.fromEntries(parameters.map((name) => [name, url.searchParams.get(name) ?? undefined]));
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 /** Returns the options of `tls.connect`: Node verifies nothing by itself, and `examine` verifies what the mode demands. */
@@ -102,7 +120,7 @@ export function examinedOptions(options: TlsOptions): TlsOptions & { rejectUnaut
 export function verifiedOptions({ mode, options, url }: DatabaseTls) {
   if (options === false) return false;
   const { optional: _, examine: __, ...rest } = options;
-  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = hostOf(new URL(url));
   return {
     ...rest,
     rejectUnauthorized: mode === 'verify-ca' || mode === 'verify-full',
@@ -120,9 +138,9 @@ const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
  * reachable within `milliseconds`.
  */
 export function offersTls(address: string, milliseconds: number): Promise<boolean> {
-  const { hostname, port } = new URL(address);
+  const url = new URL(address);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port || 5432), hostname.replace(/^\[(.*)\]$/, '$1'));
+    const socket = connect(Number(url.port || 5432), hostOf(url));
     const fail = (code: string) => reject(Object.assign(new Error('the database does not respond'), { code }));
     socket.setTimeout(milliseconds, () => {
       fail('ETIMEDOUT');

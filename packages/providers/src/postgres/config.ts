@@ -1,3 +1,4 @@
+import { TlsParameterError, tlsModeOf } from '@belay/contract/postgres-tls';
 import { z } from 'zod';
 import { emailDomain } from '../endpoint.js';
 import { addressTable } from '../identity-setting.js';
@@ -7,6 +8,14 @@ export const longestName = 63;
 
 const url = z.string().refine(isDatabaseUrl, {
   message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, including the user and the database',
+  abort: true,
+}).superRefine((text, context) => {
+  try {
+    tlsModeOf(text);
+  } catch (error) {
+    if (!(error instanceof TlsParameterError)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+  }
 });
 
 /** The configuration of a provider of type `postgres`. */
