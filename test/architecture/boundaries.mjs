@@ -302,7 +302,7 @@ export const boundaries = {
       'providers',
       'workflow',
     ],
-    outside: ['chokidar', 'postgres', 'yaml', 'zod', 'node:*'],
+    outside: ['chokidar', 'yaml', 'zod', 'node:*'],
     why: 'operators’ commands work without a server: no HTTP, no queue, no procedures',
   },
   'packages/server': {

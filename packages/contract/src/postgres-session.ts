@@ -20,17 +20,18 @@ export const meaningSettings = {
   array_nulls: 'on',
   transform_null_equals: 'off',
   default_transaction_isolation: 'read committed',
-  // A policy that would hide rows from a statement makes it fail, instead of letting it work on fewer rows.
-  row_security: 'off',
   exit_on_error: 'off',
 } as const satisfies SessionSettings;
 
 /**
- * What the examination sets where it has another value, because it cannot be asked for when a connection opens: it is newer than
- * the oldest version, is turned off by a zero, which the driver does not send, or several of its values are right.
+ * What the examination sets where it has another value, instead of asking for it when the connection opens: it is newer than the
+ * oldest version, is turned off by a zero, which the driver does not send, has several right values, or a default that is not right,
+ * which every pooler that drops settings would need another one for.
  */
 const corrected: { name: string; when: string; to: string }[] = [
   { name: 'idle_session_timeout', when: "<> '0'", to: '0' },
+  // A policy that would hide rows from a statement makes it fail, instead of letting it work on fewer rows.
+  { name: 'row_security', when: "<> 'off'", to: 'off' },
   { name: 'transaction_timeout', when: "<> '0'", to: '0' },
   // Only `off` loses committed rows in a crash; which of the others applies is the operator's choice.
   { name: 'synchronous_commit', when: "= 'off'", to: 'on' },

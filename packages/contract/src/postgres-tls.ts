@@ -100,6 +100,17 @@ export function tlsModeOf(address: string): TlsMode {
   return mode;
 }
 
+/**
+ * Returns a sentence when a server on another machine is not verified, so that another server could take its place and get the
+ * password; undefined otherwise. Throws `TlsParameterError`.
+ */
+export function explainUnverified(address: string): string | undefined {
+  const mode = tlsModeOf(address);
+  if (mode === 'verify-ca' || mode === 'verify-full' || isThisMachine(hostOf(new URL(address)))) return undefined;
+  const encrypted = { disable: 'neither encrypts nor', prefer: 'encrypts where the server offers it, and does not', require: 'encrypts, and does not' };
+  return `sslmode=${mode} ${encrypted[mode]} ${mode === 'disable' ? 'verifies' : 'verify'} the server, so another one could take its place`;
+}
+
 function parametersOf(url: URL): Record<string, string | undefined> {
   return Object.fromEntries(parameters.map((name) => [name, url.searchParams.get(name) ?? undefined]));
 }
