@@ -1,28 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Retryable } from '../../src/index.js';
+import { hostileVariables } from './hostile-variables.js';
 import { canRead, type MysqlServer, openServer } from './server.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
-
-/** Defaults of a server with which statements mean something else, or are cut short. */
-const hostile: Record<string, string> = {
-  sql_mode: "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH,EMPTY_STRING_IS_NULL'",
-  time_zone: "'-09:30'",
-  autocommit: '0',
-  sql_select_limit: '1',
-  sql_auto_is_null: '1',
-  sql_safe_updates: '1',
-  group_concat_max_len: '4',
-  lock_wait_timeout: '1',
-  wait_timeout: '1',
-  max_statement_time: '0.5',
-  tx_isolation: "'SERIALIZABLE'",
-  character_set_client: "'latin1'",
-  character_set_results: "'latin1'",
-  collation_connection: "'latin1_swedish_ci'",
-  init_connect: "'set names latin1, sql_select_limit = 1, autocommit = 0'",
-};
 
 describe('a MariaDB whose defaults change what statements mean', () => {
   let server: MysqlServer;
@@ -45,7 +27,7 @@ describe('a MariaDB whose defaults change what statements mean', () => {
   it('grants, lists and revokes as ever when all of them are hostile, also to names with other letters', async () => {
     const [first, second] = [await server.role(), await server.role('rolle_ü')];
     const logins = [await server.login(), await server.login('jürgen')];
-    for (const [name, value] of Object.entries(hostile)) await setGlobal(name, value);
+    for (const [name, value] of Object.entries(hostileVariables)) await setGlobal(name, value);
     const client = await server.client();
     const { authorizer } = client;
     const made = [first, second].flatMap((role, of) =>
