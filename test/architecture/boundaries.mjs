@@ -261,7 +261,14 @@ export const boundaries = {
     why: 'it runs on a person’s machine: no database, no queue, no workflow, no vendor',
   },
   'packages/worker': {
-    workspace: ['contract/back-off', 'contract/outage', 'contract/postgres-session', 'contract/postgres-tls', 'core', 'engine'],
+    workspace: [
+      'contract/back-off',
+      'contract/outage',
+      'contract/postgres-session',
+      'contract/postgres-tls',
+      'core',
+      'engine',
+    ],
     outside: ['zod', 'bullmq', 'ioredis', 'pg', 'node:timers/promises'],
     why: 'a processor parses ids and calls a verb: no SQL of its own, no HTTP',
   },

@@ -74,7 +74,9 @@ export interface SessionExamination {
 export function examineSession(asked: SessionSettings, purpose: SessionPurpose): SessionExamination {
   const unwanted = refused.filter(({ purposes }) => purposes.includes(purpose));
   const correcting = corrected.filter(({ name }) => !(name in asked));
-  const names = [asked, ...unwanted, ...correcting].flatMap((one) => ('name' in one ? String(one.name) : Object.keys(one)));
+  const names = [asked, ...unwanted, ...correcting].flatMap((one) =>
+    'name' in one ? String(one.name) : Object.keys(one),
+  );
   const cases = correcting.map(
     ({ name, when, to }) =>
       `when name = ${quote(name)} and setting ${when} then pg_catalog.set_config(name, ${quote(to)}, false)`,
@@ -85,7 +87,9 @@ export function examineSession(asked: SessionSettings, purpose: SessionPurpose):
     judge(rows) {
       const found = new Map(rows.map(({ name, setting }) => [name, setting]));
       const settings = [
-        ...Object.entries(asked).flatMap(([name, needed]) => (found.get(name) === String(needed) ? [] : `${name}=${needed}`)),
+        ...Object.entries(asked).flatMap(([name, needed]) =>
+          found.get(name) === String(needed) ? [] : `${name}=${needed}`,
+        ),
         ...unwanted.flatMap((one) => (found.get(one.name) === one.unwanted ? `${one.name}=${one.needed}` : [])),
       ];
       return settings.length === 0 ? undefined : new SessionFault(settings);

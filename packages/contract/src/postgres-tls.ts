@@ -60,7 +60,11 @@ const modes: Record<string, TlsMode> = {
 };
 
 /** The parameters of a URL that this module reads. `ssl=true` is what JDBC writes, and libpq reads it as `sslmode=require`. */
-const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation', 'ssl', 'uselibpqcompat'];
+const parameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation', 'ssl'];
+/** Parameters of libpq and of node-postgres that change nothing here. A driver would send them to the server, which rejects them. */
+const ignored = ['channel_binding', 'gssencmode', 'sslcompression', 'sslsni', 'uselibpqcompat'];
+/** Parameters that would be a loss if they were ignored. */
+const unsupported = ['sslcrl', 'sslcrldir', 'ssl_min_protocol_version', 'ssl_max_protocol_version'];
 
 /**
  * Reads what the URL of a PostgreSQL demands of TLS, with libpq's meaning: `require` and `prefer` encrypt and verify nothing;
@@ -72,7 +76,7 @@ export function readTls(address: string): DatabaseTls {
   const url = new URL(address);
   const mode = tlsModeOf(address);
   const given = parametersOf(url);
-  for (const name of parameters) url.searchParams.delete(name);
+  for (const name of [...parameters, ...ignored]) url.searchParams.delete(name);
   if (mode === 'disable') return { url: url.href, mode, options: false, direct: false };
   const fileOf = (name: string) => {
     const file = given[name];
@@ -94,6 +98,8 @@ export function tlsModeOf(address: string): TlsMode {
   const url = new URL(address);
   const given = parametersOf(url);
   const mode = modeOf(given, hostOf(url));
+  const without = unsupported.find((name) => url.searchParams.has(name));
+  if (without !== undefined) throw new TlsParameterError(`${without} is not supported: remove it from the URL`);
   if (given.sslnegotiation === 'direct' && mode === 'prefer') {
     throw new TlsParameterError('sslnegotiation=direct needs sslmode=require or stricter');
   }
@@ -107,7 +113,11 @@ export function tlsModeOf(address: string): TlsMode {
 export function explainUnverified(address: string): string | undefined {
   const mode = tlsModeOf(address);
   if (mode === 'verify-ca' || mode === 'verify-full' || isThisMachine(hostOf(new URL(address)))) return undefined;
-  const encrypted = { disable: 'neither encrypts nor', prefer: 'encrypts where the server offers it, and does not', require: 'encrypts, and does not' };
+  const encrypted = {
+    disable: 'neither encrypts nor',
+    prefer: 'encrypts where the server offers it, and does not',
+    require: 'encrypts, and does not',
+  };
   return `sslmode=${mode} ${encrypted[mode]} ${mode === 'disable' ? 'verifies' : 'verify'} the server, so another one could take its place`;
 }
 
@@ -168,7 +178,8 @@ export function offersTls(address: string, milliseconds: number): Promise<boolea
 }
 
 function modeOf({ sslmode, sslrootcert, ssl }: Record<string, string | undefined>, host: string): TlsMode {
-  if (sslmode === undefined && ssl === undefined && sslrootcert === undefined) return isThisMachine(host) ? 'disable' : 'prefer';
+  if (sslmode === undefined && ssl === undefined && sslrootcert === undefined)
+    return isThisMachine(host) ? 'disable' : 'prefer';
   const asked = sslmode ?? (sslrootcert === 'system' ? 'verify-full' : ssl === 'true' ? 'require' : 'prefer');
   const mode = modes[asked];
   if (mode === undefined) {
@@ -191,7 +202,8 @@ function examine(socket: TLSSocket, mode: TlsMode, host: string): TlsFault | und
   const certificate = socket.getPeerCertificate();
   const chain: unknown = socket.authorizationError;
   // With `rejectUnauthorized: false`, Node adds its own check of a name here, which is not the host where that is an address.
-  if (chain && codeOf(chain) !== 'ERR_TLS_CERT_ALTNAME_INVALID') return new TlsFault(explain(codeOf(chain)), certificate);
+  if (chain && codeOf(chain) !== 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return new TlsFault(explain(codeOf(chain)), certificate);
   if (mode === 'verify-full' && checkServerIdentity(host, certificate) !== undefined) {
     const what = isIP(host) === 0 ? 'the name' : 'the address';
     return new TlsFault(`is not for ${what} in the URL`, certificate);
@@ -233,5 +245,7 @@ function read(parameter: string, file: string): string {
 }
 
 function isThisMachine(host: string): boolean {
-  return host === '' || host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host) || host.startsWith('%2F');
+  return (
+    host === '' || host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host) || host.startsWith('%2F')
+  );
 }

@@ -23,7 +23,10 @@ async function set(...settings: string[]): Promise<void> {
 }
 
 function connect(url = database.url, statementMilliseconds?: number): DatabaseClient {
-  const client = openDatabase(url, { max: 2, ...(statementMilliseconds === undefined ? {} : { statementMilliseconds }) });
+  const client = openDatabase(url, {
+    max: 2,
+    ...(statementMilliseconds === undefined ? {} : { statementMilliseconds }),
+  });
   open.push(client);
   return client;
 }

@@ -112,6 +112,7 @@ describe.each([
     ['require, of a certificate that nobody trusts', 'sslmode=require', true],
     ['require, as JDBC writes it', 'ssl=true', true],
     ['require with the parameter of node-postgres', 'sslmode=require&uselibpqcompat=true', true],
+    ['require as hosts write it', 'sslmode=require&channel_binding=require&gssencmode=disable', true],
   ])('at 127.0.0.1 with %s', async (_, parameters, encrypted) => {
     await offer(named);
     expect(await connect(urlOf('127.0.0.1', parameters))).toBe(encrypted);
@@ -148,6 +149,7 @@ describe.each([
     expect(await outcome('sslmode=on')).toMatch(/sslmode=on is not one of disable, /);
     expect(await outcome('sslmode=verify-ca')).toMatch(/sslmode=verify-ca needs sslrootcert/);
     expect(await outcome('sslmode=require&sslrootcert=system')).toMatch(/sslrootcert=system needs sslmode=verify-full/);
+    expect(await outcome('sslmode=require&sslcrl=revoked.pem')).toMatch(/sslcrl is not supported/);
     expect(await outcome('sslmode=verify-full&sslrootcert=/none.pem')).toMatch(
       /sslrootcert: the file \/none\.pem cannot be read \(ENOENT\)/,
     );
@@ -167,6 +169,9 @@ it('says of each failure which certificate and why', async () => {
     await offer(certificate);
     const outcome = await connectByRows(urlOf(host, parameters));
     expect(outcome).toMatch(expected);
-    if (certificate) expect(outcome).toMatch(/the certificate of belay test, issued by belay test, valid from .* SHA-256 [0-9A-F]{16}/);
+    if (certificate)
+      expect(outcome).toMatch(
+        /the certificate of belay test, issued by belay test, valid from .* SHA-256 [0-9A-F]{16}/,
+      );
   }
 });

@@ -62,7 +62,10 @@ it('closes a database at its migration, and reports when its user may not, or ma
     await inside.unsafe('grant create on schema public to public');
     await inside.end();
     expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: false, outsiders: [] });
-    const stranger = postgres(Object.assign(new URL(url), { username: other, password }).href, { max: 1, onnotice: () => {} });
+    const stranger = postgres(Object.assign(new URL(url), { username: other, password }).href, {
+      max: 1,
+      onnotice: () => {},
+    });
     const [session] = await stranger<{ pid: number }[]>`select pg_backend_pid() as pid, pg_advisory_lock(1)`;
     await admin.unsafe(`alter database ${name} owner to ${user}`);
     const left = [{ pid: session?.pid, login: other }];

@@ -65,7 +65,9 @@ async function isCurrent(client: Client): Promise<boolean> {
     "select to_regclass('bullmq.migration') is not null as exists",
   );
   if (tables[0]?.exists !== true) return false;
-  const { rows } = await client.query<{ version: number | null }>('select max(version) as version from bullmq.migration');
+  const { rows } = await client.query<{ version: number | null }>(
+    'select max(version) as version from bullmq.migration',
+  );
   return rows[0]?.version === LATEST_SCHEMA_VERSION;
 }
 
@@ -78,7 +80,8 @@ async function migrate(client: Client): Promise<void> {
       if (!(error instanceof Error && 'code' in error && error.code === '55P03')) throw error;
       const holders = await findHolders(client);
       const left = await endOthers(client, holders);
-      if (left.length > 0 || attempt === attempts) throw new QueueTablesHeld(describe(left.length > 0 ? left : holders));
+      if (left.length > 0 || attempt === attempts)
+        throw new QueueTablesHeld(describe(left.length > 0 ? left : holders));
     }
   }
 }
@@ -112,7 +115,8 @@ async function endOthers(client: Client, holders: readonly Holder[]): Promise<Ho
 }
 
 function describe(holders: readonly Holder[]): string {
-  if (holders.length === 0) return 'other sessions hold the tables of the queue: end the transactions that wait or idle there';
+  if (holders.length === 0)
+    return 'other sessions hold the tables of the queue: end the transactions that wait or idle there';
   const named = holders.map(({ pid, login, program }) => `${pid} (login "${login}"${program ? `, "${program}"` : ''})`);
   const ends = holders.map(({ pid }) => `select pg_terminate_backend(${pid});`);
   return `the lock under which the tables of the queue are migrated is held by the session ${named.join(' and ')}; end it as an administrator: ${ends.join(' ')}`;

@@ -4,7 +4,7 @@ import { MIGRATION_ADVISORY_LOCK_KEY } from 'bullmq';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openQueueBackend } from '../src/open-backend.js';
-import { whileHeld, watchOutage } from '../src/outage.js';
+import { watchOutage, whileHeld } from '../src/outage.js';
 import { startWorker } from '../src/start.js';
 import { createWaker } from '../src/waker.js';
 import { recordLog, recordVerbs, stepJob, testContext } from './support/context.js';

@@ -53,7 +53,11 @@ export async function prepareSession(connection: Connection, sql: Statements): P
   const [server] = await sql.rows<{ maria: number }>("select version() like '%MariaDB%' as maria");
   const asked = Number(server?.maria) === 1 ? settingsOfMariadb : settings;
   await sql.run("set names 'utf8mb4' collate 'utf8mb4_bin'");
-  await sql.run(`set session ${Object.entries(asked).map(([name, value]) => `${name} = ${literal(value)}`).join(', ')}`);
+  await sql.run(
+    `set session ${Object.entries(asked)
+      .map(([name, value]) => `${name} = ${literal(value)}`)
+      .join(', ')}`,
+  );
   await sql.run('set session transaction isolation level read committed');
   const needed = Object.entries({ ...asked, ...characters });
   const columns = needed.map(([name]) => `cast(@@session.${name} as char) as ${name}`);

@@ -6,17 +6,20 @@ import { addressTable } from '../identity-setting.js';
 /** The maximum length of a PostgreSQL name in bytes (NAMEDATALEN - 1); the server truncates longer ones. */
 export const longestName = 63;
 
-const url = z.string().refine(isDatabaseUrl, {
-  message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, including the user and the database',
-  abort: true,
-}).superRefine((text, context) => {
-  try {
-    tlsModeOf(text);
-  } catch (error) {
-    if (!(error instanceof TlsParameterError)) throw error;
-    context.addIssue({ code: 'custom', message: error.message });
-  }
-});
+const url = z
+  .string()
+  .refine(isDatabaseUrl, {
+    message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, including the user and the database',
+    abort: true,
+  })
+  .superRefine((text, context) => {
+    try {
+      tlsModeOf(text);
+    } catch (error) {
+      if (!(error instanceof TlsParameterError)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+    }
+  });
 
 /** The configuration of a provider of type `postgres`. */
 export const postgresConfig = z

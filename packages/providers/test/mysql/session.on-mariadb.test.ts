@@ -35,7 +35,9 @@ describe('a MariaDB whose defaults change what statements mean', () => {
     );
     for (const entitlement of made) await authorizer?.ensurePresent(entitlement, until, calm());
     for (const entitlement of made) expect(await authorizer?.holds(entitlement, calm())).toBe(true);
-    expect((await authorizer?.roles?.(calm()))?.map(({ name }) => name)).toEqual(expect.arrayContaining([first, second]));
+    expect((await authorizer?.roles?.(calm()))?.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([first, second]),
+    );
     const listed: unknown[] = [];
     for await (const one of authorizer?.list(calm()) ?? []) listed.push(one);
     expect(listed).toHaveLength(made.length);

@@ -85,7 +85,9 @@ describe('a target whose defaults change what statements mean', () => {
     clients.push(client);
     const failure = await failureOf(client.check(calm()));
     expect(failure).toBeInstanceOf(Retryable);
-    expect((failure as Error).message).toMatch(/ignores the settings IntervalStyle=postgres and search_path=pg_catalog,/);
+    expect((failure as Error).message).toMatch(
+      /ignores the settings IntervalStyle=postgres and search_path=pg_catalog,/,
+    );
   });
 
   it('rejects an sslmode that means nothing in its configuration', () => {

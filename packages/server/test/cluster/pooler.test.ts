@@ -1,5 +1,5 @@
 import { inspectDatabase } from '@belay/operations';
-import { postgresConnector, type ProviderClient, Retryable } from '@belay/providers';
+import { type ProviderClient, postgresConnector, Retryable } from '@belay/providers';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Fifteen, hasFifteen, startFifteen } from '../../../providers/test/postgres/fifteen.js';
@@ -36,7 +36,11 @@ describe.runIf(hasFifteen() && hasPooler())('a connection through PgBouncer', { 
   });
 
   const limitRole = (settings: Record<string, string | number>) =>
-    admin.unsafe(Object.entries(settings).map(([name, value]) => `alter role belay set ${name} = ${value}`).join('; '));
+    admin.unsafe(
+      Object.entries(settings)
+        .map(([name, value]) => `alter role belay set ${name} = ${value}`)
+        .join('; '),
+    );
 
   function openTarget(): ProviderClient {
     const config = postgresConnector.config.parse({
@@ -87,7 +91,8 @@ describe.runIf(hasFifteen() && hasPooler())('a connection through PgBouncer', { 
       const { authorizer, check } = openTarget();
       await expect.poll(() => messageOf(check(calm())), { timeout: 20_000 }).toBeUndefined();
       const entitlement = { id: 'pooled', identity: 'rita', access: { role: 'reader' } };
-      const members = () => admin`select from pg_auth_members where roleid = 'reader'::regrole and member = 'rita'::regrole`;
+      const members = () =>
+        admin`select from pg_auth_members where roleid = 'reader'::regrole and member = 'rita'::regrole`;
       await authorizer?.standBy?.(calm());
       await authorizer?.ensurePresent(entitlement, until, calm());
       expect(await members()).toHaveLength(1);

@@ -17,14 +17,17 @@ afterEach(async () => {
 it('grants on approval and ends on time where every default of its database and of a MariaDB is hostile', async () => {
   const role = await server.role('app_read');
   await server.login('rita');
-  for (const [name, value] of Object.entries(hostileVariables)) await server.admin.query(`set global ${name} = ${value}`);
+  for (const [name, value] of Object.entries(hostileVariables))
+    await server.admin.query(`set global ${name} = ${value}`);
   await tellStory(hostile, {
     provider: `    provider: mysql
     config: { url: '\${env:TARGET_URL}', email_domains: [example.com] }`,
     role,
     variables: { TARGET_URL: server.url },
     async holds() {
-      const [rows] = await server.admin.query("select 1 from mysql.roles_mapping where Role = 'app_read' and User = 'rita'");
+      const [rows] = await server.admin.query(
+        "select 1 from mysql.roles_mapping where Role = 'app_read' and User = 'rita'",
+      );
       return (rows as unknown[]).length > 0;
     },
   });

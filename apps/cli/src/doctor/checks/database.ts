@@ -28,10 +28,14 @@ export const database: Check = {
     }
     if (!fsync) {
       const cure = 'set fsync = on in its postgresql.conf';
-      outcomes.push(warning('the database does not wait for its disk: a crash of its machine loses requests and access', cure));
+      outcomes.push(
+        warning('the database does not wait for its disk: a crash of its machine loses requests and access', cure),
+      );
     }
     if (unverified !== undefined) {
-      outcomes.push(warning(unverified, 'use sslmode=verify-full in DATABASE_URL, with sslrootcert for an authority of your own'));
+      outcomes.push(
+        warning(unverified, 'use sslmode=verify-full in DATABASE_URL, with sslrootcert for an authority of your own'),
+      );
     }
     return outcomes;
   },
