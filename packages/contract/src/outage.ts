@@ -1,6 +1,5 @@
 import { AccessError } from './errors.js';
-import { sessionFaultCode } from './postgres-session.js';
-import { tlsCodes } from './postgres-tls.js';
+import { unfitCodes } from './postgres-session.js';
 
 /** The error message while the database is unavailable, or expressions cannot be evaluated. */
 export const outageMessage = 'The service is temporarily unavailable; try again';
@@ -9,7 +8,7 @@ export const outageMessage = 'The service is temporarily unavailable; try again'
 export const expressionOutage = 'EXPRESSIONS_UNAVAILABLE';
 
 /** Failures of a connection, as Node and the driver name them. */
-const connectionCodes = new Set([
+const connectionCodes = new Set<string>([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
@@ -25,11 +24,8 @@ const connectionCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'POOL_TIMEOUT',
-  // The connection was not used, because a statement would have meant something else over it.
-  sessionFaultCode,
-  // The server did not prove that it is the one that was meant.
-  tlsCodes.certificate,
-  tlsCodes.notOffered,
+  // Nothing was sent over the connection: its statements would have meant something else, or its server is not the one that was meant.
+  ...Object.values(unfitCodes),
 ]);
 
 /**

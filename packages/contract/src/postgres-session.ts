@@ -47,12 +47,16 @@ const refused: { name: string; unwanted: string; needed: string; purposes: reado
   { name: 'synchronous_commit', unwanted: 'off', needed: 'on', purposes: ['rows', 'target'] },
 ];
 
-/** The code of a `SessionFault`, for the places that sort errors by their code. */
-export const sessionFaultCode = 'SESSION_SETTINGS';
+/** The codes of a connection that was opened and is not used: its settings, its certificate (`TlsFault`), a server without TLS. */
+export const unfitCodes = {
+  settings: 'SESSION_SETTINGS',
+  certificate: 'TLS_CERTIFICATE',
+  notOffered: 'TLS_NOT_OFFERED',
+} as const;
 
 /** A new connection does not have the settings that were asked for, so no statement was sent over it. */
 export class SessionFault extends Error {
-  readonly code = sessionFaultCode;
+  readonly code = unfitCodes.settings;
   /** Each as `name=value`, with the value that is needed. */
   readonly settings: readonly string[];
 

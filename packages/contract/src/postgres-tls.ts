@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { unfitCodes } from './postgres-session.js';
 
 /** What `sslmode` demands of a connection, as libpq defines it ("SSL Mode Descriptions" in PostgreSQL's manual). */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
@@ -27,12 +28,9 @@ export interface DatabaseTls {
   direct: boolean;
 }
 
-/** The code of a certificate that is not accepted, and of a server that offers no TLS, as the patched driver sets it. */
-export const tlsCodes = { certificate: 'TLS_CERTIFICATE', notOffered: 'TLS_NOT_OFFERED' } as const;
-
 /** The certificate of the server is not accepted. The message names the certificate and the reason. */
 export class TlsFault extends Error {
-  readonly code = tlsCodes.certificate;
+  readonly code = unfitCodes.certificate;
   /** The same without the names in the certificate, which can be those of machines. */
   readonly summary: string;
 

@@ -1,7 +1,7 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { causesOf, codeOfCause, isUnreachable } from '@belay/contract/outage';
-import { findSessionFault } from '@belay/contract/postgres-session';
-import { TlsFault, TlsParameterError, tlsCodes } from '@belay/contract/postgres-tls';
+import { findSessionFault, unfitCodes } from '@belay/contract/postgres-session';
+import { TlsFault, TlsParameterError } from '@belay/contract/postgres-tls';
 import { oneLine, StartError } from '@belay/program';
 
 /**
@@ -52,7 +52,7 @@ export function explainOutage(url: string, error: unknown): string {
     return `DATABASE_URL: the server at ${host} cannot be trusted: ${tls.message}; name its authority in sslrootcert, or in NODE_EXTRA_CA_CERTS`;
   }
   if (tls !== undefined) return `DATABASE_URL: ${tls.message}`;
-  if (code === tlsCodes.notOffered) {
+  if (code === unfitCodes.notOffered) {
     return `DATABASE_URL: the server at ${host} does not offer TLS, which sslmode demands; turn it on (ssl = on), or use sslmode=disable`;
   }
   // PgBouncer's answer to a setting that it neither tracks nor ignores.

@@ -1,6 +1,6 @@
 import { isBusyState, isConnectionLoss } from '@belay/contract/outage';
-import { SessionFault } from '@belay/contract/postgres-session';
-import { TlsFault, TlsParameterError, tlsCodes } from '@belay/contract/postgres-tls';
+import { SessionFault, unfitCodes } from '@belay/contract/postgres-session';
+import { TlsFault, TlsParameterError } from '@belay/contract/postgres-tls';
 import { Retryable, Terminal } from '../errors.js';
 
 /** Temporary errors besides those of `isBusyState`: a collision of names, and an object in use (PostgreSQL, appendix A). */
@@ -87,7 +87,7 @@ function explainConnection(error: unknown, code: string): string | undefined {
   }
   if (error instanceof TlsFault) return `${error.summary}; name its authority in sslrootcert`;
   if (error instanceof TlsParameterError) return error.message;
-  if (code === tlsCodes.notOffered) return 'The database does not offer TLS, which sslmode demands';
+  if (code === unfitCodes.notOffered) return 'The database does not offer TLS, which sslmode demands';
   // PgBouncer's answer to a setting that it neither tracks nor ignores.
   if (code === '08P01') {
     return "A connection pooler rejects the connector's settings (08P01): list them in its ignore_startup_parameters (docs/connectors/postgres.md)";
