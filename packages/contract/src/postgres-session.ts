@@ -54,7 +54,7 @@ export const unfitCodes = {
   notOffered: 'TLS_NOT_OFFERED',
 } as const;
 
-/** A new connection does not have the settings that were asked for, so no statement was sent over it. */
+/** A new connection does not have the settings that it requested, so no statement was sent over it. */
 export class SessionFault extends Error {
   readonly code = unfitCodes.settings;
   /** Each as `name=value`, with the value that is needed. */
@@ -74,7 +74,7 @@ export interface SessionExamination {
   judge(rows: readonly { name: string; setting: string }[]): SessionFault | undefined;
 }
 
-/** Returns the examination of a new connection that asked for `asked`, and is used for `purpose`. */
+/** Returns the examination of a new connection that requested `asked`, and is used for `purpose`. */
 export function examineSession(asked: SessionSettings, purpose: SessionPurpose): SessionExamination {
   const unwanted = refused.filter(({ purposes }) => purposes.includes(purpose));
   const correcting = corrected.filter(({ name }) => !(name in asked));

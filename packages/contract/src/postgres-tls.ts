@@ -49,7 +49,7 @@ export class TlsParameterError extends Error {}
 
 const modes: Record<string, TlsMode> = {
   disable: 'disable',
-  // libpq would try without TLS first. Both accept any server, so the difference protects nobody.
+  // libpq would try without TLS first. Both accept any server, so the difference protects against nothing.
   allow: 'prefer',
   prefer: 'prefer',
   require: 'require',

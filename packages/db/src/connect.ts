@@ -55,7 +55,7 @@ export function createClient(address: string, { silence, wait, pulse, ...setting
     fetch_types: false,
     onnotice: () => {},
     ...settings,
-    // The limits of a caller that names none are not examined: a default must not break its first statement, and it sets its own.
+    // Limits that the caller does not give are not examined: they keep a default from breaking its first statement, and it sets its own.
     connection: { application_name: name, ...limitsOf(silence), ...asked },
     examination: examineSession(asked, 'rows'),
     ssl: tls === false ? false : examinedOptions(tls),

@@ -109,7 +109,7 @@ describe.each([
     ['nothing said', '', false],
     ['disable', 'sslmode=disable', false],
     ['prefer', 'sslmode=prefer', true],
-    ['require, of a certificate that nobody trusts', 'sslmode=require', true],
+    ['require, of a certificate that is not trusted', 'sslmode=require', true],
     ['require, as JDBC writes it', 'ssl=true', true],
     ['require with the parameter of node-postgres', 'sslmode=require&uselibpqcompat=true', true],
     ['require as hosts write it', 'sslmode=require&channel_binding=require&gssencmode=disable', true],

@@ -1,5 +1,5 @@
 /**
- * A default of each setting that changes what a statement means, or that ends a session by itself, as somebody might have set it
+ * A default of each setting that changes what a statement means, or that ends a session by itself, as an administrator might have set it
  * for a database or a role: `name = value`, as `alter database … set` takes it.
  */
 export const hostileSettings = [

@@ -1,6 +1,5 @@
 import type { Connection } from 'mysql2/promise';
 import { Retryable } from '../errors.js';
-import type { Statements } from './database.js';
 
 /**
  * What every connection sets, so that no default of the server, of `init_connect` or of a proxy decides what a statement means or how
@@ -40,11 +39,17 @@ const characters = {
 
 const prepared = new WeakSet<object>();
 
+/** Sends statements over a connection. */
+interface Sender {
+  rows<T>(query: string): Promise<T[]>;
+  run(statement: string): Promise<void>;
+}
+
 /**
  * Sets and then checks the settings of a connection, once. Throws `Retryable` with the names of the settings that are not in force,
  * as behind a proxy that drops them.
  */
-export async function prepareSession(connection: Connection, sql: Statements): Promise<void> {
+export async function prepareSession(connection: Connection, sql: Sender): Promise<void> {
   // A pool wraps its connection anew each time that it gives it out.
   const { connection: raw } = connection as Connection & { connection: object };
   if (prepared.has(raw)) return;
@@ -78,7 +83,7 @@ function literal(value: string | number): string {
   return typeof value === 'number' || /^\d+$/.test(value) ? String(value) : `'${value}'`;
 }
 
-/** Returns whether a value is the one that was asked for. The server sorts the words of a list, and adds decimals to numbers. */
+/** Returns whether a value is the one that was set. The server sorts the words of a list, and adds decimals to numbers. */
 function isSame(found: string | undefined, needed: string | number): boolean {
   if (found === undefined) return false;
   if (typeof needed === 'number') return (switches[found] ?? Number(found)) === needed;

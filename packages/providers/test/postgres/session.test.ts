@@ -1,5 +1,5 @@
-import { makeHostile } from '@belay/testkit/hostile-settings';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeHostile } from '../../../testkit/src/hostile-settings.js';
 import { type Authorizer, type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
 import { openTestServer, type TestServer } from './server.js';
 
