@@ -29,6 +29,8 @@ const contract = [
   'operations',
   'outage',
   'paging',
+  'postgres-session',
+  'postgres-tls',
   'preferences',
   'printable',
   'providers',
@@ -71,6 +73,11 @@ export const boundaries = {
         imports: ['node:crypto'],
         why: 'the server and its agents compare digests of the same values',
       },
+      {
+        names: ['postgres-tls.ts'],
+        imports: ['node:fs', 'node:net', 'node:tls'],
+        why: 'both drivers verify a database by the same certificates and names',
+      },
     ],
   },
   'packages/workflow': {
@@ -96,7 +103,15 @@ export const boundaries = {
     ],
   },
   'packages/providers': {
-    workspace: ['contract/address', 'contract/back-off', 'contract/durations', 'contract/outage', 'contract/text'],
+    workspace: [
+      'contract/address',
+      'contract/back-off',
+      'contract/durations',
+      'contract/outage',
+      'contract/postgres-session',
+      'contract/postgres-tls',
+      'contract/text',
+    ],
     outside: [
       'zod',
       'postgres',
@@ -162,7 +177,7 @@ export const boundaries = {
     ],
   },
   'packages/db': {
-    workspace: ['contract/back-off'],
+    workspace: ['contract/back-off', 'contract/postgres-session', 'contract/postgres-tls'],
     outside: ['drizzle-orm', 'postgres', 'node:url'],
     why: 'tables, constraints and migrations; no domain logic',
   },
@@ -247,7 +262,14 @@ export const boundaries = {
     why: 'it runs on a person’s machine: no database, no queue, no workflow, no vendor',
   },
   'packages/worker': {
-    workspace: ['contract/back-off', 'contract/outage', 'core', 'engine'],
+    workspace: [
+      'contract/back-off',
+      'contract/outage',
+      'contract/postgres-session',
+      'contract/postgres-tls',
+      'core',
+      'engine',
+    ],
     outside: ['zod', 'bullmq', 'ioredis', 'pg', 'node:timers/promises'],
     why: 'a processor parses ids and calls a verb: no SQL of its own, no HTTP',
   },
@@ -278,6 +300,8 @@ export const boundaries = {
       'contract/durations',
       'contract/errors',
       'contract/outage',
+      'contract/postgres-session',
+      'contract/postgres-tls',
       'core',
       'db',
       'embedded-postgres',
@@ -286,7 +310,7 @@ export const boundaries = {
       'providers',
       'workflow',
     ],
-    outside: ['chokidar', 'postgres', 'yaml', 'zod', 'node:*'],
+    outside: ['chokidar', 'yaml', 'zod', 'node:*'],
     why: 'operators’ commands work without a server: no HTTP, no queue, no procedures',
   },
   'packages/server': {

@@ -214,7 +214,16 @@ export type ConfigurationInspection =
   | { ok: false; messages: readonly string[] };
 
 export type DatabaseInspection =
-  | { kind: 'own'; version: number; name: string; mayMigrate: boolean; migrated: boolean; closed: boolean }
+  | {
+      kind: 'own';
+      version: number;
+      name: string;
+      mayMigrate: boolean;
+      migrated: boolean;
+      closed: boolean;
+      fsync: boolean;
+      unverified: string | undefined;
+    }
   | { kind: 'embedded'; exists: boolean }
   | { kind: 'fault'; message: string };
 

@@ -1,4 +1,5 @@
 import { AccessError } from './errors.js';
+import { unfitCodes } from './postgres-session.js';
 
 /** The error message while the database is unavailable, or expressions cannot be evaluated. */
 export const outageMessage = 'The service is temporarily unavailable; try again';
@@ -7,7 +8,7 @@ export const outageMessage = 'The service is temporarily unavailable; try again'
 export const expressionOutage = 'EXPRESSIONS_UNAVAILABLE';
 
 /** Failures of a connection, as Node and the driver name them. */
-const connectionCodes = new Set([
+const connectionCodes = new Set<string>([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
   'CONNECTION_ENDED',
@@ -23,13 +24,16 @@ const connectionCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'POOL_TIMEOUT',
+  // Nothing was sent over the connection: its statements would have meant something else, or its server is not the one that was meant.
+  ...Object.values(unfitCodes),
 ]);
 
 /**
  * SQLSTATE classes and codes of a server that cannot serve now (PostgreSQL, appendix A): connections, conflicts between
- * transactions, resources, an operator's intervention, system errors, and timeouts of locks and of transactions.
+ * transactions, resources, an operator's intervention, system errors, timeouts of locks and of transactions, and a server that is
+ * read-only for a while, as operators make one to keep writes away from it.
  */
-const serverStates = [/^08...$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
+const serverStates = [/^08...$/, /^25006$/, /^40...$/, /^53...$/, /^57...$/, /^58...$/, /^55P03$/, /^25P0[34]$/];
 
 /** Returns whether a code of an error says that a connection failed. */
 export function isConnectionLoss(code: string): boolean {

@@ -1,7 +1,7 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type { Sql } from 'postgres';
-import { createClient } from './connect.js';
+import { createClient, limitsOf } from './connect.js';
 import * as schema from './schema/index.js';
 
 export type Schema = typeof schema;
@@ -58,7 +58,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     // Seconds until the next attempt to connect. The driver's own pause grows to 20, which delays work after the database is back.
     backoff: (retries) => pauseAfter({ first: 30, last: 1_000 }, retries + 1) / 1_000,
     ...(options.onStatement ? { debug: options.onStatement } : {}),
-    connection: { application_name: options.applicationName ?? 'belay', ...limitsOf(statement) },
+    connection: { application_name: options.applicationName ?? 'belay', ...lockingLimits(statement) },
   });
   const waits = watchWaits(options.now ?? (() => performance.now()));
   return {
@@ -68,36 +68,38 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   };
 }
 
-/** Returns the settings that each connection requests when it opens. */
-function limitsOf(statement: number) {
-  return {
-    // A transaction never spans a network call (docs/architecture.md, section 4), so an idle transaction has lost its
-    // client, and its locks block others.
-    idle_in_transaction_session_timeout: statement,
-    lock_timeout: Math.ceil(statement * 0.8),
-    statement_timeout: statement,
-    // Names are resolved in our own schema; nothing else on the search path can shadow them.
-    search_path: 'public',
-  };
+export interface ConnectionInspection {
+  /** The version as a number, such as 150004. */
+  version: number;
+  /** Whether the server waits for the disk at all; without that a crash can lose everything. */
+  fsync: boolean;
+  /** Whether two connections are the same session, because a pooler in between gives sessions to transactions. */
+  shared: boolean;
 }
 
-/**
- * Returns the settings that a connection requests and that are not in force, as `name=value`: a pooler in between may drop settings
- * that it does not know. Without these limits, the locks of a lost client are held for ever.
- */
-export async function findIgnoredSettings(url: string): Promise<string[]> {
-  const asked = limitsOf(defaultStatement);
-  const client = createClient(url, { max: 1, silence: defaultStatement + onTheWay, connection: asked });
+/** Connects twice as `openDatabase` does. Throws the error of a connection, also when its settings are not in force (`SessionFault`). */
+export async function inspectConnection(url: string): Promise<ConnectionInspection> {
+  const open = () =>
+    createClient(url, { max: 1, silence: defaultStatement + onTheWay, connection: lockingLimits(defaultStatement) });
+  const [first, second] = [open(), open()];
+  const look = async (client: Sql) => {
+    const [row] = await client<{ version: number; fsync: boolean; pid: number }[]>`
+      select current_setting('server_version_num')::int as version, current_setting('fsync')::bool as fsync,
+        pg_backend_pid() as pid`;
+    if (!row) throw new Error('the database returned no row');
+    return row;
+  };
   try {
-    const rows = await client<{ name: string; setting: string }[]>`
-      select name, setting from pg_settings where name = any (string_to_array(${Object.keys(asked).join()}, ','))`;
-    const found = new Map(rows.map(({ name, setting }) => [name, setting]));
-    return Object.entries(asked).flatMap(([name, value]) =>
-      found.get(name) === String(value) ? [] : [`${name}=${value}`],
-    );
+    const { version, fsync, pid } = await look(first);
+    return { version, fsync, shared: (await look(second)).pid === pid };
   } finally {
-    await client.end({ timeout: 0 });
+    await Promise.all([first.end({ timeout: 0 }), second.end({ timeout: 0 })]);
   }
+}
+
+/** Returns the limits of the pool, whose statements wait for a lock shorter than they may run. */
+function lockingLimits(statement: number) {
+  return limitsOf(statement, Math.ceil(statement * 0.8));
 }
 
 /** Keeps the times at which statements without a response were sent. */

@@ -22,6 +22,31 @@ export async function isClosed(sql: Sql): Promise<boolean> {
   return row?.closed ?? false;
 }
 
+/** A session that was opened before the database was closed to its login, and may not be ended. */
+export interface Outsider {
+  pid: number;
+  login: string;
+}
+
+/**
+ * Ends the sessions in this database whose logins may no longer connect to it: what they hold, such as a lock, stays theirs until
+ * they end. Returns those that the user of the connection may not end.
+ */
+export async function endOutsiders(sql: Sql): Promise<Outsider[]> {
+  const found = await sql<Outsider[]>`
+    select pid, coalesce(usename, 'unknown') as login from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and usesysid is not null
+      and exists (select from pg_roles where oid = usesysid) and not has_database_privilege(usesysid, datid, 'connect')`;
+  const left: Outsider[] = [];
+  for (const outsider of found) {
+    await sql`select pg_terminate_backend(${outsider.pid})`.catch((error: { code?: string }) => {
+      if (error.code !== '42501') throw error;
+      left.push(outsider);
+    });
+  }
+  return left;
+}
+
 /**
  * Revokes what the user may revoke: PostgreSQL reports the rest as a warning, or as error 42501 to a user without any
  * rights.

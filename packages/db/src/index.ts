@@ -1,4 +1,11 @@
-export { type Database, type DatabaseClient, findIgnoredSettings, openDatabase, type Transaction } from './client.js';
+export {
+  type ConnectionInspection,
+  type Database,
+  type DatabaseClient,
+  inspectConnection,
+  openDatabase,
+  type Transaction,
+} from './client.js';
 export { isClosed } from './close-database.js';
 export { commitWith } from './commit-with.js';
 export { createClient } from './connect.js';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import type { Sql, TransactionSql } from 'postgres';
-import { closeDatabase } from './close-database.js';
+import { closeDatabase, endOutsiders, type Outsider } from './close-database.js';
 import { createClient } from './connect.js';
 import { takeTurn } from './turns.js';
 
@@ -44,14 +44,15 @@ interface MigrationTime {
 /**
  * Brings the database to the newest schema, and keeps other users of its server out of it. Any number of processes may call it at
  * the same time: they take turns. Each migration is a transaction of its own, so that it never holds the tables of another, and is
- * retried while running servers hold its tables. Returns whether every other user of the server was kept out (`closeDatabase`).
- * Throws `OutdatedDatabaseError`.
+ * retried while running servers hold its tables. Returns whether every other user of the server was kept out (`closeDatabase`), and
+ * the sessions that were there before and may not be ended. Throws
+ * `OutdatedDatabaseError`.
  */
 export async function migrateDatabase(
   url: string,
   time: MigrationTime,
   migrations: URL = shipped,
-): Promise<{ closed: boolean }> {
+): Promise<{ closed: boolean; outsiders: Outsider[] }> {
   const turn = await takeTurn(url, 'migration');
   const client = createClient(url, {
     max: 1,
@@ -63,13 +64,14 @@ export async function migrateDatabase(
     await client`select set_config(name, ${String(longestStatement)}, false) from pg_settings
       where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`;
     const closed = await closeDatabase(client);
+    const outsiders = closed ? await endOutsiders(client) : [];
     for (const migration of await findPending(client, migrations)) {
       await untilFree(time, async (again) => {
         if (again) await awaitTables(client, migration, time.delay);
         await apply(client, migration);
       });
     }
-    return { closed };
+    return { closed, outsiders };
   } finally {
     await client.end({ timeout: 5 });
     await turn.release();

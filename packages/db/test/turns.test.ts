@@ -45,31 +45,42 @@ it('stops waiting when aborted, and notices that a turn was lost with its connec
   await held.release();
 });
 
-it('closes a database at its migration, and reports when its user may not', async () => {
+it('closes a database at its migration, and reports when its user may not, or may not end a session that was there before', async () => {
   const admin = postgres(serverUrl(), { max: 1, onnotice: () => {} });
   const suffix = randomBytes(6).toString('hex');
   const [name, user, password] = [`belay_test_${suffix}`, `tenant_${suffix}`, randomBytes(8).toString('hex')];
+  const other = `stranger_${suffix}`;
   const url = new URL(serverUrl());
   url.pathname = `/${name}`;
   const mine = Object.assign(new URL(url), { username: user, password });
   try {
-    await admin.unsafe(`create role ${user} login password '${password}'`);
+    for (const role of [user, other]) await admin.unsafe(`create role ${role} login password '${password}'`);
     await admin.unsafe(`create database ${name}`);
     await admin.unsafe(`grant create on database ${name} to ${user}`);
     const inside = postgres(url.href, { max: 1, onnotice: () => {} });
     // As in a database that was created before PostgreSQL 15.
     await inside.unsafe('grant create on schema public to public');
     await inside.end();
-    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: false });
+    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: false, outsiders: [] });
+    const stranger = postgres(Object.assign(new URL(url), { username: other, password }).href, {
+      max: 1,
+      onnotice: () => {},
+    });
+    const [session] = await stranger<{ pid: number }[]>`select pg_backend_pid() as pid, pg_advisory_lock(1)`;
     await admin.unsafe(`alter database ${name} owner to ${user}`);
-    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: true });
+    const left = [{ pid: session?.pid, login: other }];
+    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: true, outsiders: left });
     const [open] = await admin`
       select has_database_privilege('public', ${name}, 'connect') as connect, has_database_privilege('public', ${name}, 'temporary') as temporary`;
     expect(open).toEqual({ connect: false, temporary: false });
-    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: true });
+    await admin.unsafe(`grant pg_signal_backend to ${user}`);
+    expect(await migrateDatabase(mine.href, machine)).toEqual({ closed: true, outsiders: [] });
+    const isThere = () => admin`select from pg_stat_activity where pid = ${session?.pid ?? 0}`;
+    await expect.poll(isThere).toEqual([]);
+    await stranger.end({ timeout: 0 });
   } finally {
     await admin.unsafe(`drop database if exists ${name} with (force)`);
-    await admin.unsafe(`drop role if exists ${user}`);
+    for (const role of [user, other]) await admin.unsafe(`drop role if exists ${role}`);
     await admin.end();
   }
 });

@@ -1,6 +1,6 @@
-import { type Turn, takeTurn } from '@belay/db';
+import { createClient, type Turn, takeTurn } from '@belay/db';
 import { StartError } from '@belay/program';
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { demoPeople } from './people.js';
 
 const targetDatabase = 'belay_demo_target';
@@ -27,13 +27,16 @@ export interface DemoTarget {
   personUrls: Record<string, string>;
 }
 
+/** How long one statement may take, in milliseconds: creating a database copies its files. */
+const longestStatement = 60_000;
+
 /**
  * Creates the demo's target: a database with a table of sample data, a database role that can read it, a login role for each person, and
  * one for the connector. Repeating it changes only the passwords. Throws `StartError` when the user of `url` lacks the privileges, or when
  * a role with one of these names is not the demo's.
  */
 export async function prepareDemoTarget(options: TargetOptions): Promise<DemoTarget> {
-  const server = postgres(options.url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
+  const server = createClient(options.url, { max: 1, silence: longestStatement });
   let turn: Turn | undefined;
   try {
     // Serialises processes that start at the same time.
@@ -130,7 +133,7 @@ async function allowEndingSessions(sql: postgres.Sql): Promise<void> {
 }
 
 async function fillTarget(url: string, facts: ServerFacts): Promise<void> {
-  const sql = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10, fetch_types: false });
+  const sql = createClient(url, { max: 1, silence: longestStatement });
   try {
     await sql.begin(async (tx) => {
       await tx.unsafe('create schema if not exists reporting');

@@ -132,6 +132,23 @@ function withFiles(
   return found;
 }
 
+/** The variables with which libpq completes an address, by the parameter that they stand for. */
+const tlsVariables = {
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  sslnegotiation: 'PGSSLNEGOTIATION',
+};
+
+/** Returns the address of the database with what libpq's variables say about TLS, where the address does not say it itself. */
+function withTls(address: string, env: Record<string, string | undefined>): string {
+  const url = new URL(address);
+  const added = Object.entries(tlsVariables).filter(([name, variable]) => env[variable] && !url.searchParams.has(name));
+  for (const [name, variable] of added) url.searchParams.set(name, env[variable] ?? '');
+  return added.length > 0 ? url.href : address;
+}
+
 /**
  * Parses the environment variables (docs/architecture.md, section 11). Reads nothing but the files of secrets. An empty
  * variable counts as not set. Throws `StartError` with one line that names every wrong variable and its cure, and no
@@ -149,7 +166,7 @@ export function parseEnvironment(env: Record<string, string | undefined>, read =
     port: values.PORT,
     host: values.HOST,
     baseUrl: values.BELAY_BASE_URL,
-    databaseUrl: values.DATABASE_URL,
+    databaseUrl: values.DATABASE_URL && withTls(values.DATABASE_URL, env),
     redisUrl: values.REDIS_URL,
     secret: values.BELAY_SECRET,
     previousSecrets: values.BELAY_SECRET_PREVIOUS,

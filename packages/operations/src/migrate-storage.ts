@@ -3,10 +3,9 @@ import { delay, machine, oneLine, StartError } from '@belay/program';
 import { whileReachable } from './while-reachable.js';
 
 /**
- * Brings the database of this installation to the newest schema. Returns whether every other user of its server was kept out. Throws
- * `StartError`.
+ * Brings the database of this installation to the newest schema. Returns what `migrateDatabase` returns. Throws `StartError`.
  */
-export async function migrateStorage(url: string): Promise<{ closed: boolean }> {
+export async function migrateStorage(url: string): ReturnType<typeof migrateDatabase> {
   try {
     return await whileReachable({ url, delay }, () => migrateDatabase(url, machine));
   } catch (cause) {

@@ -1,5 +1,5 @@
 import type { Logger } from '@belay/core';
-import { createClient, findIgnoredSettings, takeTurn, tryTurn } from '@belay/db';
+import { type ConnectionInspection, inspectConnection, takeTurn, tryTurn } from '@belay/db';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '@belay/embedded-postgres';
 import { oneLine, StartError } from '@belay/program';
 import { explainOutage, whileReachable } from './while-reachable.js';
@@ -83,28 +83,22 @@ export function explainEmbedded(error: unknown): string {
 }
 
 /** Checks that the database can be reached and used. Throws `StartError` when it cannot. */
-export async function checkDatabase(url: string): Promise<void> {
-  const sql = createClient(url, { max: 1, silence: 5_000 });
-  let version: number;
-  try {
-    const [row] = await sql<[{ version: number }]>`select current_setting('server_version_num')::int as version`;
-    version = row.version;
-  } catch (cause) {
+export async function checkDatabase(url: string): Promise<ConnectionInspection> {
+  const found = await inspectConnection(url).catch((cause: unknown) => {
     throw new StartError(explainDatabase(url, cause), { cause });
-  } finally {
-    await sql.end({ timeout: 0 });
-  }
+  });
+  const { version, shared } = found;
   if (version < oldestVersion) {
     throw new StartError(
       `DATABASE_URL points to PostgreSQL ${Math.floor(version / 10_000)}; Belay needs 15 or newer: upgrade it, or use another server`,
     );
   }
-  const ignored = await findIgnoredSettings(url);
-  if (ignored.length > 0) {
+  if (shared) {
     throw new StartError(
-      `DATABASE_URL: the server at ${new URL(url).host} ignores the settings ${ignored.join(' and ')}, as a connection pooler does; set them on the database user (docs/guides/scale.md)`,
+      `DATABASE_URL: the connection pooler at ${new URL(url).host} gives a session to several connections; set pool_mode = session (docs/guides/scale.md)`,
     );
   }
+  return found;
 }
 
 /** Returns one line about a database that cannot be used, without the password. */

@@ -1,5 +1,7 @@
 import { pauseAfter } from '@belay/contract/back-off';
-import { codeOfCause, isUnreachable } from '@belay/contract/outage';
+import { causesOf, codeOfCause, isUnreachable } from '@belay/contract/outage';
+import { findSessionFault, unfitCodes } from '@belay/contract/postgres-session';
+import { TlsFault, TlsParameterError } from '@belay/contract/postgres-tls';
 import { oneLine, StartError } from '@belay/program';
 
 /**
@@ -41,6 +43,22 @@ const lost = new Set([
 export function explainOutage(url: string, error: unknown): string {
   const { host } = new URL(url);
   const code = codeOfCause(error);
+  const fault = findSessionFault(error);
+  if (fault !== undefined) {
+    return `DATABASE_URL: the server at ${host} ignores the settings ${fault.settings.join(' and ')}, as a connection pooler does; set them on the database user (docs/guides/scale.md)`;
+  }
+  const tls = causesOf(error).find((one) => one instanceof TlsFault || one instanceof TlsParameterError);
+  if (tls instanceof TlsFault) {
+    return `DATABASE_URL: the server at ${host} cannot be trusted: ${tls.message}; name its authority in sslrootcert, or in NODE_EXTRA_CA_CERTS`;
+  }
+  if (tls !== undefined) return `DATABASE_URL: ${tls.message}`;
+  if (code === unfitCodes.notOffered) {
+    return `DATABASE_URL: the server at ${host} does not offer TLS, which sslmode demands; turn it on (ssl = on), or use sslmode=disable`;
+  }
+  // PgBouncer's answer to a setting that it neither tracks nor ignores.
+  if (code === '08P01') {
+    return `DATABASE_URL: the server at ${host} rejects the settings of the connection (08P01), as a connection pooler does; list them in its ignore_startup_parameters (docs/guides/scale.md)`;
+  }
   if (lost.has(code)) {
     return `DATABASE_URL: the connection to the database at ${host} was lost (${code}); check that the server runs and that no proxy or firewall closes connections`;
   }

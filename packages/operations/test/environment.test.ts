@@ -13,6 +13,19 @@ function refusal(env: Record<string, string>): string {
 }
 
 describe('the environment', () => {
+  it('completes the address of the database with what libpq’s variables say about TLS', () => {
+    const urlFor = (DATABASE_URL: string, more: Record<string, string>) =>
+      parseEnvironment({ DATABASE_URL, ...more }).databaseUrl;
+    const variables = { PGSSLMODE: 'verify-full', PGSSLROOTCERT: '/ca.pem' };
+    expect(urlFor('postgres://b@db/belay', variables)).toBe(
+      'postgres://b@db/belay?sslmode=verify-full&sslrootcert=%2Fca.pem',
+    );
+    expect(urlFor('postgres://b@db/belay?sslmode=require', { PGSSLMODE: 'disable' })).toBe(
+      'postgres://b@db/belay?sslmode=require',
+    );
+    expect(urlFor('postgres://b@db/belay', {})).toBe('postgres://b@db/belay');
+  });
+
   it('has a default for everything', () => {
     expect(parseEnvironment({})).toEqual({
       mode: 'server',

@@ -62,6 +62,40 @@ export function watchOutage(
   };
 }
 
+/** SQLSTATEs of a statement that waited too long for locks: its own limit of the wait, and its limit of time. */
+const heldStates = new Set(['55P03', '57014']);
+/** How long a statement that failed because of locks counts as held when it is not sent again, in milliseconds. */
+const heldFor = 10_000;
+
+/** The outage of a database of which single statements can also fail, because other sessions hold their locks. */
+export interface HeldOutage extends Outage {
+  down(error: unknown, statement?: string): void;
+  up(statement?: string): void;
+  /** Returns whether the outage is one of locks. */
+  isHeld(): boolean;
+}
+
+/**
+ * Returns an outage that goes on while statements fail because of locks, although others succeed: no job arrives then, and only
+ * the sweep finds the work. It ends when the same statement succeeds, or was not sent for ten seconds. `now` is in milliseconds.
+ */
+export function whileHeld(outage: Outage, now: () => number = () => performance.now()): HeldOutage {
+  const held = new Map<string, number>();
+  return {
+    reason: outage.reason,
+    isHeld: () => held.size > 0,
+    down(error, statement) {
+      if (statement !== undefined && heldStates.has(codeOf(error))) held.set(statement, now());
+      outage.down(error);
+    },
+    up(statement) {
+      if (statement !== undefined) held.delete(statement);
+      for (const [one, since] of held) if (now() - since > heldFor) held.delete(one);
+      if (held.size === 0) outage.up();
+    },
+  };
+}
+
 function codeOf(error: unknown): string {
   // Redis begins its errors with their code, such as READONLY or OOM.
   if (error instanceof Error && error.name === 'ReplyError') return /^[A-Z]+/.exec(error.message)?.[0] ?? error.name;

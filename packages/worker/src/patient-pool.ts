@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { PgPool, PgPoolClient } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
-import type { Outage } from './outage.js';
+import type { HeldOutage } from './outage.js';
 
 /** The code of errors of BullMQ itself, such as a lock that another worker now holds; BullMQ handles them. */
 const refusal = 'BM001';
@@ -16,17 +16,17 @@ const beat = 5_000;
  *   process. It pauses only after a refused connection, so every error except BullMQ's own gets that code.
  * Nothing is repeated after `signal` aborts.
  */
-export function patientPool(pool: Pool, outage: Outage, signal: AbortSignal): PgPool {
+export function patientPool(pool: Pool, outage: HeldOutage, signal: AbortSignal): PgPool {
   let first = true;
 
   async function query<Row>(text: string, parameters?: readonly unknown[]): Promise<{ rows: Row[] }> {
     try {
       const { rows } = await pool.query(text, parameters === undefined ? undefined : [...parameters]);
-      outage.up();
+      outage.up(text);
       return { rows };
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === refusal) throw error;
-      outage.down(error);
+      outage.down(error, text);
       throw Object.assign(new Error('the queue database is not reachable', { cause: error }), { code: 'ECONNREFUSED' });
     }
   }

@@ -1,11 +1,13 @@
 import type { Logger } from '@belay/core';
-import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
-import { Client, Pool } from 'pg';
+import { createPostgresBackend, Queue, Worker } from 'bullmq';
+import { Pool } from 'pg';
 import type { JobQueue, JobWorker, Process, QueueBackend } from './backend.js';
 import { countDeadLetters, type DeadLetters } from './dead-letters.js';
 import { bullJob, queueOptions, workerOptions } from './jobs.js';
-import { type Outage, watchOutage, workerTrouble } from './outage.js';
+import { type HeldOutage, watchOutage, whileHeld, workerTrouble } from './outage.js';
 import { patientPool } from './patient-pool.js';
+import { addressOf, prepareSession } from './postgres-client.js';
+import { prepareTables, QueueTablesHeld } from './prepare-tables.js';
 import type { QueueName } from './queues.js';
 
 /**
@@ -17,16 +19,24 @@ const few = 4;
 /** How long a worker waits for a notification before it reads by itself, in seconds. */
 const drainDelay = 10;
 
-/** BullMQ finds its tables by the search path. */
-const inOwnSchema = 'set search_path = bullmq';
-
-/** How long one statement of the queue may run, in milliseconds. */
+/** How long one statement of the queue may run, and how long it may wait for a lock, in milliseconds. */
 const statementMilliseconds = 5_000;
+const lockMilliseconds = 3_000;
+
+/** Runs a step of the preparation. An error of it has no address and no password. */
+async function prepared<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (cause) {
+    if (cause instanceof QueueTablesHeld) throw cause;
+    throw new Error('the queue tables could not be prepared in the database', { cause });
+  }
+}
 
 /**
  * Opens the transport of jobs over PostgreSQL 15 and newer, in the schema `bullmq` of Belay's own database, with one
  * pool for all. Any number of processes may call it at the same time: BullMQ's migrations run under an advisory lock
- * of the transaction. Rejects when the database is not reachable or the schema cannot be created.
+ * of the transaction. Rejects when the database is not reachable or the schema cannot be created, and with `QueueTablesHeld`.
  */
 export async function openPostgresBackend(options: {
   url: string;
@@ -35,13 +45,17 @@ export async function openPostgresBackend(options: {
 }): Promise<QueueBackend> {
   const { url, workers, log } = options;
   const deadLetters = countDeadLetters(log);
-  const outage = watchOutage(log, 'queue database', () => backend.local?.sweepSoon());
+  const outage = whileHeld(watchOutage(log, 'queue database', () => backend.local?.sweepSoon()));
+  const address = await prepared(() => addressOf(url));
+  await prepared(() => prepareTables(address));
   const pool = new Pool({
-    connectionString: url,
-    application_name: 'belay-queue',
-    // As a statement, because poolers drop settings of a new connection that they do not know. A job may be lost at any
-    // time, so its commits need not wait for the disk; rows of Belay's own use another pool.
-    onConnect: (client) => client.query(`${inOwnSchema}; set synchronous_commit = off`),
+    ...address,
+    onConnect: (client) =>
+      prepareSession(client, {
+        statement_timeout: statementMilliseconds,
+        lock_timeout: lockMilliseconds,
+        idle_in_transaction_session_timeout: statementMilliseconds,
+      }),
     max: workers + 4,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
@@ -52,13 +66,7 @@ export async function openPostgresBackend(options: {
     // Closes a connection on which no response arrives.
     query_timeout: statementMilliseconds + 2_000,
   });
-  pool.on('error', outage.down);
-  try {
-    await migrate(url);
-  } catch (error) {
-    await pool.end();
-    throw new Error('the queue tables could not be prepared in the database', { cause: error });
-  }
+  pool.on('error', (error) => outage.down(error));
 
   const backend: QueueBackend = {
     kind: 'postgres',
@@ -69,7 +77,7 @@ export async function openPostgresBackend(options: {
       try {
         await pool.query('select 1');
         outage.up();
-        return 'healthy';
+        return outage.isHeld() ? `other sessions hold the tables of the queue (${outage.reason()})` : 'healthy';
       } catch (error) {
         outage.down(error);
         return `the queue database is not reachable (${outage.reason()})`;
@@ -83,33 +91,7 @@ export async function openPostgresBackend(options: {
   return backend;
 }
 
-/** Prepares the schema on its own connection, because it waits for other processes that migrate. */
-async function migrate(url: string): Promise<void> {
-  const client = new Client({
-    connectionString: url,
-    application_name: 'belay-queue',
-    connectionTimeoutMillis: 10_000,
-    query_timeout: 60_000,
-  });
-  // pg reports a lost connection here as well; without a listener that ends the process.
-  let lost: Error | undefined;
-  client.on('error', (error) => {
-    lost = error;
-  });
-  try {
-    await client.connect();
-    await client.query(inOwnSchema);
-    await runMigrations(client);
-  } catch (error) {
-    // pg sets no code for a connection that was lost, or that did not open in time.
-    const gone = lost ?? (error instanceof Error && /^(Connection|timeout|Query read timeout)/i.test(error.message));
-    throw gone ? Object.assign(error as Error, { code: 'CONNECTION_CLOSED' }) : error;
-  } finally {
-    await client.end().catch(() => {});
-  }
-}
-
-function openQueue(name: QueueName, pool: Pool, outage: Outage): JobQueue {
+function openQueue(name: QueueName, pool: Pool, outage: HeldOutage): JobQueue {
   const closing = new AbortController();
   const connection = patientPool(pool, outage, closing.signal);
   const queue = new Queue(name, { connection, ...queueOptions }, createPostgresBackend);
@@ -130,7 +112,7 @@ function openQueue(name: QueueName, pool: Pool, outage: Outage): JobQueue {
 function openWorker(
   name: QueueName,
   process: Process,
-  parts: { concurrency: number; pool: Pool; outage: Outage; log: Logger; deadLetters: DeadLetters },
+  parts: { concurrency: number; pool: Pool; outage: HeldOutage; log: Logger; deadLetters: DeadLetters },
 ): JobWorker {
   const { concurrency, pool, outage, log, deadLetters } = parts;
   const closing = new AbortController();

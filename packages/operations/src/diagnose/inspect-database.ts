@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { isClosed } from '@belay/db';
+import { explainUnverified } from '@belay/contract/postgres-tls';
+import { createClient, isClosed } from '@belay/db';
 import { inspectCluster } from '@belay/embedded-postgres';
 import { StartError } from '@belay/program';
-import postgres from 'postgres';
 import { checkDatabase, explainEmbedded } from '../open-storage.js';
 
 export interface DatabaseInspection {
@@ -15,12 +15,16 @@ export interface DatabaseInspection {
   /** Whether PUBLIC can neither connect to this database nor create objects in its schema `public`. */
   closed: boolean;
   name: string;
+  /** Whether the server waits for its disk; without that a crash of its machine loses rows. */
+  fsync: boolean;
+  /** Why another server could take the place of this one, or undefined. */
+  unverified: string | undefined;
 }
 
 /** Inspects the database of `DATABASE_URL` without a change. Throws `StartError` with cause and cure when it cannot be used. */
 export async function inspectDatabase(url: string): Promise<DatabaseInspection> {
-  await checkDatabase(url);
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, fetch_types: false });
+  const { fsync } = await checkDatabase(url);
+  const sql = createClient(url, { max: 1, silence: 5_000 });
   try {
     const [row] = await sql<[{ version: number; name: string; may_migrate: boolean; migrated: boolean }]>`
       select current_setting('server_version_num')::int / 10000 as version,
@@ -28,7 +32,8 @@ export async function inspectDatabase(url: string): Promise<DatabaseInspection> 
         has_schema_privilege(current_user, 'public', 'CREATE') as may_migrate,
         to_regclass('public.migrations') is not null as migrated`;
     const { version, name, may_migrate: mayMigrate, migrated } = row;
-    return { version, name, mayMigrate, migrated, closed: await isClosed(sql) };
+    const unverified = explainUnverified(url);
+    return { version, name, mayMigrate, migrated, closed: await isClosed(sql), fsync, unverified };
   } finally {
     await sql.end({ timeout: 0 });
   }

@@ -11,6 +11,7 @@ import { Retryable } from '../errors.js';
 import { createPlaces } from '../turns.js';
 import { isLoopback, type MysqlConfig, readUrl } from './config.js';
 import { isFull, toPortError } from './faults.js';
+import { prepareSession } from './session.js';
 
 export type Value = string | number | readonly (string | number)[];
 
@@ -44,10 +45,6 @@ export interface Database {
 const statementMilliseconds = 5_000;
 /** How long the spare connection may take to respond to a check, in milliseconds. */
 const answerMilliseconds = 3_000;
-
-/** Without NO_AUTO_CREATE_USER, MariaDB creates a missing account that a grant names. MySQL 8 never does, and rejects that mode. */
-const settings = `set session lock_wait_timeout = 4,
-  sql_mode = if(version() like '%MariaDB%', 'NO_AUTO_CREATE_USER,STRICT_ALL_TABLES', 'STRICT_ALL_TABLES')`;
 
 export function openDatabase(config: MysqlConfig): Database {
   const options = connectionOptions(config);
@@ -114,6 +111,11 @@ export function openDatabase(config: MysqlConfig): Database {
         const opened = await connect(() => createConnection(options));
         // Without a listener the end of an idle connection would end the process.
         opened.on('error', () => {});
+        // Now, because a default of the server could end it before its first use.
+        await prepareSession(opened, statementsOn(opened, signal)).catch((error: unknown) => {
+          opened.destroy();
+          throw error;
+        });
         spare = opened;
       };
       await inTurn(signal, renew);
@@ -137,6 +139,12 @@ async function connect<T>(open: () => Promise<T>): Promise<T> {
 
 /** Runs `work` on a connection. Sends no further statement after `signal` has aborted. */
 async function begin<T>(connection: Connection, signal: AbortSignal, work: Work<T>): Promise<T> {
+  const sql = statementsOn(connection, signal);
+  await prepareSession(connection, sql);
+  return work(sql);
+}
+
+function statementsOn(connection: Connection, signal: AbortSignal): Statements {
   const query = async (sql: string, values: readonly Value[]) => {
     refuseWhenAborted(signal);
     const [rows] = await inTime(statementMilliseconds, (timeout) =>
@@ -144,11 +152,10 @@ async function begin<T>(connection: Connection, signal: AbortSignal, work: Work<
     );
     return rows;
   };
-  await query(settings, []);
-  return work({
+  return {
     rows: async <T>(text: string, values: readonly Value[] = []) => (await query(text, values)) as T[],
     run: async (statement) => void (await query(statement, [])),
-  });
+  };
 }
 
 /** Returns whether a connection responds in time. */

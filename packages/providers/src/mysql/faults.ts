@@ -5,7 +5,7 @@ import { Retryable, Terminal } from '../errors.js';
 const absent = new Set([1141, 1133, 1269, 1396, 1959, 1962, 3523, 3530]);
 
 /**
- * Temporary errors: connections or memory used up, locks, a server that is stopping or read-only, statements and connections that
+ * Temporary errors: connections or memory used up, locks, a server that is stopping or read-only, sessions that are read-only, statements and connections that
  * were ended (MariaDB, "Error Codes").
  */
 const passing = new Set([

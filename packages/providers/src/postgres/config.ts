@@ -1,3 +1,4 @@
+import { TlsParameterError, tlsModeOf } from '@belay/contract/postgres-tls';
 import { z } from 'zod';
 import { emailDomain } from '../endpoint.js';
 import { addressTable } from '../identity-setting.js';
@@ -5,9 +6,20 @@ import { addressTable } from '../identity-setting.js';
 /** The maximum length of a PostgreSQL name in bytes (NAMEDATALEN - 1); the server truncates longer ones. */
 export const longestName = 63;
 
-const url = z.string().refine(isDatabaseUrl, {
-  message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, including the user and the database',
-});
+const url = z
+  .string()
+  .refine(isDatabaseUrl, {
+    message: 'must be postgres://<user>:<password>@<host>:<port>/<database>, including the user and the database',
+    abort: true,
+  })
+  .superRefine((text, context) => {
+    try {
+      tlsModeOf(text);
+    } catch (error) {
+      if (!(error instanceof TlsParameterError)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+    }
+  });
 
 /** The configuration of a provider of type `postgres`. */
 export const postgresConfig = z

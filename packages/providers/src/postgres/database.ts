@@ -1,9 +1,9 @@
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable } from '../errors.js';
 import type { PostgresConfig } from './config.js';
 import { isCollision, isLost, isOutOfRoom, toPortError } from './faults.js';
-import { connectionOptions } from './options.js';
+import { connect } from './options.js';
 import { openSpare, type Spare } from './spare.js';
 
 /** Runs statements inside a transaction. */
@@ -70,7 +70,7 @@ export function openDatabase(config: PostgresConfig): Database {
     read: (signal, work) => run(signal, work, spare.inside),
     async elsewhere(name, signal, work) {
       refuseWhenAborted(signal);
-      const sql = postgres(config.url, { ...connectionOptions, database: name, max: 1 });
+      const sql = connect(config.url, { database: name, max: 1 });
       try {
         return await begin(sql, signal, work);
       } catch (error) {
@@ -122,7 +122,7 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
 }
 
 function openPool(config: PostgresConfig): postgres.Sql {
-  return postgres(config.url, { ...connectionOptions, max: config.max_connections, idle_timeout: 60 });
+  return connect(config.url, { max: config.max_connections, idle_timeout: 60 });
 }
 
 /** How often one call runs a transaction that collides each time, before the caller gets the error. */

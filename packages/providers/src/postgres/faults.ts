@@ -1,4 +1,6 @@
 import { isBusyState, isConnectionLoss } from '@belay/contract/outage';
+import { SessionFault, unfitCodes } from '@belay/contract/postgres-session';
+import { TlsFault, TlsParameterError } from '@belay/contract/postgres-tls';
 import { Retryable, Terminal } from '../errors.js';
 
 /** Temporary errors besides those of `isBusyState`: a collision of names, and an object in use (PostgreSQL, appendix A). */
@@ -63,6 +65,9 @@ function messageOf(error: unknown): string {
 export function toPortError(error: unknown): Retryable | Terminal {
   if (error instanceof Retryable || error instanceof Terminal) return error;
   const code = codeOf(error);
+  const unfit = explainConnection(error, code);
+  // Retryable, because an operator can correct it, and access that is held must still end.
+  if (unfit !== undefined) return new Retryable(unfit, { cause: error });
   // ENOENT: the Unix socket of the server does not exist.
   if (isConnectionLoss(code) || code === 'ENOENT')
     return new Retryable('The database cannot be reached', { cause: error });
@@ -73,4 +78,19 @@ export function toPortError(error: unknown): Retryable | Terminal {
   }
   const state = /^[0-9A-Z]{5}$/.test(code) ? ` (${code})` : '';
   return new Terminal(`${readable[code] ?? 'The database rejected the statement'}${state}`, { cause: error });
+}
+
+/** Returns why a connection could be opened but not used, which is a fault of the configuration, or undefined. */
+function explainConnection(error: unknown, code: string): string | undefined {
+  if (error instanceof SessionFault) {
+    return `The database ignores the settings ${error.settings.join(' and ')}, as a connection pooler does: set them on the connector's database user (docs/connectors/postgres.md)`;
+  }
+  if (error instanceof TlsFault) return `${error.summary}; name its authority in sslrootcert`;
+  if (error instanceof TlsParameterError) return error.message;
+  if (code === unfitCodes.notOffered) return 'The database does not offer TLS, which sslmode demands';
+  // PgBouncer's answer to a setting that it neither tracks nor ignores.
+  if (code === '08P01') {
+    return "A connection pooler rejects the connector's settings (08P01): list them in its ignore_startup_parameters (docs/connectors/postgres.md)";
+  }
+  return undefined;
 }

@@ -1,10 +1,10 @@
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
 import { Retryable } from '../errors.js';
 import { createPlaces } from '../turns.js';
 import type { PostgresConfig } from './config.js';
 import { isLost } from './faults.js';
-import { connectionOptions } from './options.js';
+import { connect } from './options.js';
 
 /**
  * How long the connection may take to respond to a check, in milliseconds: its transaction is idle, so it responds
@@ -13,11 +13,6 @@ import { connectionOptions } from './options.js';
 const answerMilliseconds = 3_000;
 /** The same after another connection to the server was lost: a call has already waited for that connection. */
 const doubtedMilliseconds = 1_000;
-
-/**
- * The longest value that the server accepts: the connection is meant to stay idle, and postgres.js does not send zero.
- */
-const longest = 2_147_483_647;
 
 type Statements = postgres.TransactionSql;
 type Work<T> = (sql: Statements) => Promise<T>;
@@ -58,14 +53,8 @@ export function openSpare(config: PostgresConfig): Spare {
   const places = createPlaces(1);
 
   const open = () =>
-    postgres(config.url, {
-      ...connectionOptions,
-      connection: { ...connectionOptions.connection, idle_in_transaction_session_timeout: longest },
-      max: 1,
-      // The driver closes the connection neither for being idle nor for its age.
-      idle_timeout: 0,
-      max_lifetime: null,
-    });
+    // The driver closes the connection neither for being idle nor for its age.
+    connect(config.url, { max: 1, idle_timeout: 0, max_lifetime: null });
 
   const drop = async () => {
     const old = connection;
@@ -91,6 +80,8 @@ export function openSpare(config: PostgresConfig): Spare {
         end = resolve;
       });
       const running = own.begin(async (sql) => {
+        // In the transaction itself, which a pooler keeps on one session of the server: it is meant to stay idle.
+        await sql`select pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)`;
         await warm(sql);
         done({
           sql,

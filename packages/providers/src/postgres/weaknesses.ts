@@ -1,3 +1,4 @@
+import { explainUnverified } from '@belay/contract/postgres-tls';
 import type { Weakness } from '../port.js';
 import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
@@ -35,6 +36,13 @@ export async function findWeaknesses(sql: Statements, config: PostgresConfig): P
 }
 
 function* describe(setup: Setup, config: PostgresConfig): Generator<Weakness> {
+  const unverified = explainUnverified(config.url);
+  if (unverified !== undefined) {
+    yield {
+      message: unverified,
+      cure: 'use sslmode=verify-full in the URL, with sslrootcert for an authority of your own',
+    };
+  }
   if (!setup.signals) {
     yield {
       message: "the connector's database user cannot terminate sessions, so they continue after a revocation",

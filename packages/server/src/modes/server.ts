@@ -37,7 +37,7 @@ import {
 import type { Closing } from '@belay/program';
 import { clock, delay, machine, oneLine, randomBytes, readProgram, StartError } from '@belay/program';
 import { openLanguageModel } from '@belay/providers';
-import { createWaker, openQueueBackend } from '@belay/worker';
+import { createWaker, openQueueBackend, QueueTablesHeld } from '@belay/worker';
 import { createExpressionPool } from '@belay/workflow';
 import { createMeters } from '../meters.js';
 import { createOutbound } from '../outbound.js';
@@ -87,9 +87,13 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const { secret: given, previousSecrets: previous } = environment;
   const required = () => readSecrets({ given, previous, embedded, dataDirectory, randomBytes });
   const reachable = <T>(step: () => Promise<T>) => whileReachable({ url: storage.url, delay }, step);
-  const { closed } = await migrateStorage(storage.url);
+  const { closed, outsiders } = await migrateStorage(storage.url);
   if (!closed)
     log.warn({}, `other users of the database server can connect to ${nameOf(storage.url)}; see belay doctor`);
+  for (const { pid, login } of outsiders) {
+    const cure = `end it as an administrator: select pg_terminate_backend(${pid})`;
+    log.warn({}, `the session ${pid} of the login "${login}" was opened before the database was closed to it; ${cure}`);
+  }
   const { db, waited, close } = openDatabase(storage.url);
   closing.add('the connections to the database', () => close());
   // Before rows of a restored database can cause a grant.
@@ -128,7 +132,10 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   const expressions = createExpressionPool({ size: availableParallelism() > 2 ? 2 : 1 });
   closing.add('the expression evaluator', () => expressions.close());
   const { redisUrl } = environment;
-  const backend = await reachable(() => openQueueBackend({ redisUrl, databaseUrl: storage.url, log }));
+  const openQueue = () => openQueueBackend({ redisUrl, databaseUrl: storage.url, log });
+  const backend = await reachable(openQueue).catch((cause: unknown) => {
+    throw cause instanceof QueueTablesHeld ? new StartError(`DATABASE_URL: ${cause.message}`, { cause }) : cause;
+  });
   closing.add('the queue', () => backend.close());
   const waker = createWaker(backend, log, { now });
   closing.add('the waker', () => waker.close());

@@ -86,6 +86,10 @@ describe('another user of the database server', () => {
   });
 
   it('stops nothing with advisory locks: starts, configurations, keys and the workers of the demo go on', async () => {
+    // By name, because a start ends the sessions of those who may no longer connect.
+    await world.database.sql.unsafe(
+      `grant connect on database ${new URL(world.database.url).pathname.slice(1)} to ${name}`,
+    );
     const stranger = asStranger(world.database.url);
     // Every key that any version of Belay uses, and the keys near them.
     await stranger`select pg_advisory_lock(key) from generate_series(7235309100::bigint, 7235309200::bigint) key`;

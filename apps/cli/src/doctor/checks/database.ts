@@ -15,7 +15,7 @@ export const database: Check = {
         found.exists ? 'embedded, in the data folder' : 'embedded, created in the data folder at the first start',
       );
     }
-    const { version, mayMigrate, migrated, closed, name } = found;
+    const { version, mayMigrate, migrated, closed, name, fsync, unverified } = found;
     const outcomes: Outcome[] = [ok(`PostgreSQL ${version}, ${migrated ? 'with Belay’s tables' : 'empty'}`)];
     if (!mayMigrate) {
       const cure = 'as its owner: GRANT CREATE ON SCHEMA public TO the user of DATABASE_URL';
@@ -25,6 +25,17 @@ export const database: Check = {
     if (migrated && !closed) {
       const cure = `as its owner: REVOKE CONNECT, TEMPORARY ON DATABASE "${name}" FROM PUBLIC; REVOKE CREATE ON SCHEMA public FROM PUBLIC; and GRANT CONNECT to the user of DATABASE_URL`;
       outcomes.push(warning('every user of the database server can connect, and could slow Belay down', cure));
+    }
+    if (!fsync) {
+      const cure = 'set fsync = on in its postgresql.conf';
+      outcomes.push(
+        warning('the database does not wait for its disk: a crash of its machine loses requests and access', cure),
+      );
+    }
+    if (unverified !== undefined) {
+      outcomes.push(
+        warning(unverified, 'use sslmode=verify-full in DATABASE_URL, with sslrootcert for an authority of your own'),
+      );
     }
     return outcomes;
   },
