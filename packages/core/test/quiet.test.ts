@@ -35,7 +35,7 @@ function counting() {
       else if (verb === 'commit' || verb === 'rollback') {
         if (verb === 'commit' && open.get(connection)) commits += 1;
         open.delete(connection);
-      } else if (['insert', 'update', 'delete', 'with'].includes(verb)) {
+      } else if (/\b(insert into|update|delete from)\b/i.test(statement)) {
         if (open.has(connection)) open.set(connection, true);
         else commits += 1;
       }

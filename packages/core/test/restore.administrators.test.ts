@@ -1,7 +1,15 @@
-import { answerLeftover, beginRestore, compareRestored, openRestore, readRestore, skipProvider } from '@belay/core';
+import {
+  type ActorContext,
+  answerLeftover,
+  beginRestore,
+  compareRestored,
+  openRestore,
+  readRestore,
+  skipProvider,
+} from '@belay/core';
 import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { access, ask, type Cast, minute, openCast, type Person } from './support/stories.js';
+import { access, ask, type Cast, minute, openCast } from './support/stories.js';
 
 const ada = 'ada@example.com';
 const reason = 'looked at';
@@ -18,7 +26,7 @@ describe('an administrator after a restore', () => {
   afterEach(() => cast[Symbol.asyncDispose]());
 
   const settle = () => cast.house.database.advance(minute);
-  const begin = async (person: Person) => {
+  const begin = async (person: ActorContext) => {
     await beginRestore(person, { reason });
     await settle();
   };
@@ -26,7 +34,7 @@ describe('an administrator after a restore', () => {
     await compareRestored(cast.house.ctx, AbortSignal.timeout(5_000));
     return readRestore(cast.house.operator());
   };
-  const skip = (person: Person) => skipProvider(person, { provider: 'memory', reason });
+  const skip = (person: ActorContext) => skipProvider(person, { provider: 'memory', reason });
   const holds = () => cast.house.provider.holds(ada, access);
 
   it('cannot keep their own access by beginning again, skipping the provider and permitting grants', async () => {
