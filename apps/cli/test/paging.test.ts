@@ -52,6 +52,9 @@ describe('a list that does not fit on one page', () => {
       insert into users (id, provider, subject, email, name, groups)
       select gen_random_uuid(), 'demo', 'many-' || n, 'many-' || n || '@example.test', 'Many', '[]'
       from generate_series(1, 150) as n`;
+    await world.database.sql`
+      insert into user_identities (provider, subject, user_id, email, email_folded, name, groups, organizations)
+      select provider, subject, id, email, email, name, groups, groups from users where subject like 'many-%'`;
     const first = await run('admin', 'people', 'many-');
     const cursor = /^more: --cursor (\S+)\n$/.exec(first.stderr)?.[1] ?? '';
     const second = await run('admin', 'people', 'many-', '--cursor', cursor);

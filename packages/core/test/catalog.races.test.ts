@@ -52,19 +52,28 @@ describe('a provider that leaves the configuration while access is granted there
     expect(other.state.count('ensurePresent')).toBe(0);
   };
 
+  /** Stores a configuration without the provider while an intent holds the lock of the configuration, and waits for the execution. */
+  const intendFirst = async (id: string, perform: () => Promise<unknown>) => {
+    const { house } = cast;
+    const holder = await house.database.sql.reserve();
+    await holder`begin`;
+    await holder`select from executions where id = ${id} for update`;
+    const performing = perform();
+    await someoneWaits(house);
+    const applying = apply().catch((error: unknown) => error);
+    await someoneWaits(house, 2);
+    await holder`commit`;
+    holder.release();
+    await performing;
+    expect(await applying).toMatchObject({ issues: [{ path: 'providers.other' }] });
+    expect(other.state.held()).toHaveLength(1);
+  };
+
   it('is kept when the intent was first', async () => {
     const { house, ada } = cast;
     const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
     await beginOnly(house, id);
-    const gate = heldBeforeCommit(house.ctx);
-    const performing = performStep(gate.ctx, await stepOf(id));
-    await gate.reached;
-    const applying = apply().catch((error: unknown) => error);
-    await someoneWaits(house);
-    gate.open();
-    await performing;
-    expect(await applying).toMatchObject({ issues: [{ path: 'providers.other' }] });
-    expect(other.state.held()).toHaveLength(1);
+    await intendFirst(id, async () => performStep(house.ctx, await stepOf(id)));
   });
 
   it('gets no grant when the configuration was first', async () => {
@@ -75,21 +84,8 @@ describe('a provider that leaves the configuration while access is granted there
     const turn = (executionId: string) => ({ executionId, key: '/' });
 
     it('is kept when the intent was first', async () => {
-      const { house, ada } = cast;
-      const id = await request(ada, { workflow: 'automatic', role: 'elsewhere' });
-      // The intent holds the lock of the configuration, and waits for the execution.
-      const holder = await house.database.sql.reserve();
-      await holder`begin`;
-      await holder`select from executions where id = ${id} for update`;
-      const performing = performStep(house.ctx, turn(id), { leased: true });
-      await someoneWaits(house);
-      const applying = apply().catch((error: unknown) => error);
-      await someoneWaits(house, 2);
-      await holder`commit`;
-      holder.release();
-      await performing;
-      expect(await applying).toMatchObject({ issues: [{ path: 'providers.other' }] });
-      expect(other.state.held()).toHaveLength(1);
+      const id = await request(cast.ada, { workflow: 'automatic', role: 'elsewhere' });
+      await intendFirst(id, () => performStep(cast.house.ctx, turn(id), { leased: true }));
     });
 
     it('gets no grant when the configuration was first', async () => {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const sourceOf = (path: string) => readFile(new URL(path, import.meta.url), 'utf8');
 const typesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].flatMap(([, type]) => type ?? []);
 /** A type and its level, as entries that SQL writes have them. */
-const written = /'([a-z]+\.[a-z_.]+)', '(?:info|warning|error)'/g;
+const written = /'([a-z]+\.[a-z_.]+)'(?:, '(?:info|warning|error)'|`,\n\s+message: sqlText)/g;
 
 it('knows every type of entry that SQL writes to the ledger', async () => {
   await using database = await createTestDatabase();

@@ -160,13 +160,14 @@ describe('a loop of an execution', () => {
     await using here = openProcess(cast, {});
     const ctx = { ...here.ctx, timing: { ...here.ctx.timing, turn: 60_000 } };
     const counts: number[] = [];
-    for (const workflow of ['one', 'many']) {
+    // The first one uses new connections, which are examined with a statement of their own.
+    for (const workflow of ['one', 'one', 'many']) {
       const id = await request(cast.ada, { workflow });
       here.heard.length = 0;
       await performStep(ctx, { executionId: id, key: TURN });
       expect(await statusOf(cast.ada, id)).toBe('completed');
       counts.push(here.heard.length);
     }
-    expect(counts[1]).toBe(counts[0]);
+    expect(counts[2]).toBe(counts[1]);
   });
 });

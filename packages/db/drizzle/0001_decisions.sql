@@ -5,11 +5,15 @@ begin
   perform from executions where id = execution for update;
   return expected = (select coalesce(string_agg(id || '' '' || status, '','' order by id), '''') from approvals where execution_id = execution);
 end';--> statement-breakpoint
--- Locks a person against being stopped, not against other decisions of theirs, and then returns whether they may act: they have not left, and their login has not ended. Without
--- a login, whether a provider has described this identity of theirs lately. Volatile: what is read was read under the lock.
-CREATE FUNCTION admit_person(person uuid, login uuid, by_provider text, by_subject text, lately interval) RETURNS boolean LANGUAGE plpgsql VOLATILE AS '
+-- Locks a person against being stopped, with `alone` against others that act as this person too, and then returns whether they may act:
+-- they have not left, and their login has not ended. Without a login, whether a provider has described this identity of theirs lately.
+-- Volatile: what is read was read under the lock.
+CREATE FUNCTION admit_person(person uuid, login uuid, by_provider text, by_subject text, lately interval, alone boolean)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS '
 begin
-  perform from users where id = person and deprovisioned_at is null for share;
+  if alone then perform from users where id = person and deprovisioned_at is null for no key update;
+  else perform from users where id = person and deprovisioned_at is null for share;
+  end if;
   if not found then return false; end if;
   if login is not null then return exists (select from logins where id = login and expires_at > app_now()); end if;
   return exists (select from user_identities where user_id = person and provider = by_provider and subject = by_subject

@@ -71,7 +71,7 @@ describe('a deactivation that cannot be read', () => {
     const { call, house } = directory;
     const before = await house.database.sql`select seq from ledger order by seq desc limit 1`;
     const { body } = await call('POST', '/Groups', { displayName: 'ops', members: [] });
-    await call('PATCH', `/Groups/${(body as { id: string }).id}`, patchOf({ op: 'remove', path: 'membrs' }));
+    await call('PATCH', `/Groups/${(body as { id?: string }).id}`, patchOf({ op: 'remove', path: 'membrs' }));
     await call('POST', '/Users', { active: false });
     const alarms = await house.database
       .sql`select message from ledger where type = 'provisioning.rejected' and seq > ${before[0]?.seq} order by seq`;

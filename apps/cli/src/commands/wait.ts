@@ -1,4 +1,4 @@
-import { type ExecutionState, hasReached, type WaitTarget } from '@belay/sdk';
+import type { ExecutionState, WaitTarget } from '@belay/sdk';
 import { Option } from 'commander';
 import { CliError, usage } from '../cli-error.js';
 import { addCommand, type Parent } from '../command.js';
@@ -40,6 +40,7 @@ export function addWait(parent: Parent): void {
       if (patience === undefined || patience === 0)
         throw usage('--timeout is not a valid duration, for example 30m or PT30M');
       const { client } = await connect();
+      const { hasReached } = await import('@belay/sdk');
       const id = await findRequest(client, given, signal);
       const end = clock().getTime() + patience;
       for (;;) {

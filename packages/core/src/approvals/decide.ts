@@ -160,7 +160,7 @@ function writingDecision(
   const all = [
     // One after the other, in the order of the locks: the person, the execution.
     sqlText`admitted as materialized (
-      select case when ${admittingPerson(ctx, user, via)} then admit_decision(${executionId}::uuid, ${key}, ${identifyDecisions(found)}) end as is)`,
+      select case when ${admittingPerson(ctx, user, { via, alone: false })} then admit_decision(${executionId}::uuid, ${key}, ${identifyDecisions(found)}) end as is)`,
     sqlText`moved as materialized (
       select ${executionId}::uuid as id from admitted where admitted.is and ${expiresAt.toISOString()}::timestamptz > app_now())`,
     sqlText`decided as (
@@ -299,13 +299,20 @@ export async function requireLive(
   user: UserActor,
   via: Decide['via'],
 ): Promise<void> {
-  const [person] = await execute<{ is: boolean }>(tx, sqlText`select ${admittingPerson(ctx, user, via)} as is`);
+  const [person] = await execute<{ is: boolean }>(tx, sqlText`select ${admittingPerson(ctx, user, { via, alone: true })} as is`);
   if (!person?.is) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
 }
 
-/** Returns the call that locks a person and returns whether they may act now: by their login, or for a button in a message without. */
-function admittingPerson(ctx: ActorStore, { id, provider, subject, loginId }: UserActor, via: Decide['via']): SqlText {
+/**
+ * Returns the call that locks a person and returns whether they may act now: by their login, or for a button in a message without.
+ * `alone`: no other act of the person runs at the same time, so that acts can be counted.
+ */
+function admittingPerson(
+  ctx: ActorStore,
+  { id, provider, subject, loginId }: UserActor,
+  { via, alone }: { via: Decide['via']; alone: boolean },
+): SqlText {
   const login = via === 'message' ? null : loginId;
   const lately = `${ctx.catalog.current().loginEnd.device} milliseconds`;
-  return sqlText`admit_person(${id}::uuid, ${login}::uuid, ${provider}, ${subject}, ${lately}::interval)`;
+  return sqlText`admit_person(${id}::uuid, ${login}::uuid, ${provider}, ${subject}, ${lately}::interval, ${alone})`;
 }

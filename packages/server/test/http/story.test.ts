@@ -215,10 +215,10 @@ describe('a process that is asked to stop', () => {
     await expect.poll(() => stopping.database.sql`select from watches`).toHaveLength(1);
     stopping.endWaits();
     const { status, json } = await waiting;
-    expect([status, json]).toMatchObject([200, { status: 'pending' }]);
+    expect([status, json]).toMatchObject([200, { status: 'waiting' }]);
     // A call that begins afterwards does not wait either.
     const later = await send('GET', `/execution/${output.execution_id}?until=ended&wait=PT30S`);
-    expect([later.status, later.json]).toMatchObject([200, { status: 'pending' }]);
+    expect([later.status, later.json]).toMatchObject([200, { status: 'waiting' }]);
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 });

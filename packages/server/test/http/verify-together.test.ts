@@ -1,6 +1,7 @@
 import { createLogin, endLogin, withActor } from '@belay/core';
 import { openDatabase } from '@belay/db';
 import { createHouse, type House } from '@belay/testkit/house';
+import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyTogether } from '../../src/http/verify-together.js';
 
@@ -15,6 +16,9 @@ describe('logins that arrive in one turn of the event loop', () => {
     statements = [];
     const counted = openDatabase(house.database.url, { onStatement: (_, text) => void statements.push(text) });
     close = counted.close;
+    // A new connection is examined with a statement of its own.
+    await counted.db.execute(sql`select 1`);
+    statements.length = 0;
     verify = verifyTogether({ ...house.ctx, db: counted.db });
   });
   afterEach(async () => {
