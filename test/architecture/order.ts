@@ -100,7 +100,6 @@ const apart: Record<string, string> = {
   'apps/cli/src/program.ts': 'a file for each command, or for each group of commands',
   'packages/api/src/roots.ts': 'a file for each router',
   'packages/console/src/texts.ts': 'a file for the texts of each page or area',
-  'packages/core/src/host.ts': 'a file for each function that workflows call',
   'packages/sdk/src/types.ts':
     'the package writes out what is of contract, and leaves what is in files of its own (pack/src/expand-types.mjs)',
 };

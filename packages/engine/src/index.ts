@@ -13,7 +13,6 @@ export type {
   Explained,
   Host,
   Job,
-  Joined,
   LedgerEntry,
   Locked,
   Logger,

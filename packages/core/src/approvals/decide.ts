@@ -299,7 +299,10 @@ export async function requireLive(
   user: UserActor,
   via: Decide['via'],
 ): Promise<void> {
-  const [person] = await execute<{ is: boolean }>(tx, sqlText`select ${admittingPerson(ctx, user, { via, alone: true })} as is`);
+  const [person] = await execute<{ is: boolean }>(
+    tx,
+    sqlText`select ${admittingPerson(ctx, user, { via, alone: true })} as is`,
+  );
   if (!person?.is) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
 }
 

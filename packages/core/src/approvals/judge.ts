@@ -90,7 +90,7 @@ function placesMoved(subject: unknown, plan: Plan): string[] {
 }
 
 /**
- * Returns the refusal of a plan that one of its approvers may not approve, because they would be elevated by it; null otherwise. A
+ * Returns the rejection of a plan that one of its approvers may not approve, because they would be elevated by it; null otherwise. A
  * decision waits for no provider, so this is where each approver's own identity is looked up. Throws `unavailable` while a provider
  * cannot return it.
  */

@@ -125,8 +125,8 @@ export function writingSettlement(
 }
 
 /**
- * The `progress` of a step that waits for approvals: closes those that are settled, by their expiry too, and returns the outcome of
- * the step; null while it waits. The caller holds the execution's lock.
+ * Closes the approvals of a step that are settled, by their expiry too. Returns the outcome of the step; null while it waits. The caller
+ * holds the execution's lock.
  */
 export async function settleApprovals(
   ctx: Store,
