@@ -97,6 +97,7 @@ const lines: Record<string, string[]> = {
   'token create': ['--user', 'bot@example.com', '--ttl', 'PT1H'],
   'token list': [],
   'token revoke': ['t-1'],
+  'user separate': ['ada@example.com', 'grace@example.com', '--reason', 'because'],
   'user stop': ['bot@example.com', '--reason', 'because'],
   'scim create-token': ['--provider', 'okta', '--ttl', 'P180D'],
   'scim list-tokens': [],

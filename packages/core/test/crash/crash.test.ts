@@ -109,7 +109,7 @@ async function dieAndTakeOver(lane: Lane, crashAt: string, occurrence: number): 
     house.provider.inject(operation, { kind: 'throttle' }, 3);
   }
   // A process that died during provisioning leaves the provisioned person behind, and the next process creates the person again.
-  await sql`delete from provisioned_users`;
+  await sql`update provisioned_users set deleted_at = app_now() where deleted_at is null`;
   await die(lane, { story: 'synchronous', crashAt, occurrence });
 
   // R1, R4: all that the provider holds now has a row that owes its revocation.
