@@ -1,7 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { connect, isIP } from 'node:net';
-import { checkServerIdentity, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { checkServerIdentity } from 'node:tls';
 import { unfitCodes } from './postgres-session.js';
+
+/** What is read of a certificate and of a connection by TLS: their types in Node, without a need for those types where this is used. */
+type Certificate = Record<'subject' | 'issuer', { CN?: unknown; O?: unknown; OU?: unknown } | undefined> & {
+  valid_from: string;
+  valid_to: string;
+  fingerprint256?: string;
+};
+interface SecureSocket {
+  authorizationError: unknown;
+  getPeerCertificate(): unknown;
+}
 
 /** What `sslmode` demands of a connection, as libpq defines it ("SSL Mode Descriptions" in PostgreSQL's manual). */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
@@ -15,7 +26,7 @@ export interface TlsOptions {
   key: string | undefined;
   passphrase: string | undefined;
   /** Returns why the server at the other end is not the one that was meant, after the handshake and before anything is sent. */
-  examine(socket: TLSSocket): TlsFault | undefined;
+  examine(socket: SecureSocket): TlsFault | undefined;
 }
 
 export interface DatabaseTls {
@@ -34,7 +45,7 @@ export class TlsFault extends Error {
   /** The same without the names in the certificate, which can be those of machines. */
   readonly summary: string;
 
-  constructor(reason: string, certificate: PeerCertificate) {
+  constructor(reason: string, certificate: Certificate) {
     const fingerprint = `SHA-256 ${(certificate.fingerprint256 ?? 'unknown').replaceAll(':', '').slice(0, 16)}…`;
     super(
       `its TLS certificate ${reason}: the certificate of ${nameIn(certificate.subject)}, issued by ${nameIn(certificate.issuer)}, valid from ${certificate.valid_from} to ${certificate.valid_to}, ${fingerprint}`,
@@ -144,8 +155,8 @@ export function verifiedOptions({ mode, options, url }: DatabaseTls) {
     ...rest,
     rejectUnauthorized: mode === 'verify-ca' || mode === 'verify-full',
     // Node would verify the name `localhost` where the host is an address.
-    checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
-      mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
+    checkServerIdentity: (_name: string, certificate: unknown) =>
+      mode === 'verify-full' ? checkServerIdentity(host, certificate as never) : undefined,
   };
 }
 
@@ -195,14 +206,14 @@ function modeOf({ sslmode, sslrootcert, ssl }: Record<string, string | undefined
 }
 
 /** Returns why a server is not the one that was meant. Without verification there is no reason. */
-function examine(socket: TLSSocket, mode: TlsMode, host: string): TlsFault | undefined {
+function examine(socket: SecureSocket, mode: TlsMode, host: string): TlsFault | undefined {
   if (mode !== 'verify-ca' && mode !== 'verify-full') return undefined;
-  const certificate = socket.getPeerCertificate();
+  const certificate = socket.getPeerCertificate() as Certificate;
   const chain: unknown = socket.authorizationError;
   // With `rejectUnauthorized: false`, Node adds its own check of a name here, which is not the host where that is an address.
   if (chain && codeOf(chain) !== 'ERR_TLS_CERT_ALTNAME_INVALID')
     return new TlsFault(explain(codeOf(chain)), certificate);
-  if (mode === 'verify-full' && checkServerIdentity(host, certificate) !== undefined) {
+  if (mode === 'verify-full' && checkServerIdentity(host, certificate as never) !== undefined) {
     const what = isIP(host) === 0 ? 'the name' : 'the address';
     return new TlsFault(`is not for ${what} in the URL`, certificate);
   }
@@ -229,8 +240,8 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : 'unknown';
 }
 
-function nameIn(name: PeerCertificate['subject'] | undefined): string {
-  const [first] = [name?.CN, name?.O, name?.OU].flat().filter((one) => one !== undefined);
+function nameIn(name: Certificate['subject']): string {
+  const [first] = [name?.CN, name?.O, name?.OU].flat().filter((one) => typeof one === 'string');
   return first ?? 'nobody';
 }
 
