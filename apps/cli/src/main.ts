@@ -26,7 +26,7 @@ function accountName(): string {
   }
 }
 
-/** Returns the folder of the account. Without `HOME` and without an account there is none. */
+/** Returns the home folder of the account; the root folder where neither `HOME` nor an account names one. */
 function homeFolder(): string {
   try {
     return homedir();

@@ -242,7 +242,7 @@ function codeOf(error: unknown): string {
 
 function nameIn(name: Certificate['subject']): string {
   const [first] = [name?.CN, name?.O, name?.OU].flat().filter((one) => typeof one === 'string');
-  return first ?? 'nobody';
+  return first ?? 'an unnamed subject';
 }
 
 function read(parameter: string, file: string): string {

@@ -82,12 +82,11 @@ describe('an entitlement that is changed during its calls', () => {
     expect(await grantOf(id)).toMatchObject({ state: 'gone' });
   });
 
-  it('is recorded by a statement that began before an intent was committed: the new grant waits for the next call', async () => {
+  /** Requests access after the record of the due call has its snapshot, and before it locks: it is stopped when it first reads the clock. */
+  const askDuringRecord = async () => {
     const { house, ada } = cast;
-    const id = await waiting();
     const claims = await claim();
     const client = openDatabase(house.database.url, { max: 1, applicationName: 'late' });
-    // The record has its snapshot, and is stopped when it first reads the clock.
     const stopped = await stopClockOf(house, 'late');
     const performing = performClaims({ ...house.ctx, db: client.db }, claims);
     await stopped.reached();
@@ -95,6 +94,13 @@ describe('an entitlement that is changed during its calls', () => {
     await stopped.release();
     await performing;
     await client.close();
+    return later;
+  };
+
+  it('is recorded by a statement that began before an intent was committed: the new grant waits for the next call', async () => {
+    const { house } = cast;
+    const id = await waiting();
+    const later = await askDuringRecord();
     expect(await grantOf(id)).toMatchObject({ state: 'active' });
     expect(await grantOf(later)).toMatchObject({ state: 'granting' });
     expect(await rowNow()).toMatchObject({ state: 'granting', lease_until: null });
@@ -106,15 +112,7 @@ describe('an entitlement that is changed during its calls', () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
     await returnAccess(ada, { execution_id: id });
-    const claims = await claim();
-    const client = openDatabase(house.database.url, { max: 1, applicationName: 'late' });
-    const stopped = await stopClockOf(house, 'late');
-    const performing = performClaims({ ...house.ctx, db: client.db }, claims);
-    await stopped.reached();
-    const later = await ask(house, ada, { workflow: 'automatic', duration: 'PT30M' });
-    await stopped.release();
-    await performing;
-    await client.close();
+    const later = await askDuringRecord();
     expect(await rowNow()).toMatchObject({ state: 'granting', lease_until: null });
     await house.work();
     expect(await grantOf(later)).toMatchObject({ state: 'active' });

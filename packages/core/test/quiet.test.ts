@@ -1,24 +1,8 @@
-import { type Context, getExecution, type Job, type Place, reconcileEntitlement, returnAccess } from '@belay/core';
+import { getExecution, returnAccess } from '@belay/core';
 import { openDatabase } from '@belay/db';
-import { performStep } from '@belay/engine';
+import { workHere } from '@belay/testkit/work-here';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { approve, type Cast, catalogWith, openCast, type Person, request, together } from './support/stories.js';
-
-/** Returns a worker in this process that always has a free place; `rest` resolves when it has no work. */
-function placesOf() {
-  const under = new Set<Promise<void>>();
-  const start = (work: () => Promise<void>) => {
-    const one: Promise<void> = Promise.resolve()
-      .then(work)
-      .finally(() => under.delete(one));
-    under.add(one);
-  };
-  const reserve = (): Place => ({ run: start, release: () => {} });
-  const rest = async () => {
-    while (under.size > 0) await Promise.all(under);
-  };
-  return { start, reserve, rest };
-}
 
 /** Counts the statements of a process, and the commits that wrote something. */
 function counting() {
@@ -47,14 +31,7 @@ function counting() {
 function openServer({ house }: Cast) {
   const counted = counting();
   const client = openDatabase(house.database.url, { max: 20, onStatement: counted.hear });
-  const { start, reserve, rest } = placesOf();
-  const ctx: Context = { ...house.ctx, db: client.db, waker: { reserve, wake } };
-  function wake(jobs: readonly Job[]): void {
-    for (const job of jobs) {
-      if (job.dueAt) continue;
-      start(() => (job.queue === 'executions' ? performStep(ctx, job) : reconcileEntitlement(ctx, job)));
-    }
-  }
+  const { ctx, rest } = workHere({ ...house.ctx, db: client.db });
   const as = (person: Person): Person => ({ ...person, ...ctx, actor: person.actor });
   return { counted, rest, as, [Symbol.asyncDispose]: () => client.close() };
 }

@@ -1,16 +1,5 @@
 import { isOutage } from '@belay/contract/outage';
-import {
-  commitWith,
-  type Database,
-  entitlements,
-  executions,
-  grants,
-  rawText,
-  type SqlText,
-  sqlText,
-  statementOf,
-  type Transaction,
-} from '@belay/db';
+import { entitlements, execute, executions, grants, rawText, type SqlText, sqlText } from '@belay/db';
 import type { Json } from '@belay/providers';
 import type { Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
@@ -33,7 +22,6 @@ export function claimDue(ctx: Store, which: { provider: string; limit: number; g
   const of = sqlText`${entitlements.provider} = ${provider} and`;
   return claim(
     ctx,
-    ctx.db,
     sqlText`
     first as (select ${columns} from ${entitlements} where ${of} ${entitlements.state} <> 'granting' and ${isDue}
       order by ${entitlements.dueAt} limit ${limit} for update skip locked),
@@ -43,22 +31,12 @@ export function claimDue(ctx: Store, which: { provider: string; limit: number; g
   );
 }
 
-/**
- * Claims, in one statement, the given entitlements that are due and not claimed by another worker. In a transaction
- * that has made them due, holds their locks and started after `claimingAt`, the claim is committed together with what
- * made them due. `last`: the claim is the last statement of that transaction, sent with its COMMIT.
- */
-export function claimThese(
-  ctx: Store,
-  db: Database | Transaction,
-  ids: readonly string[],
-  more: { claimingAt?: number; claimId?: string; last?: boolean } = {},
-): Promise<Claim[]> {
-  const list = sqlText`${`{${ids.join(',')}}`}::text::uuid[]`;
+/** Claims an entitlement that is due and not claimed by another worker, in one statement that commits itself. */
+export function claimOne(ctx: Store, entitlementId: string): Promise<Claim[]> {
   const which = sqlText`
-    locked as (select ${columns} from ${entitlements} where ${entitlements.id} = any(${list}) and ${isDue}
+    locked as (select ${columns} from ${entitlements} where ${entitlements.id} = ${entitlementId}::uuid and ${isDue}
       for update skip locked)`;
-  return claim(ctx, db, which, { ...more, concerns });
+  return claim(ctx, which, concerns);
 }
 
 /**
@@ -148,16 +126,12 @@ export type ClaimRow = {
  * The statement sees the grants as of its start. Every change of what is wanted also changes the entitlement's row, in the
  * same transaction, so a row that is newer than the statement is skipped: it stays due.
  */
-async function claim(
-  ctx: Store,
-  db: Database | Transaction,
-  which: SqlText,
-  more: { claimingAt?: number; claimId?: string; last?: boolean; concerns?: SqlText } = {},
-): Promise<Claim[]> {
-  const { claimingAt = ctx.clock().getTime(), claimId = ctx.newId(), last = false } = more;
+async function claim(ctx: Store, which: SqlText, concern: SqlText = sqlText`null`): Promise<Claim[]> {
+  const claimingAt = ctx.clock().getTime();
+  const claimId = ctx.newId();
   const leaseEnd = sqlText`app_now() + ${`${ctx.timing.lease} milliseconds`}::interval`;
-  const claiming = statementOf<ClaimRow>(
-    db,
+  const rows = await execute<ClaimRow>(
+    ctx.db,
     sqlText`
     with ${which},
     -- Materialized, because the task is read in every column that the claim sets.
@@ -189,11 +163,9 @@ async function claim(
         and ${overAt} <= app_now()`)}),
     notified as (${notifying()})
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
-      app_now() as now, until, task, ${more.concerns ?? sqlText`null`} as concerns, (select count(*) from notified)
+      app_now() as now, until, task, ${concern} as concerns, (select count(*) from notified)
     from claimed where task <> 'wait' order by task = 'grant'`,
-  );
-  const sent = last ? commitWith(db as Transaction, [claiming]).then(([rows]) => rows) : claiming.execute();
-  const rows = await sent.catch((error: unknown) => {
+  ).catch((error: unknown) => {
     // The claim may have been committed, and only this process knows its id.
     if (isOutage(error)) freeLostClaim(ctx, claimId);
     throw error;

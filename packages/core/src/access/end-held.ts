@@ -1,5 +1,4 @@
 import { AccessError } from '@belay/contract/errors';
-import { isOutage } from '@belay/contract/outage';
 import {
   type Database,
   type EndedReason,
@@ -21,7 +20,6 @@ import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import { claimOf } from './claim.js';
 import { type EndedRow, type EndWithClaim, endingGrants, endingWithClaim, jobsOf } from './end.js';
 import { settleHolds } from './held.js';
-import { freeLostClaim } from './lost-claims.js';
 import { openPlaces } from './places.js';
 
 /**
@@ -109,12 +107,8 @@ export async function endHeldHere(
     if (!seen) return false;
     const placed = { ids: places.reserve(seen.held, 'revoke'), claimId: places.claimId };
     const ending = { executionId: execution.id, ownerId: how.owner, reason: how.reason, actor: ctx.actor, placed };
-    const ended = await endingHere(ctx, { ...ending, held: seen.held }, { alone: how.alone, over: seen.over }).catch(
-      (error: unknown) => {
-        // The claim may have been committed, and only this process knows its id.
-        if (placed.ids.size > 0 && isOutage(error)) freeLostClaim(ctx, places.claimId);
-        throw error;
-      },
+    const ended = await places.claiming(() =>
+      endingHere(ctx, { ...ending, held: seen.held }, { alone: how.alone, over: seen.over }),
     );
     const claims = ended.rows.flatMap((row) =>
       row.claimed

@@ -1,4 +1,3 @@
-import { isOutage } from '@belay/contract/outage';
 import {
   catalogs,
   commitWith,
@@ -22,7 +21,6 @@ import { foldName } from '../people/names.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
 import type { Intention, PlannedRow } from './intention.js';
-import { freeLostClaim } from './lost-claims.js';
 import { openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
 import { entitlementKey, lockEntitlements } from './rows.js';
@@ -75,15 +73,12 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   try {
     const what = { planned, held, places };
     const { pending } = intention;
-    const result = await claiming(ctx, pending ? claimedIn(pending) : [], async (): Promise<Intended> => {
+    const intend = async (): Promise<Intended> => {
       const entitlementIds = await intendAlone(ctx, intention, what);
       if (entitlementIds) return { outcome: 'intended', entitlementIds };
       return ctx.db.transaction((tx) => intendLocked(ctx, tx, intention, what));
-    }).catch((error: unknown) => {
-      // The claim of the grants may have been committed, and only this process knows its id.
-      if (isOutage(error)) freeLostClaim(ctx, places.claimId);
-      throw error;
-    });
+    };
+    const result = await claiming(ctx, pending ? claimedIn(pending) : [], () => places.claiming(intend));
     ctx.crashpoint('intended');
     if (pending && result.outcome !== 'moved_on') ctx.waker.wake(pending.jobs);
     // Without places, `access.grant` reconciles the entitlements itself.
@@ -142,16 +137,13 @@ async function intendLocked(
   const judged = await intention.confirm(tx);
   if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
   if ('lapsed' in judged) return { outcome: 'lapsed' };
-  const locked = await lockEntitlements(tx, planned);
-  for (const [index, grant] of planned.entries()) {
-    const [row, seen] = [locked[index], held[index]];
-    if (!row || seen === undefined) throw new Error('An entitlement vanished under its lock');
-    const facts = { state: row.state, lastGrantCallAt: row.lastGrantCallAt?.getTime() ?? null };
-    if (decideIntent(facts, seen) === 'refuse') {
-      return { outcome: 'held_outside', provider: grant.provider, identity: grant.identity };
-    }
-  }
-  const rows = once(planned.map((one, index) => ({ ...one, key: locked[index]?.key ?? '' })));
+  const locked = await lockEntitlements(
+    tx,
+    planned.map((one, index) => ({ ...one, held: held[index] ?? false })),
+  );
+  const refused = locked.find(({ facts, held: seen }) => decideIntent(facts, seen) === 'refuse');
+  if (refused) return { outcome: 'held_outside', provider: refused.provider, identity: refused.identity };
+  const rows = once(locked);
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const written = { ...intention, pending: undefined, approved: judged.approved };
   const [entitled] = await commitWith(tx, [

@@ -1,6 +1,6 @@
-import type { Transaction } from '@belay/db';
+import { isOutage } from '@belay/contract/outage';
 import type { Context, Job, Place } from '../context.js';
-import { type Claim, claimThese } from './claim.js';
+import type { Claim } from './claim.js';
 import { freeLostClaim } from './lost-claims.js';
 import { performClaims } from './perform.js';
 
@@ -16,12 +16,8 @@ export interface Places {
   reserve(wanted: readonly { id: string; provider: string }[], task: 'grant' | 'revoke'): ReadonlySet<string>;
   /** Records what the statement has claimed for those ids, and everything that it has made due. */
   keep(kept: readonly { reserved: string; claim: Claim }[], due: readonly EntitlementJob[]): void;
-  /**
-   * Claims, in the transaction that has just made entitlements due and holds their locks, those for which there is a
-   * free place: this saves a commit and the way through a queue. Entitlements without a place stay due. Must be the last
-   * use of the transaction, because COMMIT is sent together with the claim.
-   */
-  claim(tx: Transaction, due: readonly EntitlementJob[], task: 'grant' | 'revoke'): Promise<void>;
+  /** Runs what may claim for the reserved places. When its response is lost, releases what may have been claimed. */
+  claiming<T>(work: () => Promise<T>): Promise<T>;
   /** Returns what was claimed. */
   claims(): readonly Claim[];
   /** Starts the calls of what was claimed, after the commit. Returns the jobs for the other entitlements. */
@@ -64,12 +60,14 @@ export function openPlaces(ctx: Context): Places {
       claims = kept.map(({ claim }) => claim);
       jobs = due;
     },
-    async claim(tx, due, task) {
-      const wanted = due.map(({ entitlementId: id, provider }) => ({ id, provider }));
-      reserve(wanted, task);
-      jobs = due;
-      claims =
-        places.size === 0 ? [] : await claimThese(ctx, tx, [...places.keys()], { claimingAt, claimId, last: true });
+    async claiming(work) {
+      try {
+        return await work();
+      } catch (error) {
+        // The claim may have been committed, and only this process knows its id.
+        if (places.size > 0 && isOutage(error)) freeLostClaim(ctx, claimId);
+        throw error;
+      }
     },
     claims: () => claims,
     begin() {

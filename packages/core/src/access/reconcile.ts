@@ -1,5 +1,5 @@
 import type { Context } from '../context.js';
-import { claimThese } from './claim.js';
+import { claimOne } from './claim.js';
 import { performClaims } from './perform.js';
 
 /**
@@ -8,7 +8,7 @@ import { performClaims } from './perform.js';
  * (docs/architecture.md, section 6).
  */
 export async function reconcileEntitlement(ctx: Context, input: { entitlementId: string }): Promise<void> {
-  const claims = await claimThese(ctx, ctx.db, [input.entitlementId]);
+  const claims = await claimOne(ctx, input.entitlementId);
   ctx.crashpoint('entitlement claimed');
   await performClaims(ctx, claims);
 }

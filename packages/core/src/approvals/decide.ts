@@ -72,7 +72,7 @@ interface Judged {
 
 /** Returns what a decision means, by the approvals and decisions as they are now; throws when it may not be made. */
 async function judge(ctx: ActorContext, user: UserActor, input: Decide): Promise<Judged> {
-  const found = await findApprovals(ctx.db, input.id);
+  const found = await findApprovals(ctx.db, input.id, user.id);
   const approval = choose(found, user, input.id);
   if (!approval) throw notFound('The approval');
   const selves = await requireApprover(ctx, user, approval, input.verdict);
@@ -94,7 +94,7 @@ async function judge(ctx: ActorContext, user: UserActor, input: Decide): Promise
   refuseAgain(user, selves, found, approval, input.verdict);
   const made = {
     approverId: user.id,
-    approver: user.email,
+    approver: approval.reader ?? user.email,
     verdict: input.verdict,
     comment: input.comment ?? null,
     at: now,

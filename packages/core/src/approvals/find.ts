@@ -47,6 +47,8 @@ export interface FoundApproval {
   request: unknown;
   /** Whether its execution has ended. */
   ended: boolean;
+  /** The address of the person who reads this, as decisions name their approver; null without one. */
+  reader: string | null;
   /** When this was read. */
   now: Date;
 }
@@ -61,9 +63,13 @@ type Row = Omit<FoundApproval, 'expiresAt' | 'createdAt' | 'now' | 'made'> & {
 
 /**
  * Returns the approval with this id before the others of its execution, or the approvals of the execution with this id: the open ones
- * first, then the latest.
+ * first, then the latest. `readerId`: the user who reads them.
  */
-export async function findApprovals(db: Database | Transaction, id: string): Promise<FoundApproval[]> {
+export async function findApprovals(
+  db: Database | Transaction,
+  id: string,
+  readerId?: string,
+): Promise<FoundApproval[]> {
   if (!isId(id)) return [];
   const rows = await execute<Row>(
     db,
@@ -71,6 +77,7 @@ export async function findApprovals(db: Database | Transaction, id: string): Pro
     select a.id, a.execution_id as "executionId", e.owner_id as "ownerId", a.step_key as "stepKey", a.stage, a.rule, a.excluded,
       a.known_as as "knownAs", a.subject, a.request_digest as "requestDigest", a.status, a.expires_at as "expiresAt",
       a.created_at as "createdAt", a.renews, e.ended_at is not null as ended, app_now() as now,
+      (select email from ${users} where id = ${readerId ?? null}::uuid) as reader,
       (select request from ${steps} s where s.execution_id = a.execution_id and s.key = a.step_key and s.status = 'open') as request,
       (select jsonb_agg(jsonb_build_object('approverId', d.approver_id, 'approver', u.email, 'verdict', d.verdict,
           'comment', d.comment, 'at', d.decided_at) order by d.decided_at)

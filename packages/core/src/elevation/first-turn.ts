@@ -30,8 +30,8 @@ type Reader = { ctx: Store; user: UserActor; input: ElevationInput };
 
 /** Reads whether a person may start another request, before it costs calls of providers. */
 export async function readSeen(ctx: Store, user: UserActor, input: ElevationInput): Promise<Seen> {
-  const row = await readRow(ctx.db, { ctx, user, input });
-  return { live: row.live, open: row.open, beside: row.beside, now: new Date(row.now) };
+  const { now, ...row } = await readRow(ctx.db, { ctx, user, input });
+  return { ...row, now: new Date(now) };
 }
 
 type Row = Admission & { id: string; now: string; beside: string | null };
@@ -72,7 +72,7 @@ export function servingPlan(
 }
 
 /** What the first turn of a request comes to: a request for approval, which its start writes. */
-export interface Begun extends Required<Pick<Request, 'questions' | 'messages'>> {
+export interface Begun extends Pick<Request, 'questions' | 'messages'> {
   first: NonNullable<Starting['first']>;
   entries: Starting['entries'];
   key: string;

@@ -39,8 +39,8 @@ type Started = StartedExecution & Admission;
 export interface Request {
   starting: Starting;
   limit: number;
-  questions?: Question[] | undefined;
-  messages?: Queued[] | undefined;
+  questions: Question[];
+  messages: Queued[];
 }
 
 /** Stores a request: in one statement, or in a transaction where there is an idempotency key or `alongside`. */
@@ -81,8 +81,8 @@ const startBeside = inGroups(
 );
 
 function writingRequests(ctx: Store, requests: readonly Request[]): SqlText {
-  const questions = requests.flatMap((request) => request.questions ?? []);
-  const messages = requests.flatMap((request) => request.messages ?? []);
+  const questions = requests.flatMap((request) => request.questions);
+  const messages = requests.flatMap((request) => request.messages);
   return startingExecutions(
     ctx,
     requests.map(({ starting }) => starting),

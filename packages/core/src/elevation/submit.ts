@@ -204,7 +204,12 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
   };
   const limit = catalog.limits.openRequests;
   const storing = claiming(ctx, place ? [claimId] : [], () =>
-    storeRequest(ctx, user, plan.request, { starting, limit, ...begun }),
+    storeRequest(ctx, user, plan.request, {
+      starting,
+      limit,
+      questions: begun?.questions ?? [],
+      messages: begun?.messages ?? [],
+    }),
   );
   const { earlier, started } = await storing.catch((error: unknown) => {
     place?.release();

@@ -19,7 +19,7 @@ import type { ProvedIdentity } from './proved.js';
 const actor = { kind: 'system' as const, name: 'provisioning' };
 
 /** The id of no user: an identity of a person who is not known yet. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+const noUser = '00000000-0000-0000-0000-000000000000';
 
 /** A person who has left, the account that says so, and whether it is only now that they leave. */
 export interface Left {
@@ -93,7 +93,7 @@ function decideProved(ctx: Store, db: Database | Transaction, proved: ProvedIden
   return decideAccounts(
     ctx,
     db,
-    sql`select coalesce(${own}, ${nobody}::uuid) as user_id, ${provider}::text as provider, ${subject}::text as subject,
+    sql`select coalesce(${own}, ${noUser}::uuid) as user_id, ${provider}::text as provider, ${subject}::text as subject,
       ${foldAddress(email) ?? null}::text as email_folded union all ${identitiesOf(others)}`,
     { provider, subject },
   );

@@ -1,31 +1,15 @@
 import { serverRouter } from '@belay/api';
-import { type Context, createLogin, type Job, openChanges, type Place, reconcileEntitlement } from '@belay/core';
+import { type Context, createLogin, openChanges } from '@belay/core';
 import { openDatabase } from '@belay/db';
-import { performStep } from '@belay/engine';
 import { approvalCatalog, createHouse, type House, workflowOf } from '@belay/testkit/house';
 import { type Served, send, serve } from '@belay/testkit/serve';
+import { workHere } from '@belay/testkit/work-here';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 /** The most statements of an elevation with all its calls: check, approve, grant, give back. */
 const mostStatements = 40;
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-
-/** Returns a worker in this process that always has a free place; `rest` resolves when it has no work. */
-function placesOf() {
-  const under = new Set<Promise<void>>();
-  const start = (work: () => Promise<void>) => {
-    const one: Promise<void> = Promise.resolve()
-      .then(work)
-      .finally(() => under.delete(one));
-    under.add(one);
-  };
-  const reserve = (): Place => ({ run: start, release: () => {} });
-  const rest = async () => {
-    while (under.size > 0) await Promise.all(under);
-  };
-  return { start, reserve, rest };
-}
 
 describe('an elevation over HTTP', () => {
   let house: House;
@@ -48,24 +32,14 @@ describe('an elevation over HTTP', () => {
     heard = [];
     const counted = openDatabase(house.database.url, { max: 20, onStatement: (_, text) => void heard.push(text) });
     const changes = openChanges({ databaseUrl: house.database.url, log: quiet, delay: house.ctx.delay });
-    const places = placesOf();
     // Long pauses, so that a slow machine does not poll for what it is notified of.
     const delay: Context['delay'] = (milliseconds, signal) => house.ctx.delay(4 * milliseconds, signal);
-    const waker = { reserve: places.reserve, wake };
-    const context: Context = { ...house.ctx, db: counted.db, changes, waker, delay };
-    function wake(jobs: readonly Job[]): void {
-      for (const job of jobs) {
-        if (job.dueAt) continue;
-        places.start(() =>
-          job.queue === 'executions' ? performStep(context, job) : reconcileEntitlement(context, job),
-        );
-      }
-    }
-    rest = places.rest;
-    server = await serve({ context, router: serverRouter });
+    const worker = workHere<Context>({ ...house.ctx, db: counted.db, changes, delay });
+    rest = worker.rest;
+    server = await serve({ context: worker.ctx, router: serverRouter });
     close = async () => {
       await server[Symbol.asyncDispose]();
-      await places.rest();
+      await rest();
       await changes.close();
       await counted.close();
     };
