@@ -20,6 +20,7 @@ import {
 import { limits } from './limits.js';
 import { mutation, query, subscription } from './operation.js';
 import { next, paging } from './paging.js';
+import { waitTargets } from './wait-target.js';
 
 export const executionState = z.enum([
   'running',
@@ -39,12 +40,8 @@ export const executionState = z.enum([
  */
 export type ExecutionState = z.infer<typeof executionState>;
 
-export const waitTarget = z.enum(['approval', 'decision', 'active', 'ended', 'completed']);
-/**
- * What a caller can wait for: approvers can decide, approvers have decided, access can be used, all access has ended, or the status
- * of the workflow is final. `hasReached` tells.
- */
-export type WaitTarget = z.infer<typeof waitTarget>;
+export const waitTarget = z.enum(waitTargets);
+export type { WaitTarget } from './wait-target.js';
 
 const runningStatuses = ['pending', 'running', 'waiting', 'suspended'] as const;
 export const runningStatus = z.enum(runningStatuses);
