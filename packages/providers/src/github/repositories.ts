@@ -116,8 +116,8 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
 }
 
 /**
- * Throws `Terminal` for a direct permission that is lower or custom: raising it would change what another request, or
- * an owner, gave the person.
+ * Throws `Terminal` for a direct permission that is lower or custom: raising it would change what an owner, or the holder, made of it.
+ * A higher one is left as well; the revocation removes any.
  */
 function refuseLess({ role = '' }: Member, wanted: RepositoryRole): void {
   if (ranks.indexOf(role) < ranks.indexOf(wanted)) {
