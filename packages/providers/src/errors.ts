@@ -19,6 +19,15 @@ export class Pending extends Retryable {
   override readonly name = 'Pending';
 }
 
+/**
+ * A revocation has removed everything that is Belay's; what is left at the provider gives the same access, and was given by others or
+ * may be another person's. The message names it, and is the same at each call while the same is left. Core keeps trying until it is
+ * gone, or an operator accepts exactly this (docs/architecture.md, section 6, R2).
+ */
+export class LeftToOthers extends Retryable {
+  override readonly name = 'LeftToOthers';
+}
+
 /** The call will not succeed when repeated. Messages can be shown to the requester and contain no secret. */
 export class Terminal extends SystemError {
   override readonly name: string = 'Terminal';

@@ -74,6 +74,11 @@ export interface Authorizer {
   /** Whether `holds` can tell. If so, a result of `unknown` confirms neither a grant nor a revocation. */
   knows: boolean;
   /**
+   * True where a call of `ensurePresent` that returned cannot take effect later, and `holds` sees everything that it did. Then a
+   * revocation needs no second one after the quarantine, unless a grant call was lost (docs/architecture.md, section 6, R5).
+   */
+  neverLate?: boolean;
+  /**
    * Returns every name by which `inherits` can name what an access gives, where there are several (a display name and an identifier),
    * so that a rule that denies one of them also counts for the others. Called with the pin. Absent where each thing has one name.
    */
@@ -96,7 +101,8 @@ export interface Authorizer {
   ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
   /**
    * Makes the access absent, and ends live sessions where the provider can. "No such user, role or resource" is success. Throws
-   * `Pending` while the provider is working on the revocation, or on a grant that cannot be cancelled.
+   * `Pending` while the provider is working on the revocation, or on a grant that cannot be cancelled. Where marks or grantors tell
+   * what Belay granted, it removes only that, and throws `LeftToOthers` when something else gives the same access.
    */
   ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
   /**

@@ -30,7 +30,13 @@ import { type IntentRow, keepIntent, writingIntent } from './write-intent.js';
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
   /** R2: the identity already holds this access outside this service. */
-  | { outcome: 'held_outside'; provider: string; identity: string }
+  | {
+      outcome: 'held_outside';
+      provider: string;
+      identity: string;
+      /** Whether the access was granted by this service before, and each of its grants read as gone. */
+      again: boolean;
+    }
   /** The execution is being cancelled: its cleanup gets no access. */
   | { outcome: 'cancelled' }
   /** An approval was opened, or denied, since the caller checked. */
@@ -106,7 +112,7 @@ async function intendAlone(
   { planned, held, places }: What,
 ): Promise<string[] | null> {
   if (intention.pending && !isWhole(intention.pending)) return null;
-  const absent = { state: 'absent' as const, lastGrantCallAt: null };
+  const absent = { state: 'absent' as const, gone: true };
   if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
   const rows = once(planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) })));
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
@@ -142,7 +148,10 @@ async function intendLocked(
     planned.map((one, index) => ({ ...one, held: held[index] ?? false })),
   );
   const refused = locked.find(({ facts, held: seen }) => decideIntent(facts, seen) === 'refuse');
-  if (refused) return { outcome: 'held_outside', provider: refused.provider, identity: refused.identity };
+  if (refused) {
+    const { provider, identity, facts } = refused;
+    return { outcome: 'held_outside', provider, identity, again: facts.gone };
+  }
   const rows = once(locked);
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const written = { ...intention, pending: undefined, approved: judged.approved };

@@ -3,6 +3,7 @@ import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
 import { OtherTarget, Pending, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
+import { leftToOthers } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import type { Timing } from '../timing.js';
@@ -82,6 +83,7 @@ export async function recordFailure(
           pending: pending ? message : null,
           // R7: an alarm from now until a call has succeeded, also when other errors follow.
           ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
+          leftToOthers: leftToOthers(error),
           leaseUntil: null,
           dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })

@@ -2,8 +2,11 @@ import { foldName } from '@belay/contract/address';
 import { digestOf } from '@belay/contract/canonical';
 import { entitlements, type Transaction } from '@belay/db';
 import type { Access, Pin } from '@belay/providers';
-import { asc, eq, inArray } from 'drizzle-orm';
-import type { EntitlementFacts } from './decide.js';
+import { asc, eq, inArray, sql } from 'drizzle-orm';
+import type { decideIntent } from './decide.js';
+
+/** What an intent is decided by, as it is under the entitlement's lock. */
+type IntentFacts = Parameters<typeof decideIntent>[0];
 
 /** An entitlement that is about to be intended; names are labels, the pin identifies it. */
 export interface Wanted {
@@ -39,14 +42,14 @@ export function keyByNames({ provider, identity, access }: Pick<Wanted, 'provide
 export async function lockEntitlements<W extends Wanted>(
   tx: Transaction,
   wanted: readonly W[],
-): Promise<(W & { key: string; facts: EntitlementFacts })[]> {
+): Promise<(W & { key: string; facts: IntentFacts })[]> {
   const keyed = wanted.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin), named: keyByNames(one) }));
   const found = await tx
     .select({
       id: entitlements.id,
       key: entitlements.key,
       state: entitlements.state,
-      lastGrantCallAt: entitlements.lastGrantCallAt,
+      gone: sql<boolean>`not exists (select from grants where grants.entitlement_id = entitlements.id and grants.gone_at is null)`,
       target: entitlements.target,
       subject: entitlements.subject,
     })
@@ -55,7 +58,7 @@ export async function lockEntitlements<W extends Wanted>(
     .orderBy(asc(entitlements.id))
     .for('update');
   const byKey = new Map(found.map((row) => [row.key, row]));
-  const rows: (W & { key: string; facts: EntitlementFacts })[] = [];
+  const rows: (W & { key: string; facts: IntentFacts })[] = [];
   for (const { named, ...one } of keyed) {
     const own = byKey.get(one.key);
     const older = byKey.get(named);
@@ -68,8 +71,8 @@ export async function lockEntitlements<W extends Wanted>(
       await tx.update(entitlements).set({ target, subject, key }).where(eq(entitlements.id, adopted.id));
     }
     const row = adopted ?? own;
-    const lastGrantCallAt = row?.lastGrantCallAt?.getTime() ?? null;
-    rows.push({ ...(one as W & { key: string }), key, facts: { state: row?.state ?? 'absent', lastGrantCallAt } });
+    const facts = { state: row?.state ?? ('absent' as const), gone: row?.gone ?? false };
+    rows.push({ ...(one as W & { key: string }), key, facts });
   }
   return rows;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OtherTarget, Retryable, Terminal } from '../errors.js';
+import { LeftToOthers, OtherTarget, Retryable, Terminal } from '../errors.js';
 import { type HttpClient, path } from '../http/client.js';
 import type { Authorizer, EntitlementRef } from '../port.js';
 import { accessOf, bindingName, bindingsPath, rbac, rolePath, type Target, targetOf } from './access.js';
@@ -88,6 +88,25 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     await client.send({ method: 'PATCH', path: at, json: change, headers }, signal);
   }
 
+  /**
+   * Returns the names of the other bindings that give this user the role in the scope of the target, also those for the whole cluster:
+   * all of them are standing access.
+   */
+  async function findOthers(identity: string, target: Target, signal: AbortSignal): Promise<string[]> {
+    const names: string[] = [];
+    const scopes = target.namespace === undefined ? [{}] : [{ namespace: target.namespace }, {}];
+    for (const scope of scopes) {
+      if (target.kind === 'Role' && !('namespace' in scope)) continue;
+      for await (const found of readBindings(client, bindingsPath(scope), {}, signal)) {
+        const { name, namespace } = found.metadata;
+        const isOwn = name === bindingName(identity, target) && namespace === target.namespace;
+        if (!isOwn && gives(found, target, identity))
+          names.push(namespace === undefined ? `ClusterRoleBinding ${name}` : `RoleBinding ${namespace}/${name}`);
+      }
+    }
+    return names.sort();
+  }
+
   /** Deletes a binding that has Belay's name but another content, because `roleRef` cannot be changed. */
   async function clearAway(at: string, found: Binding, signal: AbortSignal): Promise<void> {
     if (found.metadata.labels?.[labels.manager] !== 'belay') {
@@ -102,6 +121,8 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     leavesBehind:
       'Streams that are open (exec, attach, port-forward, watch) continue until they are closed, and tokens of service accounts that were created meanwhile stay valid.',
     knows: true,
+    // The API server responds after the change is in etcd, and reads from a quorum.
+    neverLate: true,
 
     target: readTarget,
 
@@ -113,15 +134,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
       const { identity } = entitlement;
       const own = await readBinding(`${bindingsPath(target)}/${bindingName(identity, target)}`, signal);
       if (own && gives(own, target, identity)) return true;
-      // Any other binding of this user and role is standing access, also one for the whole cluster.
-      const scopes = target.namespace === undefined ? [{}] : [{ namespace: target.namespace }, {}];
-      for (const scope of scopes) {
-        if (target.kind === 'Role' && !('namespace' in scope)) continue;
-        for await (const found of readBindings(client, bindingsPath(scope), {}, signal)) {
-          if (gives(found, target, identity)) return true;
-        }
-      }
-      return false;
+      return (await findOthers(identity, target, signal)).length > 0;
     },
 
     async ensurePresent(entitlement, until, signal) {
@@ -148,10 +161,15 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
       if (entitlement.pin?.target !== '') await refuseElsewhere(entitlement, signal);
       const at = `${bindingsPath(target)}/${bindingName(entitlement.identity, target)}`;
       const found = await readBinding(at, signal);
-      if (!found) return;
-      await remove(at, found, signal);
-      // A finalizer can keep an object, and so the access, after its deletion.
-      if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
+      if (found) {
+        await remove(at, found, signal);
+        // A finalizer can keep an object, and so the access, after its deletion.
+        if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
+      }
+      const others = await findOthers(entitlement.identity, target, signal);
+      if (others.length > 0) {
+        throw new LeftToOthers(`The access is also given by ${others.join(', ')}, which Belay does not delete`);
+      }
     },
 
     async *list(signal) {

@@ -11,6 +11,8 @@ export function createAuthorizer(config: LdapConfig, directory: Directory, now: 
   return {
     residual: dialectOf(config).residual,
     knows: true,
+    // In Active Directory a change of another domain controller can arrive later.
+    neverLate: !dialectOf(config).active,
 
     target: (signal) => directory.call(signal, (session) => readTarget(session, config)),
 
