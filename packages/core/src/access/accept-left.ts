@@ -57,11 +57,13 @@ export async function acceptLeft(
 /** Throws `forbidden` when the caller requested the access, or it is that of their own account. */
 async function refuseHolder(ctx: ActorStore, id: string): Promise<void> {
   const rows = await ctx.db
-    .select({ provider: entitlements.provider, identity: entitlements.identity, userId: grants.userId })
+    .select({ provider: entitlements.provider, names: entitlements.names, userId: grants.userId })
     .from(entitlements)
     .leftJoin(grants, and(eq(grants.entitlementId, entitlements.id), isNull(grants.goneAt)))
     .where(eq(entitlements.id, id));
   const [found] = rows;
   if (!found) return;
-  await refuseOwn(ctx, { ...found, owners: rows.flatMap(({ userId }) => userId ?? []) });
+  const owners = rows.flatMap(({ userId }) => userId ?? []);
+  const identities = new Set(found.names.map(({ identity }) => identity));
+  for (const identity of identities) await refuseOwn(ctx, { provider: found.provider, identity, owners });
 }

@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '@belay/db';
 import { claimedIn, claiming, isWhole, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
-import { Retryable } from '@belay/providers';
+import { type Named, Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
 import { eq, max, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
@@ -20,6 +20,7 @@ import type { Context } from '../context.js';
 import { foldName } from '../people/names.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
+import { degreeOf, findOtherDegree, lockSlots } from './degrees.js';
 import type { Intention, PlannedRow } from './intention.js';
 import { openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
@@ -37,6 +38,8 @@ export type Intended =
       /** Whether the access was granted by this service before, and each of its grants read as gone. */
       again: boolean;
     }
+  /** R8: another grant of Belay's holds, or may still hold, another degree of access in the same slot. */
+  | { outcome: 'other_degree'; provider: string; held: Named }
   /** The execution is being cancelled: its cleanup gets no access. */
   | { outcome: 'cancelled' }
   /** An approval was opened, or denied, since the caller checked. */
@@ -70,7 +73,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     planned.map((grant) =>
       readHeld(
         authorizerOf(ctx, grant.provider, 'observe'),
-        { id: grant.id, identity: grant.identity, access: grant.access, pin: grant.pin },
+        { id: grant.id, pin: grant.pin, names: [{ identity: grant.identity, access: grant.access }] },
         signal,
       ),
     ),
@@ -114,6 +117,7 @@ async function intendAlone(
   if (intention.pending && !isWhole(intention.pending)) return null;
   const absent = { state: 'absent' as const, gone: true };
   if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
+  if (planned.some((one) => degreeOf(ctx, one) !== undefined)) return null;
   const rows = once(planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) })));
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const statement = writingIntent(ctx, intention, rows, { placed, locked: false });
@@ -143,6 +147,7 @@ async function intendLocked(
   const judged = await intention.confirm(tx);
   if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
   if ('lapsed' in judged) return { outcome: 'lapsed' };
+  await lockSlots(ctx, tx, planned);
   const locked = await lockEntitlements(
     tx,
     planned.map((one, index) => ({ ...one, held: held[index] ?? false })),
@@ -152,6 +157,8 @@ async function intendLocked(
     const { provider, identity, facts } = refused;
     return { outcome: 'held_outside', provider, identity, again: facts.gone };
   }
+  const other = findOtherDegree(ctx, locked);
+  if (other) return { outcome: 'other_degree', ...other };
   const rows = once(locked);
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const written = { ...intention, pending: undefined, approved: judged.approved };
