@@ -133,7 +133,8 @@ export interface Authorizer {
   holds(entitlement: Entitlement, signal: AbortSignal): Promise<Held>;
   /**
    * Makes the access present, a slot in the degree of `name`; core may repeat the call. `until` is passed on where the provider has native expiry: a later one
-   * extends the access, an earlier one changes nothing. Throws `Pending` while the provider is working on the grant.
+   * extends the access, an earlier one changes nothing. Throws `Pending` while the provider is working on the grant, and `Renamed` instead of
+   * writing a name of the identity that is not among `names`.
    */
   ensurePresent(entitlement: GrantedEntitlement, until: Date, signal: AbortSignal): Promise<void>;
   /**

@@ -10,6 +10,12 @@ export interface EntitlementFacts {
   openCalls: number;
 }
 
+/** What an intent is decided by, as it is under the lock of the entitlement. */
+export interface IntentFacts extends Pick<EntitlementFacts, 'state'> {
+  /** Whether each grant of it was read as gone. */
+  gone: boolean;
+}
+
 /** What a read of the provider returned, when it settles the question: see `settles`. */
 export type Held = Exclude<Answered, 'changing'>;
 
@@ -40,13 +46,10 @@ export function decideClaim(entitlement: Pick<EntitlementFacts, 'state'>, wanted
 
 /**
  * Returns the state after an intent, or a rejection: access that is absent here and held at the provider is not ours
- * to manage (R2), and neither is access that is held although each grant of it was read as gone (`gone`), while its quarantine
+ * to manage (R2), and neither is access that is held although each grant of it was read as gone, while its quarantine
  * goes on. `held` settles the question: see `settles`.
  */
-export function decideIntent(
-  { state, gone }: Pick<EntitlementFacts, 'state'> & { gone: boolean },
-  held: Held,
-): 'granting' | 'refuse' {
+export function decideIntent({ state, gone }: IntentFacts, held: Held): 'granting' | 'refuse' {
   if ((state === 'absent' || gone) && held === true) return 'refuse';
   // A granted entitlement is ensured again: the provider may need a later end, and it is read back (R6).
   return 'granting';

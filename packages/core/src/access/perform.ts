@@ -1,7 +1,7 @@
 import { isOutage } from '@belay/contract/outage';
 import { entitlements, inGroups } from '@belay/db';
 import { traced } from '@belay/engine';
-import { type Authorizer, Pending } from '@belay/providers';
+import { type Authorizer, Pending, Renamed } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { authorizerOf, leftToOthers, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
@@ -75,8 +75,9 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     // A provider with a running operation has responded.
     if (error instanceof Pending) call.answered();
     else call.failed(error);
-    // A call whose connection was lost is repeated immediately once; after that, it waits for its pause.
-    return { claim, error, overtaken: call.overtaken() || (claim.failures === 0 && call.lostAlone()) };
+    // A call whose connection was lost, or that found another name, is repeated immediately once; after that, it waits for its pause.
+    const once = claim.failures === 0 && (call.lostAlone() || error instanceof Renamed);
+    return { claim, error, overtaken: call.overtaken() || once };
   } finally {
     call.close();
   }

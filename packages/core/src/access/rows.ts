@@ -2,10 +2,7 @@ import { digestOf } from '@belay/contract/canonical';
 import { type CommittedName, entitlements, type Transaction } from '@belay/db';
 import type { Access, Named, Pin } from '@belay/providers';
 import { asc, inArray, sql } from 'drizzle-orm';
-import type { decideIntent } from './decide.js';
-
-/** What an intent is decided by, as it is under the entitlement's lock. */
-type IntentFacts = Parameters<typeof decideIntent>[0];
+import type { IntentFacts } from './decide.js';
 
 /** An entitlement that is about to be intended. The pin identifies it; the names are committed with it. */
 export interface Wanted {
@@ -27,7 +24,7 @@ export function entitlementKey(provider: string, pin: Pin): string {
 }
 
 /** A wanted entitlement with its row, which is locked: the facts about it, and the names that were committed with it. */
-export type LockedRow<W extends Wanted> = W & { key: string; facts: EntitlementFacts; names: readonly Named[] };
+export type LockedRow<W extends Wanted> = W & { key: string; facts: IntentFacts; names: readonly Named[] };
 
 /** Locks the rows of entitlements that there are. The caller holds the execution's lock. */
 export async function lockEntitlements<W extends Wanted>(
