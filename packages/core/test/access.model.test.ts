@@ -55,6 +55,7 @@ describe('grants never leak, are never forgotten and never lengthened: every rea
     ['R5: one revoke, with no quarantine, leaks', { quarantine: Number.NEGATIVE_INFINITY }, 'LEAK'],
     ['R5: a quarantine per grant leaks', { quarantine: Q, quarantinePerGrant: true }, 'LEAK'],
     ['R5: no quarantine leaks while calls are open', { quarantine: Q, neverLate: true, countNothing: true }, 'LEAK'],
+    ['R5: a call that lands after it returned leaks', { quarantine: Q, neverLate: true, lagging: true }, 'UNCOUNTED'],
     ['R5: a failed call is open', { quarantine: Q, neverLate: true, countFailures: true }, 'UNCOUNTED'],
     ['R6: the return of a call says nothing of what is held', { quarantine: Q, believeReturn: true }, 'FORGOTTEN'],
     ['R6: an unknown read after a call settles nothing', { quarantine: Q, blind: true }, 'FORGOTTEN'],

@@ -14,7 +14,7 @@ export { inGroups } from './in-groups.js';
 export { inOrder, type Statement } from './in-order.js';
 export { listenTo } from './listen.js';
 export { migrateDatabase, OutdatedDatabaseError } from './migrate.js';
-export { type EndedReason, type EntitlementState, entitlements, grants } from './schema/access.js';
+export { type CommittedName, type EndedReason, type EntitlementState, entitlements, grants } from './schema/access.js';
 export { agents } from './schema/agents.js';
 export {
   type ApprovalRule,

@@ -1,7 +1,7 @@
 import { digestOf } from '@belay/contract/canonical';
-import { type CommittedName, entitlements, type Transaction } from '@belay/db';
+import { type CommittedName, entitlements, type SqlText, type Transaction } from '@belay/db';
 import type { Access, Named, Pin } from '@belay/providers';
-import { asc, inArray, sql } from 'drizzle-orm';
+import { asc, type Column, inArray, type SQL, sql } from 'drizzle-orm';
 import type { IntentFacts } from './decide.js';
 
 /** An entitlement that is about to be intended. The pin identifies it; the names are committed with it. */

@@ -61,7 +61,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
   if (world.entitlement.state !== 'absent' && world.due <= world.time && !isLeased(world))
     claim(world, protocol, change);
   // Requests that are made and cancelled during a call: they leave the row due and no grant that is live.
-  if (!world.disturbed && isLeased(world) && world.calls.some((call) => call.current)) {
+  if (!protocol.neverLate && !world.disturbed && isLeased(world) && world.calls.some((call) => call.current)) {
     change('the holder asks and cancels', (next) => {
       setState(next, 'granting');
       makeDue(next);
@@ -72,9 +72,10 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
     else landing(world, index, call, protocol, change);
   });
   // After an end that needed no quarantine, others give the same access for good. R2 does not cover what they give between the
-  // observation of a step and its intent.
+  // observation of a step and its intent, and a revocation of a worker that was taken over can still land.
   const observes = world.observed.some((seen, index) => seen !== null && world.grants[index] === null);
-  if (protocol.neverLate && world.gone && world.entitlement.state === 'absent' && !world.held && !observes) {
+  const isOver = world.gone && world.entitlement.state === 'absent' && world.calls.length === 0;
+  if (protocol.neverLate && isOver && !world.held && !observes) {
     change('others grant', (next) => {
       next.held = true;
       next.standing = true;
@@ -117,7 +118,7 @@ function claim(world: World, protocol: Protocol, change: Change): void {
   change(`${what} call`, (next) => {
     const { time } = next;
     const lastGrantCallAt = what === 'grant' ? time : next.entitlement.lastGrantCallAt;
-    const openCalls = next.entitlement.openCalls + (what === 'grant' ? 1 : 0);
+    const openCalls = next.entitlement.openCalls + (what === 'grant' && protocol.neverLate ? 1 : 0);
     if (what === 'grant') next.grantCalls += 1;
     else if (next.standing) next.bad = 'revoked what was held before';
     next.entitlement = { state: what === 'grant' ? 'granting' : 'revoking', lastGrantCallAt, openCalls };
@@ -243,6 +244,8 @@ function landing(world: World, index: number, call: Call, protocol: Protocol, ch
           Object.assign(next, after);
           const read = { ...call, result: { seen, wanted: isWanted(next), exists: existing(next) } };
           next.calls = [...next.calls, call.current || protocol.ignoreFence ? read : forgetful(read)];
+          // The call is applied once more, after it returned.
+          if (protocol.lagging && call.what === 'grant') next.calls = [...next.calls, forgetful(call)];
         },
         index,
       );
@@ -252,7 +255,7 @@ function landing(world: World, index: number, call: Call, protocol: Protocol, ch
       continue;
     }
     change(`${call.what} fails`, (next) => fail(Object.assign(next, after), call, protocol), index);
-    if (protocol.neverLate && after === effects[0]) {
+    if (protocol.neverLate && call.what === 'grant' && after === effects[0]) {
       const aborted = (next: World) => {
         fail(next, call, protocol);
         next.calls = [...next.calls, forgetful(call)];
@@ -336,7 +339,7 @@ function recordGrant(next: World, call: Call, result: NonNullable<Call['result']
     return starts ? { ...grant, expires: time + LIFE } : { ...grant, heldSince: grant.heldSince ?? time };
   }) as World['grants'];
   setState(next, decision === 'again' ? 'granting' : decision);
-  if (result.seen === true) endCount(next);
+  if (result.seen === true && protocol.neverLate) endCount(next);
   next.due = decision === 'again' ? time : (firstEnd(next, result.exists) ?? time);
   next.leaseUntil = time;
 }
@@ -374,12 +377,12 @@ function late(next: World, call: Call, protocol: Protocol): void {
 }
 
 /** Returns what is wrong in a world, or null. */
-function judge(world: World, quiet: boolean): string | null {
+function judge(world: World, quiet: boolean, protocol: Protocol): string | null {
   const { bad, held, standing, calls, unheard, operation, due, time, entitlement } = world;
   if (bad) return bad;
   // R5: while the count is zero, no grant call can still land.
-  const open = calls.some(({ what, result }) => what === 'grant' && result === null);
-  if (open && entitlement.state !== 'absent' && entitlement.openCalls === 0) return 'UNCOUNTED';
+  const isOpen = calls.some(({ what, result }) => what === 'grant' && result === null);
+  if (protocol.neverLate && isOpen && entitlement.state !== 'absent' && entitlement.openCalls === 0) return 'UNCOUNTED';
   if (quiet && held !== standing && !isWanted(world)) return held ? 'LEAK' : 'LOST';
   // When nothing is on its way, a difference from what is wanted must be due.
   if (calls.length > 0 || isLeased(world) || unheard || operation || standing) return null;
@@ -419,7 +422,7 @@ export function explore(standing: boolean, protocol: Protocol, operation: World[
     queue[head] = null;
     const quiet = world.entitlement.state === 'absent' && world.calls.length === 0;
     if (quiet) settled += 1;
-    const wrong = judge(world, quiet);
+    const wrong = judge(world, quiet, protocol);
     if (wrong) {
       const trace: string[] = [];
       for (let at = head; at >= 0; at = from[at] ?? -1) trace.unshift(labels[at] ?? '');

@@ -74,6 +74,8 @@ export interface Protocol {
   quarantinePerGrant?: boolean;
   /** The connector declares that its calls have landed when they return: another connector, not another protocol. */
   neverLate?: boolean;
+  /** A grant call that returned is applied once more, by the connector's own mistake or its provider's. */
+  lagging?: boolean;
   /** The count of open calls taken out of R5. */
   countNothing?: boolean;
   /** The count of open calls ends with every record of a grant call, also when it failed. */
@@ -122,12 +124,16 @@ export function keyOf(world: World): string {
   const { time, entitlement, calls } = world;
   const current = calls.find((call) => call.current);
   const [one, other] = [grantKey(world, 0, current), grantKey(world, 1, current)];
-  const row = `${entitlement.state[0]}${entitlement.state[4]}${entitlement.lastGrantCallAt}o${entitlement.openCalls}${world.gone ? 'g' : ''}`;
+  const row = `${entitlement.state[0]}${entitlement.state[4]}${entitlement.lastGrantCallAt}o${entitlement.openCalls}${readsGone(world) && world.gone ? 'g' : ''}`;
   const due = `${world.due > time ? world.due : 'd'}${isLeased(world) ? world.leaseUntil : ''}${current && world.disturbed ? '!' : ''}`;
   const flags = `${world.standing ? 's' : ''}${world.held ? 'h' : 'n'}${world.unheard ? 'u' : ''}${world.stored ? 'w' : ''}${world.operation ?? ''}`;
   const sent = calls.length === 1 ? callKey(calls[0]) : calls.map(callKey).sort().join('');
   return `${time}${flags}${row};${due};${one < other ? one + other : other + one}${sent}${world.grantCalls}${world.bad ?? ''}`;
 }
+
+/** Returns whether a rule still reads `gone`: a step that can intend. */
+const readsGone = ({ grants, observed, time }: World): boolean =>
+  grants.some((grant, index) => grant === null && (time <= LAST_ASK || observed[index] !== null));
 
 function grantKey(world: World, index: 0 | 1, current: Call | undefined): string {
   const grant = world.grants[index];

@@ -172,10 +172,6 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
         }
         others.push(...(await listOthers(user, target, signal)));
       }
-        await remove(at, found, signal);
-        // A finalizer can keep an object, and so the access, after its deletion.
-        if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
-      }
       if (others.length > 0) {
         const names = [...new Set(others)].sort().join(', ');
         throw new LeftToOthers(`The access is also given by ${names}, which Belay does not delete`);
