@@ -132,7 +132,8 @@ export interface Authorizer {
    */
   holds(entitlement: Entitlement, signal: AbortSignal): Promise<Held>;
   /**
-   * Makes the access present, a slot in the degree of `name`; core may repeat the call. `until` is passed on where the provider has native expiry: a later one
+   * Makes the access present, a slot in the degree of `name`; core may repeat the call. A slot that others have changed meanwhile may
+   * be left in a higher degree, or rejected (`Terminal`): the revocation empties it in any. `until` is passed on where the provider has native expiry: a later one
    * extends the access, an earlier one changes nothing. Throws `Pending` while the provider is working on the grant, and `Renamed` instead of
    * writing a name of the identity that is not among `names`.
    */

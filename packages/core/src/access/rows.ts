@@ -52,7 +52,7 @@ export async function lockEntitlements<W extends Wanted>(
 }
 
 /** Returns, as SQL, the names of a row with those of a list of one, unless the row has them already. */
-export function namesWith(names: Column | SqlText, one: SqlText): SQL {
+export function namesWith(names: Column, one: SQL): SQL {
   return sql`case when exists (select from jsonb_array_elements(${names}) as known where known = ${one} -> 0)
     then ${names} else ${names} || ${one} end`;
 }
