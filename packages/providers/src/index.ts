@@ -3,7 +3,7 @@ export { awsConnector } from './aws/connector.js';
 export { emailConnector } from './email/connector.js';
 export { emailDomain } from './endpoint.js';
 export { entraConnector } from './entra/connector.js';
-export { Disabled, OtherTarget, Pending, Retryable, Terminal } from './errors.js';
+export { Disabled, LeftToOthers, OtherTarget, Pending, Renamed, Retryable, Terminal } from './errors.js';
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
 export { readBounded, remake } from './http/bounded-fetch.js';

@@ -26,6 +26,7 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
   'admin.stop': (client) => client.admin.stopPerson({ user: 'u', reason: 'r' }),
   'admin.overdue': (client) => client.admin.listOverdue(),
   'admin.retry': (client) => client.admin.retryRevocation({ id: 'id', reason: 'r' }),
+  'admin.accept': (client) => client.admin.acceptLeft({ id: 'id', reason: 'r' }),
   'admin.revoke': (client) => client.admin.revokeAccess({ user: 'u', reason: 'r' }),
   'approvals.decide': (client) => client.approvals.decide({ id: 'id', verdict: 'deny' }),
   'approvals.approvers': (client) => client.approvals.approvers('id'),

@@ -2,6 +2,7 @@ import { adminOperations } from '@belay/contract/admin';
 import { auditColumns } from '@belay/contract/csv';
 import { limits } from '@belay/contract/limits';
 import {
+  acceptLeft,
   answerLeftover,
   beginRestore,
   compareConfigurations,
@@ -78,6 +79,20 @@ export const adminRouter = router({
     .input(adminOperations.retry.input)
     .output(adminOperations.retry.output)
     .mutation(({ ctx, input }) => retryRevocation(ctx.caller, input)),
+  accept: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/overdue/{id}/accept',
+        tags,
+        summary: 'Accept what a revocation left because it was given by others, as an administrator',
+        contentTypes,
+      },
+      rest: redirect,
+    })
+    .input(adminOperations.accept.input)
+    .output(adminOperations.accept.output)
+    .mutation(({ ctx, input }) => acceptLeft(ctx.caller, input)),
   logs: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/logs', tags, summary: 'Search the whole audit log' },

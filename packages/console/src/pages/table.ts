@@ -76,6 +76,7 @@ const table: Readonly<Record<string, Render>> = {
   'admin.person': (output: Outputs['admin']['person'], view) => ({ page: adminPersonPage(output, view) }),
   'admin.removeAgent': toAdmin('agents'),
   'admin.retry': toAdmin('overdue'),
+  'admin.accept': toAdmin('overdue'),
   'admin.revoke': toAdmin('access'),
   'admin.stop': toAdmin('people'),
   'approvals.decide': (output: Outputs['approvals']['decide'], view) => ({

@@ -150,6 +150,7 @@ function describe(row: typeof entitlements.$inferSelect, since: string, owners: 
     last_error: row.lastError,
     pending: row.pending,
     elsewhere: row.elsewhere,
+    left_to_others: row.leftToOthers,
     next_try: row.dueAt.toISOString(),
   };
 }

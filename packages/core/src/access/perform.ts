@@ -1,9 +1,9 @@
 import { isOutage } from '@belay/contract/outage';
 import { entitlements, inGroups } from '@belay/db';
 import { traced } from '@belay/engine';
-import { type Authorizer, Pending } from '@belay/providers';
+import { type Authorizer, Pending, Renamed } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
+import { authorizerOf, leftToOthers, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 import type { Claim } from './claim.js';
@@ -75,8 +75,9 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     // A provider with a running operation has responded.
     if (error instanceof Pending) call.answered();
     else call.failed(error);
-    // A call whose connection was lost is repeated immediately once; after that, it waits for its pause.
-    return { claim, error, overtaken: call.overtaken() || (claim.failures === 0 && call.lostAlone()) };
+    // A call whose connection was lost, or that found another name, is repeated immediately once; after that, it waits for its pause.
+    const once = claim.failures === 0 && (call.lostAlone() || error instanceof Renamed);
+    return { claim, error, overtaken: call.overtaken() || once };
   } finally {
     call.close();
   }
@@ -94,15 +95,21 @@ async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Pr
   const entitlement = { id, pin, names, ...(generation === null ? {} : { generation }) };
   // A call that could outlast the lease would run beside the next worker's call, so it is not started.
   if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
+  const neverLate = authorizer.neverLate === true;
   try {
     if (claim.task === 'grant') await authorizer.ensurePresent({ ...entitlement, name }, claim.until, signal);
     else await authorizer.ensureAbsent(entitlement, signal);
+  } catch (error) {
+    // Belay's part is gone. What is left stays by the decision of an operator, who has seen exactly this.
+    const left = leftToOthers(error);
+    if (left === null || left !== claim.accepted) throw error;
+    return { claim, held: false, neverLate };
   } finally {
     // A call that threw may have begun an operation, or have taken effect.
     ctx.crashpoint(`${claim.task} called`);
   }
   // The state that the provider reports now counts, not the return of the call; an unknown state settles nothing.
-  return { claim, held: await readHeld(authorizer, entitlement, signal) };
+  return { claim, held: await readHeld(authorizer, entitlement, signal), neverLate };
 }
 
 /**

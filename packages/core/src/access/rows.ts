@@ -1,8 +1,8 @@
 import { digestOf } from '@belay/contract/canonical';
-import { type CommittedName, entitlements, type Transaction } from '@belay/db';
+import { type CommittedName, entitlements, type SqlText, type Transaction } from '@belay/db';
 import type { Access, Named, Pin } from '@belay/providers';
 import { asc, type Column, inArray, type SQL, sql } from 'drizzle-orm';
-import type { EntitlementFacts } from './decide.js';
+import type { IntentFacts } from './decide.js';
 
 /** An entitlement that is about to be intended. The pin identifies it; the names are committed with it. */
 export interface Wanted {
@@ -24,7 +24,7 @@ export function entitlementKey(provider: string, pin: Pin): string {
 }
 
 /** A wanted entitlement with its row, which is locked: the facts about it, and the names that were committed with it. */
-export type LockedRow<W extends Wanted> = W & { key: string; facts: EntitlementFacts; names: readonly Named[] };
+export type LockedRow<W extends Wanted> = W & { key: string; facts: IntentFacts; names: readonly Named[] };
 
 /** Locks the rows of entitlements that there are. The caller holds the execution's lock. */
 export async function lockEntitlements<W extends Wanted>(
@@ -36,7 +36,7 @@ export async function lockEntitlements<W extends Wanted>(
     .select({
       key: entitlements.key,
       state: entitlements.state,
-      lastGrantCallAt: entitlements.lastGrantCallAt,
+      gone: sql<boolean>`not exists (select from grants where grants.entitlement_id = entitlements.id and grants.gone_at is null)`,
       names: entitlements.names,
     })
     .from(entitlements)
@@ -46,8 +46,8 @@ export async function lockEntitlements<W extends Wanted>(
   const byKey = new Map(found.map((row) => [row.key, row]));
   return keyed.map((one) => {
     const row = byKey.get(one.key);
-    const lastGrantCallAt = row?.lastGrantCallAt?.getTime() ?? null;
-    return { ...one, facts: { state: row?.state ?? 'absent', lastGrantCallAt }, names: namedOf(row?.names ?? []) };
+    const facts = { state: row?.state ?? ('absent' as const), gone: row?.gone ?? false };
+    return { ...one, facts, names: namedOf(row?.names ?? []) };
   });
 }
 

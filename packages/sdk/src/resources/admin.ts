@@ -36,6 +36,8 @@ export interface AdminResource {
   listOverdue(options?: PageOptions): Promise<OverdueList>;
   /** Makes an overdue revocation due now. */
   retryRevocation(act: Act, options?: CallOptions): Promise<Done>;
+  /** Accepts what a revocation left at its provider; `left` is `left_to_others` as it was read. */
+  acceptLeft(act: Act & { left?: string }, options?: CallOptions): Promise<Done>;
   /** Returns one page of the whole audit log, newest first. A page can be empty although there is a next one. */
   listLogs(filter?: AuditFilter, options?: PageOptions): Promise<AuditPage>;
   /** Yields every matching entry, newest first, page by page. The audit log records the export. */
@@ -75,6 +77,7 @@ export function createAdmin(transport: Transport): AdminResource {
     listOverdue: ({ limit, cursor, ...options } = {}) =>
       transport.query('admin.overdue', pageOf({ limit, cursor }), options),
     retryRevocation: (act, options) => transport.mutate('admin.retry', act, options),
+    acceptLeft: (act, options) => transport.mutate('admin.accept', act, options),
     listLogs: (filter = {}, { limit, cursor, ...options } = {}) =>
       transport.query('admin.logs', { ...filter, ...pageOf({ limit, cursor }) }, options),
     async *exportLogs(filter = {}, options) {
