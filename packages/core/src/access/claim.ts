@@ -5,6 +5,7 @@ import type { Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
 import { decideClaim } from './decide.js';
+import { type Remembered, rememberedOf } from './history/memory.js';
 import { freeLostClaim } from './lost-claims.js';
 import type { Resting } from './refer.js';
 import { grantsWait } from './restore/gate.js';
@@ -94,7 +95,8 @@ export function claimColumns({
 }
 
 /** The columns of a row `e` that a claim returns. */
-export const claimReturning = sqlText`e.id, e.provider, e.identity, e.access, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at`;
+export const claimReturning = sqlText`e.id, e.provider, e.identity, e.access, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at,
+  ${rememberedOf('e')} as remembered`;
 
 /**
  * Whether a row of the expression `locked`, with its `version`, is the one that the statement's snapshot has: then the snapshot
@@ -117,6 +119,8 @@ export type ClaimRow = {
   until: string | null;
   task: 'grant' | 'revoke' | 'rest';
   concerns: string | null;
+  /** What is remembered of the target (`rememberedOf`). */
+  remembered: string;
 };
 
 /**
@@ -163,7 +167,7 @@ async function claim(ctx: Store, which: SqlText, concern: SqlText = sqlText`null
         and ${overAt} <= app_now()`)}),
     notified as (${notifying()})
     select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
-      app_now() as now, until, task, ${concern} as concerns, (select count(*) from notified)
+      app_now() as now, until, task, remembered, ${concern} as concerns, (select count(*) from notified)
     from claimed where task <> 'wait' order by task = 'grant'`,
   ).catch((error: unknown) => {
     // The claim may have been committed, and only this process knows its id.
@@ -177,7 +181,8 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
   const { id, provider, identity, fence, failures, target, task } = row;
   const access = JSON.parse(row.access) as Claimed['access'];
   const pin = target === null || row.subject === null ? null : { target, subject: JSON.parse(row.subject) as Json };
-  if (task === 'rest') return { id, provider, identity, access, pin, fence, task };
+  const remembered = JSON.parse(row.remembered) as Remembered;
+  if (task === 'rest') return { id, provider, identity, access, pin, fence, remembered, task };
   const now = new Date(row.now);
   const generation = row.called === null ? null : new Date(row.called).toISOString();
   const until = row.until === null ? now : new Date(row.until);
@@ -195,6 +200,7 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
     task,
     until,
     concern,
+    remembered,
     claimingAt,
   };
 }

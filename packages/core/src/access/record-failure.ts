@@ -1,7 +1,7 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { OtherTarget, Pending, Terminal } from '@belay/providers';
+import { OtherTarget, Pending, TargetDoubted, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
@@ -81,7 +81,7 @@ export async function recordFailure(
           lastError: pending ? null : message,
           pending: pending ? message : null,
           // R7: an alarm from now until a call has succeeded, also when other errors follow.
-          ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
+          ...(error instanceof OtherTarget || error instanceof TargetDoubted ? { elsewhere: true } : {}),
           leaseUntil: null,
           dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })

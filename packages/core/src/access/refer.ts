@@ -6,10 +6,11 @@ import { addressOf } from '../catalog/targets.js';
 import type { Store } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
 import type { Claimed } from './claimed.js';
+import { watch } from './history/watch.js';
 import { entitlementKey } from './rows.js';
 
 /** An entitlement that was claimed and needs no call: nothing is due for it unless it has no pin. */
-export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence' | 'pin'> & { task: 'rest' };
+export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence' | 'pin' | 'remembered'> & { task: 'rest' };
 
 /**
  * Returns an entitlement as its connector sees it: by its pin. A row of an older version has no pin: its names are
@@ -42,7 +43,8 @@ export async function referTo(
 export async function pinResting(ctx: Store, row: Resting): Promise<void> {
   const signal = AbortSignal.timeout(ctx.timing.callTimeout);
   try {
-    await referTo(ctx, authorizerOf(ctx, row.provider, 'observe'), row, signal);
+    const { authorizer } = watch(ctx, row.provider, authorizerOf(ctx, row.provider, 'observe'), row);
+    await referTo(ctx, authorizer, row, signal);
   } catch (error) {
     ctx.log.warn(
       { entitlement: row.id, provider: row.provider, error },

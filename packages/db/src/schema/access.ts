@@ -46,6 +46,10 @@ export const entitlements = pgTable(
      * where it was granted.
      */
     elsewhere: boolean('elsewhere').notNull().default(false),
+    /** How far the target's history had come when the latest result of a call was read back there; null when that cannot be told. */
+    position: text('position'),
+    /** When the latest result of a call was recorded; null before the first. */
+    recordedAt: instant('recorded_at'),
     /** Labels: the names of the identity and the access at the latest intent. */
     identity: text('identity').notNull(),
     /**
