@@ -10,7 +10,9 @@ import { watch } from './history/watch.js';
 import { entitlementKey } from './rows.js';
 
 /** An entitlement that was claimed and needs no call: nothing is due for it unless it has no pin. */
-export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence' | 'pin' | 'remembered'> & { task: 'rest' };
+export type Resting = Pick<Claimed, 'id' | 'provider' | 'identity' | 'access' | 'fence' | 'pin' | 'remembered'> & {
+  task: 'rest';
+};
 
 /**
  * Returns an entitlement as its connector sees it: by its pin. A row of an older version has no pin: its names are
