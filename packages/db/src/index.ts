@@ -78,5 +78,6 @@ export { clusters, comparisons, driftAudits, drifts, leftovers, restores } from 
 export { reviews } from './schema/reviews.js';
 export { type RunOutcome, reachable, runs } from './schema/runs.js';
 export { sessions } from './schema/sessions.js';
+export { targets } from './schema/targets.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';
 export { type Turn, takeTurn, tryTurn } from './turns.js';

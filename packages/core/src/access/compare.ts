@@ -3,6 +3,7 @@ import type { Access, Authorizer, ListedEntitlement, Named, Pin } from '@belay/p
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import { type Held, settles } from './decide.js';
+import { watch } from './history/watch.js';
 import { entitlementKey } from './rows.js';
 import { isLive } from './wanted.js';
 
@@ -47,7 +48,7 @@ const together = 4;
  * compare again before acting on it. Throws the errors of the connector, so a provider that does not respond has no result.
  */
 export async function compareProvider(ctx: Store, provider: string, signal: AbortSignal): Promise<Comparison> {
-  const authorizer = authorizerOf(ctx, provider, 'observe');
+  const { authorizer } = watch(ctx, provider, authorizerOf(ctx, provider, 'observe'));
   const listed = await readList(authorizer, provider, signal);
   // Read after the list: access that was granted meanwhile has a row before the provider holds it (R1).
   const rows = await readRows(ctx, provider);

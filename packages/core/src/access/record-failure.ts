@@ -1,7 +1,7 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { entitlements, grants, inOrder, type SqlText, sqlText } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { OtherTarget, Pending, Renamed, Terminal } from '@belay/providers';
+import { OtherTarget, Pending, Renamed, TargetDoubted, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
 import { leftToOthers } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
@@ -83,7 +83,7 @@ export async function recordFailure(
           lastError: pending ? null : message,
           pending: pending ? message : null,
           // R7: an alarm from now until a call has succeeded, also when other errors follow.
-          ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
+          ...(error instanceof OtherTarget || error instanceof TargetDoubted ? { elsewhere: true } : {}),
           leftToOthers: leftToOthers(error),
           ...(error instanceof Renamed ? { names: namesWith(entitlements.names, namesOf(error)) } : {}),
           leaseUntil: null,

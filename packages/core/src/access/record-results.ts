@@ -22,6 +22,8 @@ export interface Called {
   held: Held;
   /** What the connector declares of its calls (`Authorizer.neverLate`). */
   neverLate: boolean;
+  /** How far the history of the target was at the read-back; null when that cannot be told. */
+  position: string | null;
 }
 
 /** Which claims were recorded; `woken` resolves when the steps that waited for them were checked or made due. */
@@ -137,6 +139,7 @@ export function recording(
     ['fence', 'int', ({ claim }) => claim.fence],
     ['started', 'timestamptz', ({ claim }) => claim.startedAt.toISOString()],
     ['verified', 'boolean', ({ held }) => held !== 'unknown'],
+    ['reached', 'text', ({ position }) => (position === null ? 'null' : JSON.stringify(position))],
     ...part.called,
   ])})`;
   // Lock order: grants, then entitlements, each in the order of their ids.
@@ -166,6 +169,7 @@ export function recording(
     recorded as (
       update ${entitlements} e set state = ${state}, due_at = judged.due,
         lease_until = null, failures = 0, last_error = null, pending = null, elsewhere = false, left_to_others = null,
+        position = coalesce(judged.reached, e.position), recorded_at = app_now(),
         last_grant_call_at = case when ${state} = 'absent' then null else e.last_grant_call_at end,
         accepted = case when ${state} = 'absent' then null else e.accepted end,
         -- Only a call's own record, read back as held, ends its count; the lease shows that it was not recorded before.

@@ -1,14 +1,29 @@
-import { disabledChannels, entitlements, ledger, messages, reviews, steps } from '@belay/db';
-import { and, count, countDistinct, eq, gt, ne, sql } from 'drizzle-orm';
+import { disabledChannels, entitlements, ledger, messages, reviews, steps, targets } from '@belay/db';
+import { and, count, countDistinct, eq, gt, isNotNull, ne, notExists, sql } from 'drizzle-orm';
 import { overdueOf } from '../access/overdue.js';
 import type { Store } from '../context.js';
 
-/** Returns how many entitlements cannot be reached because the address of their provider leads to another target (R7). */
+/** Returns how many entitlements cannot be reached because the address of their provider leads to another target (R7), or to a copy of it. */
 export async function countElsewhere(ctx: Store): Promise<number> {
   const [row] = await ctx.db
     .select({ count: count() })
     .from(entitlements)
     .where(and(eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent')));
+  return row?.count ?? 0;
+}
+
+/** Returns how many targets have a server that is not believed, without those whose entitlements `countElsewhere` counts. */
+export async function countDoubted(ctx: Store): Promise<number> {
+  const counted = ctx.db
+    .select({ one: sql`1` })
+    .from(entitlements)
+    .where(
+      and(eq(entitlements.target, targets.target), eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent')),
+    );
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(targets)
+    .where(and(isNotNull(targets.doubt), notExists(counted)));
   return row?.count ?? 0;
 }
 
