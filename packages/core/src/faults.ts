@@ -14,6 +14,7 @@ const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: s
   not_found: { type: `${standard}/validation`, status: 404, title: 'Not found' },
   forbidden: { type: `${standard}/authorization`, status: 403, title: 'Not allowed' },
   held_outside: { type: HELD_OUTSIDE, status: 409, title: 'The access is already held outside this service' },
+  conflict: { type: `${standard}/runtime`, status: 409, title: 'The request conflicts with the current state' },
   unavailable: { type: `${standard}/communication`, status: 503, title: 'Unavailable' },
 };
 

@@ -4,6 +4,7 @@ export { emailConnector } from './email/connector.js';
 export { emailDomain } from './endpoint.js';
 export { entraConnector } from './entra/connector.js';
 export { Disabled, OtherTarget, Pending, Retryable, Terminal } from './errors.js';
+export { saidBy } from './http/answer.js';
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
 export { readBounded, remake } from './http/bounded-fetch.js';

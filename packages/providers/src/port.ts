@@ -69,6 +69,11 @@ export interface Expiry {
 export interface Authorizer {
   /** Returns the target's fingerprint. Throws `Retryable` when the target cannot be reached. */
   target(signal: AbortSignal): Promise<string>;
+  /**
+   * Returns the part of a fingerprint that is equal for all targets at which the same access is held: for a database of PostgreSQL,
+   * that of its server. Pure. Absent where the same access is held at targets with equal fingerprints only.
+   */
+  realm?(target: string): string;
   /** Resolves the names of an entitlement to identifiers that do not change, or returns null when a name does not exist. */
   pin(entitlement: EntitlementRef, signal: AbortSignal): Promise<Pin | null>;
   /** Whether `holds` can tell. If so, a result of `unknown` confirms neither a grant nor a revocation. */

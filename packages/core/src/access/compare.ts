@@ -33,6 +33,7 @@ interface Comparison {
 
 type Row = { id: string; identity: string; access: string; target: string | null; subject: string | null } & {
   key: string;
+  provider: string;
   state: EntitlementState;
   wanted: boolean;
 };
@@ -48,16 +49,20 @@ const together = 4;
  */
 export async function compareProvider(ctx: Store, provider: string, signal: AbortSignal): Promise<Comparison> {
   const authorizer = authorizerOf(ctx, provider, 'observe');
-  const listed = await readList(authorizer, provider, signal);
+  const listed = await readList(ctx, provider, signal);
   // Read after the list: access that was granted meanwhile has a row before the provider holds it (R1).
-  const rows = await readRows(ctx, provider);
+  const rows = await readRows(ctx, provider, [...(listed?.keys() ?? [])]);
   const differences: Difference[] = [];
   let compared = 0;
   const queue = rows.values();
   const follow = async () => {
-    for (const row of queue) {
-      const entry = listed?.get(row.key);
-      listed?.delete(row.key);
+    for (const found of queue) {
+      const entry = listed?.get(found.key);
+      listed?.delete(found.key);
+      const isOther = found.provider !== provider;
+      // Listed here too, and compared with the provider of its row.
+      if (isOther && found.state !== 'absent') continue;
+      const row = isOther && entry?.pin ? { ...found, target: entry.pin.target } : found;
       // Neither the row nor the list says that the access is held.
       if (listed && !entry && row.state === 'absent') continue;
       compared += 1;
@@ -85,23 +90,26 @@ function judge(held: Held | 'changing', row: Row, knows: boolean): Difference['k
 
 /** Returns what the provider lists, by the key of its row; null when the connector cannot list. */
 async function readList(
-  authorizer: Authorizer,
+  ctx: Store,
   provider: string,
   signal: AbortSignal,
 ): Promise<Map<string, EntitlementRef> | null> {
+  const authorizer = authorizerOf(ctx, provider, 'observe');
   if (!authorizer.list) return null;
   const found = new Map<string, EntitlementRef>();
   for await (const one of authorizer.list(signal)) {
-    if (one.pin) found.set(entitlementKey(provider, one.pin), one);
+    if (one.pin) found.set(entitlementKey(ctx, provider, one.pin), one);
   }
   return found;
 }
 
-function readRows(ctx: Store, provider: string): Promise<Row[]> {
+/** Returns the rows of a provider, and those of other providers for access that it lists, because their targets are one. */
+function readRows(ctx: Store, provider: string, listed: readonly string[]): Promise<Row[]> {
+  const keys = sqlText`select jsonb_array_elements_text(${JSON.stringify(listed)}::text::jsonb)`;
   return ctx.db.execute<Row>(sqlText`
-    select id, key, identity, access::text as access, target, subject::text as subject, state,
+    select id, key, provider, identity, access::text as access, target, subject::text as subject, state,
       exists (select from ${grants} where ${grants.entitlementId} = ${entitlements.id} and ${isLive}) as wanted
-    from ${entitlements} where ${entitlements.provider} = ${provider} order by id`);
+    from ${entitlements} where ${entitlements.provider} = ${provider} or ${entitlements.key} in (${keys}) order by id`);
 }
 
 async function readOne(authorizer: Authorizer, row: Row, signal: AbortSignal): Promise<Held | 'changing'> {

@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import {
   catalogs,
   commitWith,
@@ -25,7 +26,7 @@ import { openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
 import { entitlementKey, lockEntitlements } from './rows.js';
 import { standByFor } from './stand-by.js';
-import { type IntentRow, keepIntent, writingIntent } from './write-intent.js';
+import { type IntentRow, isOfAnother, keepIntent, writingIntent } from './write-intent.js';
 
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
@@ -45,7 +46,7 @@ export type Intended =
  * identity already holds without a grant of this service. The provider is read before the transaction, because no
  * transaction spans a network call; the decision is made inside it, on the entitlement's state under its lock. Throws
  * `Retryable` when the provider cannot report what it holds or the configuration has changed, `conflict` when the
- * access to extend was ended, and the errors of a connector.
+ * access to extend was ended or another provider holds the same access, and the errors of a connector.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
   const catalog = ctx.catalog.current();
@@ -54,9 +55,11 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     ...grant,
     knownAs: [...new Set([...(intention.plan.knownAs[index] ?? []), foldName(grant.identity)])],
     address: addressOf(catalog.providers.get(grant.provider)),
+    key: entitlementKey(ctx, grant.provider, grant.pin),
     id: ctx.newId(),
     grantId: ctx.newId(),
   }));
+  refuseTwice(planned);
   const providers = [...new Set(planned.map((grant) => grant.provider))];
   // Awaited first: until it succeeds, there is nothing to decide.
   await Promise.all(providers.map((provider) => standByFor(ctx, authorizerOf(ctx, provider, 'observe'), signal)));
@@ -76,7 +79,10 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const intend = async (): Promise<Intended> => {
       const entitlementIds = await intendAlone(ctx, intention, what);
       if (entitlementIds) return { outcome: 'intended', entitlementIds };
-      return ctx.db.transaction((tx) => intendLocked(ctx, tx, intention, what));
+      return ctx.db.transaction((tx) => intendLocked(ctx, tx, intention, what)).catch((error: unknown) => {
+        if (!isOfAnother(error)) throw error;
+        throw new Retryable('Another provider was granting this access at the same time; the request is planned again');
+      });
     };
     const result = await claiming(ctx, pending ? claimedIn(pending) : [], () => places.claiming(intend));
     ctx.crashpoint('intended');
@@ -108,11 +114,16 @@ async function intendAlone(
   if (intention.pending && !isWhole(intention.pending)) return null;
   const absent = { state: 'absent' as const, lastGrantCallAt: null };
   if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
-  const rows = once(planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) })));
+  const rows = once(planned);
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const statement = writingIntent(ctx, intention, rows, { placed, locked: false });
   const keys = [intention.executionId, ...rows.map(({ key }) => key)];
-  const written = await retryDeadlock(() => executeBeside<IntentRow>(ctx.db, statement, keys));
+  const written = await retryDeadlock(() => executeBeside<IntentRow>(ctx.db, statement, keys)).catch(
+    (error: unknown): IntentRow[] => {
+      if (isOfAnother(error)) return [];
+      throw error;
+    },
+  );
   return written.length === 0 ? null : keepIntent(intention, rows, written, places);
 }
 
@@ -141,6 +152,7 @@ async function intendLocked(
     tx,
     planned.map((one, index) => ({ ...one, held: held[index] ?? false })),
   );
+  for (const one of locked) if (one.through !== null) throw heldThrough(one, one.through);
   const refused = locked.find(({ facts, held: seen }) => decideIntent(facts, seen) === 'refuse');
   if (refused) return { outcome: 'held_outside', provider: refused.provider, identity: refused.identity };
   const rows = once(locked);
@@ -151,6 +163,21 @@ async function intendLocked(
   ]);
   if (entitled.length === 0) return { outcome: 'moved_on' };
   return { outcome: 'intended', entitlementIds: keepIntent(intention, rows, entitled, places) };
+}
+
+/** Throws `conflict` when an intent names one access through two providers: it is granted and revoked through one (R8). */
+function refuseTwice(planned: readonly PlannedRow[]): void {
+  const first = new Map<string, string>();
+  for (const one of planned) {
+    const through = first.get(one.key) ?? one.provider;
+    first.set(one.key, through);
+    if (through !== one.provider) throw heldThrough(one, through);
+  }
+}
+
+function heldThrough({ provider, identity }: PlannedRow, through: string): AccessError {
+  const message = `"${provider}" leads to the same target as "${through}", or to a copy of it, and this access of ${identity} is held, granted or being revoked through "${through}": request it there, or when that has ended`;
+  return new AccessError('conflict', message);
 }
 
 /** Returns the rows without those of an entitlement that an earlier row has. */

@@ -1,7 +1,8 @@
 import { pauseAfter } from '@belay/contract/back-off';
+import { cutText, toStorable } from '@belay/contract/text';
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { OtherTarget, Pending, Terminal } from '@belay/providers';
+import { OtherTarget, Pending, saidBy, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
@@ -29,11 +30,12 @@ export async function recordFailure(
   { error, overtaken = false }: { error?: unknown; overtaken?: boolean } = {},
 ): Promise<void> {
   const refused = claim.task === 'grant' && error instanceof Terminal;
+  const said = saidBy(error);
   const pending = error instanceof Pending;
   if (pending) ctx.log.info({ entitlement: claim.id, provider: claim.provider }, `${claim.task}: ${message}`);
   else
     ctx.log.warn(
-      { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error },
+      { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error, ...(said && { said }) },
       `the ${claim.task} call failed: ${message}`,
     );
   const next = await ctx.db
@@ -79,6 +81,7 @@ export async function recordFailure(
         .set({
           failures,
           lastError: pending ? null : message,
+          said: said === undefined ? null : cutText(toStorable(said), 500),
           pending: pending ? message : null,
           // R7: an alarm from now until a call has succeeded, also when other errors follow.
           ...(error instanceof OtherTarget ? { elsewhere: true } : {}),

@@ -58,7 +58,7 @@ export async function pinResting(ctx: Store, row: Resting): Promise<void> {
 async function storePin(ctx: Store, row: Omit<Resting, 'task'>, pin: Pin): Promise<void> {
   const { id, provider, identity, access } = row;
   const { target, subject } = pin;
-  const key = entitlementKey(provider, pin);
+  const key = entitlementKey(ctx, provider, pin);
   await ctx.db.transaction(async (tx) => {
     const [locked] = await tx
       .select({ fence: entitlements.fence, target: entitlements.target })

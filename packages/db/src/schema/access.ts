@@ -32,8 +32,9 @@ export const entitlements = pgTable(
   'entitlements',
   {
     id: uuid('id').primaryKey(),
-    /** Digest of provider, target and subject, or of provider, identity and access while the row has no pin. */
+    /** Digest of the connector's type, the target's realm and the subject, or of provider, identity and access while the row has no pin. */
     key: text('key').notNull(),
+    /** The provider through which it is held, or was held last: while it is not absent, no other provider may call. */
     provider: text('provider').notNull(),
     /** The fingerprint of the target where it is held; null in a row of an older version that is not pinned yet. */
     target: text('target'),
@@ -68,6 +69,8 @@ export const entitlements = pgTable(
     claim: text('claim'),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
+    /** What the provider said of the reason for it, which only operators read; null for nothing. */
+    said: text('said'),
     /** What the provider is still working on, by its response to the latest call; null when that call ended otherwise. */
     pending: text('pending'),
     createdAt: instant('created_at').notNull().default(appNow),
@@ -87,6 +90,7 @@ export const entitlements = pgTable(
       'entitlement_was_called_before_it_is_granted',
       sql`${table.state} <> 'granted' or ${table.lastGrantCallAt} is not null`,
     ),
+    check('entitlement_is_of_one_provider', sql`${table.provider} <> ''`),
     check('entitlement_is_pinned_whole', sql`(${table.target} is null) = (${table.subject} is null)`),
   ],
 );
@@ -114,6 +118,8 @@ export const grants = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id),
+    /** The provider that the request named: the row of the entitlement may be another provider's since. Null in rows of older versions. */
+    through: text('through'),
     /**
      * The names by which the account belonged to a person when the grant was intended: folded addresses and sign-ins
      * (`namesOfAccount`). Null in rows of older versions, whose entitlement has one address.

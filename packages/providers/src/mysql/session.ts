@@ -1,5 +1,6 @@
 import type { Connection } from 'mysql2/promise';
 import { Retryable } from '../errors.js';
+import { isGalera } from './current.js';
 
 /**
  * What every connection sets, so that no default of the server, of `init_connect` or of a proxy decides what a statement means or how
@@ -29,6 +30,9 @@ const settingsOfMariadb: Record<string, string | number> = {
   idle_transaction_timeout: 0,
 };
 
+/** The same for a node of a Galera cluster: every statement waits until the node has applied what the others committed before it. */
+const settingsOfGalera: Record<string, string | number> = { wsrep_sync_wait: 15 };
+
 /** The character set and collation of all that is sent and returned, set by `set names`. */
 const characters = {
   character_set_client: 'utf8mb4',
@@ -37,7 +41,13 @@ const characters = {
   collation_connection: 'utf8mb4_bin',
 };
 
-const prepared = new WeakSet<object>();
+/** The connections that are prepared, with what is known of their servers. */
+const prepared = new WeakMap<object, Server>();
+
+/** What a connection knows of its server. */
+interface Server {
+  galera: boolean;
+}
 
 /** Sends statements over a connection. */
 interface Sender {
@@ -46,17 +56,20 @@ interface Sender {
 }
 
 /**
- * Sets and then checks the settings of a connection, once. Throws `Retryable` with the names of the settings that are not in force,
- * as behind a proxy that drops them.
+ * Sets and then checks the settings of a connection, once, and returns what it knows of its server. Throws `Retryable` with the names
+ * of the settings that are not in force, as behind a proxy that drops them.
  */
-export async function prepareSession(connection: Connection, sql: Sender): Promise<void> {
+export async function prepareSession(connection: Connection, sql: Sender): Promise<Server> {
   // A pool wraps its connection anew each time that it gives it out.
   const { connection: raw } = connection as Connection & { connection: object };
-  if (prepared.has(raw)) return;
+  const known = prepared.get(raw);
+  if (known) return known;
   // Without a limit first, because a limit could cut even this.
   await sql.run('set session sql_select_limit = 18446744073709551615');
   const [server] = await sql.rows<{ maria: number }>("select version() like '%MariaDB%' as maria");
-  const asked = Number(server?.maria) === 1 ? settingsOfMariadb : settings;
+  const maria = Number(server?.maria) === 1;
+  const galera = maria && (await isGalera(sql));
+  const asked = { ...(maria ? settingsOfMariadb : settings), ...(galera ? settingsOfGalera : {}) };
   await sql.run("set names 'utf8mb4' collate 'utf8mb4_bin'");
   await sql.run(
     `set session ${Object.entries(asked)
@@ -73,7 +86,8 @@ export async function prepareSession(connection: Connection, sql: Sender): Promi
       `The database ignores the settings ${missing.join(' and ')}, as a proxy does: let the connector reach the server directly (docs/connectors/mysql.md)`,
     );
   }
-  prepared.add(raw);
+  prepared.set(raw, { galera });
+  return { galera };
 }
 
 /** How the server writes a setting that is on or off, as a text. */

@@ -7,7 +7,7 @@ import { readFacts, refuse, refusePrivileged } from './facts.js';
 import { findLeftovers } from './leftovers.js';
 import { listMemberships, listRoles } from './lists.js';
 import { grantMembership, readMemberships, readVersion } from './membership.js';
-import { findSubject, readTarget } from './pin.js';
+import { findSubject, readTarget, serverOf } from './pin.js';
 import { createRevoker } from './revoke.js';
 import { warmUp } from './sessions.js';
 
@@ -21,6 +21,7 @@ export function createAuthorizer(config: PostgresConfig, database: Database, too
     ...describeLeftBehind(config),
 
     target: (signal) => database.read(signal, readTarget),
+    realm: serverOf,
 
     pin: (entitlement, signal) =>
       database.read(signal, async (sql): Promise<Pin | null> => {

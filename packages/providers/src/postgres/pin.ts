@@ -29,6 +29,11 @@ export async function readTarget(sql: Statements): Promise<string> {
   return row.target;
 }
 
+/** Returns the server's part of a fingerprint: roles and their members belong to the server, whichever database is connected to. */
+export function serverOf(target: string): string {
+  return target.split('/', 1)[0] ?? target;
+}
+
 /**
  * Returns the role and the identity of an entitlement: by its pin if it has one, and only at the pinned target (throws
  * `OtherTarget` elsewhere); otherwise by their names, or null when one of them does not exist.

@@ -132,7 +132,7 @@ function unheldProvider(): MemoryProvider {
 
 function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authorizer {
   const { address = 'memory', residuals = {}, residual = 'PT0S', exclusive = [] } = config;
-  const target = () => state.targets.get(address) ?? 'memory';
+  const target = () => state.targets.get(address) ?? address;
   const pinOf = (identity: string, access: Access) => ({ target: target(), subject: { identity, access } });
   /** Returns the identity and the access of an entitlement: those of its pin, or without a pin those with its names. */
   const subjectOf = ({ identity, access, pin }: EntitlementRef) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type DirectoryTarget, startTarget } from '@belay/targets';
+import { type SlapdTarget, startTarget } from '@belay/targets';
 import { Attribute, Change, Client } from 'ldapts';
 import type { ProviderClient } from '../../src/index.js';
 import { ldapConnector } from '../../src/index.js';
@@ -8,7 +8,7 @@ const secret = 'the-password-of-an-account';
 
 /** An OpenLDAP server with people and groups, and its administrator. */
 export interface OpenLdap extends AsyncDisposable {
-  target: DirectoryTarget;
+  target: SlapdTarget;
   admin: Client;
   people: string;
   groups: string;

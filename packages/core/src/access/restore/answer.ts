@@ -93,7 +93,12 @@ export async function oweRevocation(
     .insert(entitlements)
     // A connector may use the mark to find the access that it revokes.
     .values({ id: await freeId(tx, mark, found.id), key, provider, identity, access, target, subject, ...owed })
-    .onConflictDoUpdate({ target: entitlements.key, set: owed, setWhere: eq(entitlements.state, 'absent') });
+    .onConflictDoUpdate({
+      target: entitlements.key,
+      // The access was found at this provider, which can revoke it there.
+      set: { ...owed, provider, target, address: sql`case when ${entitlements.provider} = ${provider} then ${entitlements.address} end` },
+      setWhere: eq(entitlements.state, 'absent'),
+    });
 }
 
 /** Returns the mark when it can be the id of a new row, else the given id. */

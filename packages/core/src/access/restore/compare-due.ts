@@ -132,7 +132,7 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
 
 /** Returns a difference as a row that is not stored yet: with an id, and the key that its entitlement has or would have. */
 export function describeDifference(ctx: Store, provider: string, { identity, access, pin, mark }: Difference) {
-  const key = pin ? entitlementKey(provider, pin) : keyByNames({ provider, identity, access });
+  const key = pin ? entitlementKey(ctx, provider, pin) : keyByNames({ provider, identity, access });
   return { id: ctx.newId(), key, provider, identity, access, target: pin?.target ?? null, subject: pin?.subject, mark };
 }
 
