@@ -56,8 +56,8 @@ describe('an id', () => {
     const between = 'ffffffff-0000-7000-8000-000000000000';
     await sql`insert into executions
       select (jsonb_populate_record(e, jsonb_build_object('id', ${between}::text))).* from executions e where id = ${requests[0] ?? ''}`;
-    await sql`insert into approvals (id, execution_id, step_key, stage, rule, excluded, subject, request_digest, status, expires_at, created_at)
-      select overlay(gen_random_uuid()::text placing 'ffffffff' from 1 for 8)::uuid, ${between}, step_key || n, stage, rule, excluded,
+    await sql`insert into approvals (id, execution_id, step_key, stage, rule, excluded, known_as, subject, request_digest, status, expires_at, created_at)
+      select overlay(gen_random_uuid()::text placing 'ffffffff' from 1 for 8)::uuid, ${between}, step_key || n, stage, rule, excluded, known_as,
         subject, request_digest, status, expires_at, created_at
       from approvals, generate_series(1, 600) n where id = ${one}`;
     const both = await belay.terminal.run(['deny', beginningOf(one, [other]).slice(0, -1)], adam);

@@ -36,7 +36,6 @@ export type EventType =
   | 'entitlement.grant_failed'
   | 'entitlement.grant_pending'
   | 'entitlement.granted'
-  | 'entitlement.pinned'
   | 'entitlement.revoke_failed'
   | 'entitlement.revoke_pending'
   | 'entitlement.revoked'

@@ -6,6 +6,8 @@ const standard = 'https://serverlessworkflow.io/spec/1.0.0/errors';
 
 /** The fault type for access that an identity already holds, and that Belay therefore does not manage (R2). */
 const HELD_OUTSIDE = 'https://belay.dev/errors/held-outside';
+/** The fault type for access that cannot be granted beside other access, or whose end came first. */
+const CONFLICT = 'https://belay.dev/errors/conflict';
 /** The fault type for an approval that is missing, was denied or was given for other access. */
 export const NOT_APPROVED = 'https://belay.dev/errors/not-approved';
 
@@ -14,7 +16,7 @@ const byCode: Partial<Record<ErrorCode, { type: string; status: number; title: s
   not_found: { type: `${standard}/validation`, status: 404, title: 'Not found' },
   forbidden: { type: `${standard}/authorization`, status: 403, title: 'Not allowed' },
   held_outside: { type: HELD_OUTSIDE, status: 409, title: 'The access is already held outside this service' },
-  conflict: { type: `${standard}/runtime`, status: 409, title: 'The request conflicts with the current state' },
+  conflict: { type: CONFLICT, status: 409, title: 'The request conflicts with access that is held' },
   unavailable: { type: `${standard}/communication`, status: 503, title: 'Unavailable' },
 };
 

@@ -48,8 +48,8 @@ describe('access under bad luck', () => {
     gate.open();
     // The record waits for the lock of this test; the intent appears only now.
     await someoneWaits(house);
-    await locker`insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, expires_at)
-      select gen_random_uuid(), ${late}, key, ${id}, ${ada.actor.id}, ${2 * hour}, app_now() + interval '3 hours' from steps where execution_id = ${late}`;
+    await locker`insert into grants (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by)
+      select gen_random_uuid(), ${late}, key, ${id}, ${ada.actor.id}, 'ada@example.com', '{}', '[]', ${2 * hour}, app_now() + interval '3 hours' from steps where execution_id = ${late}`;
     await locker`update entitlements set state = 'granting', due_at = app_now() where id = ${id}`;
     await locker`update steps set attempt = 1, due_at = app_now() + interval '45 seconds' where execution_id = ${late}`;
     await locker`commit`;

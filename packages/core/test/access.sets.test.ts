@@ -11,11 +11,11 @@ const crowd = (like: string, many: number) => `
   insert into executions (id, workflow, definition, definition_digest, catalog_version, owner_id, input, status, state, created_at, started_at, ended_at)
     select run, e.workflow, e.definition, e.definition_digest, 1, e.owner_id, e.input, 'completed', e.state, app_now(), app_now(), app_now()
     from holders, executions e where e.id = '${like}';
-  insert into entitlements (id, key, provider, target, subject, identity, access, state, last_grant_call_at, due_at)
+  insert into entitlements (id, key, provider, target, subject, identity, access, names, state, last_grant_call_at, due_at)
     select entitlement, 'crowd' || n, 'memory', 'memory', jsonb_build_object('identity', 'crowd' || n, 'access', '{"role": "read"}'::jsonb),
-      'crowd' || n, '{"role": "read"}', 'granted', app_now() - interval '1 hour', app_now() from holders;
-  insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at)
-    select gen_random_uuid(), run, '/do/0/grant#0', entitlement, e.owner_id, 3600000, app_now() - interval '1 hour', app_now() - interval '1 hour', app_now()
+      'crowd' || n, '{"role": "read"}', '[{"identity": "crowd", "access": {"role": "read"}}]', 'granted', app_now() - interval '1 hour', app_now() from holders;
+  insert into grants (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by, created_at, activated_at, expires_at)
+    select gen_random_uuid(), run, '/do/0/grant#0', entitlement, e.owner_id, 'crowd', '{"role": "read"}', '[]', 3600000, app_now(), app_now() - interval '1 hour', app_now() - interval '1 hour', app_now()
     from holders, executions e where e.id = '${like}';
   set session_replication_role = default;
   analyze;`;

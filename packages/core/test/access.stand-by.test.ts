@@ -38,8 +38,8 @@ describe('a way for the revocation is kept open', () => {
     process.on('warning', hear);
     for (const name of names) {
       await sql`
-        insert into entitlements (id, provider, identity, access, state, key)
-        values (gen_random_uuid(), ${name}, 'ada@example.com', '{}', 'granting', ${name})`;
+        insert into entitlements (id, provider, target, subject, identity, access, names, state, key)
+        values (gen_random_uuid(), ${name}, 'memory', '{}', 'ada@example.com', '{}', '[]', 'granting', ${name})`;
     }
     let begun = 0;
     let release = () => {};

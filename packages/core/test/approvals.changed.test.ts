@@ -15,12 +15,12 @@ describe('approvals that change after a grant was judged by them, and before its
   const changes = {
     'a denial of what was approved': `update approvals set status = 'denied' where execution_id = $1`,
     'an approval that is requested in another branch': `
-      insert into approvals (id, execution_id, step_key, stage, rule, excluded, subject, request_digest, status, expires_at)
-      select gen_random_uuid(), execution_id, '/do/9/other#0', 0, rule, excluded, subject, request_digest, 'open', expires_at
+      insert into approvals (id, execution_id, step_key, stage, rule, excluded, known_as, subject, request_digest, status, expires_at)
+      select gen_random_uuid(), execution_id, '/do/9/other#0', 0, rule, excluded, known_as, subject, request_digest, 'open', expires_at
       from approvals where execution_id = $1`,
     'a denial in another branch': `
-      insert into approvals (id, execution_id, step_key, stage, rule, excluded, subject, request_digest, status, expires_at, closed_at)
-      select gen_random_uuid(), execution_id, '/do/9/other#0', 0, rule, excluded, subject, request_digest, 'denied', expires_at, app_now()
+      insert into approvals (id, execution_id, step_key, stage, rule, excluded, known_as, subject, request_digest, status, expires_at, closed_at)
+      select gen_random_uuid(), execution_id, '/do/9/other#0', 0, rule, excluded, known_as, subject, request_digest, 'denied', expires_at, app_now()
       from approvals where execution_id = $1`,
   };
   const cases = Object.keys(changes).flatMap((change) =>

@@ -14,11 +14,11 @@ const crowd = (like: string, many: number) => `
   insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, created_at, started_at, ended_at)
     select run, e.workflow, e.definition_digest, 1, e.owner_id, e.input, 'completed', e.state, app_now(), app_now(), app_now()
     from holders, executions e where e.id = '${like}';
-  insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)
-    select entitlement, 'crowd' || n, 'memory', 'crowd' || n, '{}', case when n > ${many} then 'granted' else 'absent' end,
+  insert into entitlements (id, key, provider, target, subject, identity, access, names, state, last_grant_call_at, due_at)
+    select entitlement, 'crowd' || n, 'memory', 'memory', '{}', 'crowd' || n, '{}', '[{"identity": "crowd", "access": {}}]', case when n > ${many} then 'granted' else 'absent' end,
       app_now() - interval '1 hour', app_now() + interval '1 hour' from holders;
-  insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at, gone_at)
-    select gen_random_uuid(), run, '/do/0/grant#0', entitlement, e.owner_id, 3600000, app_now() - interval '3 hours', app_now() - interval '3 hours',
+  insert into grants (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by, created_at, activated_at, expires_at, gone_at)
+    select gen_random_uuid(), run, '/do/0/grant#0', entitlement, e.owner_id, 'crowd', '{}', '[]', 3600000, app_now(), app_now() - interval '3 hours', app_now() - interval '3 hours',
       app_now() + case when n > ${many} then interval '1 hour' else interval '-2 hours' end, case when n <= ${many} then app_now() end
     from holders, executions e where e.id = '${like}';
   set session_replication_role = default;
@@ -27,8 +27,8 @@ const crowd = (like: string, many: number) => `
 /** Returns SQL for `many` open approvals, one per second, and ten older ones that have expired and are not closed yet. */
 const waiting = (like: string, many: number) => `
   set session_replication_role = replica;
-  insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, created_at, expires_at)
-    select gen_random_uuid(), '${like}', 'crowd' || n, '{}', '[]', '{}', '', 'open', app_now() - n * interval '1 second',
+  insert into approvals (id, execution_id, step_key, rule, excluded, known_as, subject, request_digest, status, created_at, expires_at)
+    select gen_random_uuid(), '${like}', 'crowd' || n, '{}', '[]', '[]', '{}', '', 'open', app_now() - n * interval '1 second',
       app_now() + case when n > ${many} then interval '-1 second' else interval '1 hour' end
     from generate_series(1, ${many + 10}) n;
   set session_replication_role = default;

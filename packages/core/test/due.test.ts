@@ -20,8 +20,8 @@ describe('what a sweep finds', () => {
 
   /** Inserts `many` entitlements that are due one millisecond after the other, starting at `from`. */
   const put = (provider: string, from: number, many = 1) => cast.house.database.sql`
-    insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)
-    select gen_random_uuid(), gen_random_uuid()::text, ${provider}, 'ada', '{}', 'granted', app_now(),
+    insert into entitlements (id, key, provider, target, subject, identity, access, names, state, last_grant_call_at, due_at)
+    select gen_random_uuid(), gen_random_uuid()::text, ${provider}, 'memory', '{}', 'ada', '{}', '[]', 'granted', app_now(),
       app_now() + (${from} + n) * interval '1 millisecond' from generate_series(0, ${many - 1}) n`;
 
   it('is what is due and what will be within ten seconds, with its times, and nothing that is due later', async () => {

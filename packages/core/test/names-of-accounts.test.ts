@@ -290,20 +290,3 @@ describe('what a person requested for their own account, whose address at its sy
     expect([await stop(mallory), await statusOf(twin, id)]).toEqual([[], 'waiting']);
   });
 });
-
-it('finds access of an older version by the one address that its row has', async () => {
-  const { house, ada } = cast;
-  account({ email: mallory });
-  const id = await ask(house, ada, { workflow: 'fleeting', identities: ['U-7'] });
-  await house.database.sql`update grants set known_as = null`;
-  expect([await stop(mallory), holds()]).toEqual([[id], false]);
-});
-
-it('finds a request of an older version by what its approvers were shown', async () => {
-  const { house, ada } = cast;
-  account({ email: mallory });
-  const id = await ask(house, ada, { identities: ['U-7'] });
-  await house.database.sql`update approvals set known_as = null`;
-  await house.database.sql`update executions set input = input - 'elevated'`;
-  expect([await stop(mallory), await statusOf(ada, id)]).toEqual([[id], 'terminated']);
-});

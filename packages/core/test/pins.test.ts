@@ -1,26 +1,22 @@
-import { cancelExecution, getExecution, reconcileEntitlement, requestElevation, returnAccess } from '@belay/core';
+import { cancelExecution, requestElevation, returnAccess } from '@belay/core';
 import { type Connector, postgresConnector } from '@belay/providers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openTestServer, type TestServer } from '../../providers/test/postgres/server.js';
-import { access, ask, type Cast, catalogWith, minute, openCast, request, runOut, second } from './support/stories.js';
-import { makeUnpinned } from './support/unpinned.js';
+import { access, ask, type Cast, catalogWith, openCast, runOut } from './support/stories.js';
 
 const automatic = { workflow: 'automatic' };
 
 describe('an entitlement is what its pin says', () => {
   let cast: Cast | undefined;
   let server: TestServer | undefined;
-  const lines: string[] = [];
-  const log = { debug() {}, info() {}, error() {}, warn: (_: object, line: string) => void lines.push(line) };
   afterEach(async () => {
     await cast?.[Symbol.asyncDispose]();
     await server?.close();
     cast = undefined;
     server = undefined;
-    lines.length = 0;
   });
   const open = async (options: Parameters<typeof openCast>[0] = {}) => {
-    cast = await openCast({ catalog: catalogWith({}), log, ...options });
+    cast = await openCast({ catalog: catalogWith({}), ...options });
     return cast;
   };
   const rowsOf = ({ house }: Cast) =>
@@ -93,74 +89,6 @@ describe('an entitlement is what its pin says', () => {
     expect(await rowsOf(cast as Cast)).toMatchObject([{ identity: renamed, state: 'granted' }]);
     await runOut(house);
     await server.admin.unsafe(`alter role ${renamed} rename to ${login.name}`);
-  });
-
-  describe('rows of an older version, which have no pin', () => {
-    it('are pinned within a sweep of the upgrade', async () => {
-      const { house, ada } = await open();
-      await ask(house, ada, automatic);
-      const [before] = await rowsOf(cast as Cast);
-      await makeUnpinned(house);
-      await house.work();
-      expect(await rowsOf(cast as Cast)).toEqual([before]);
-      expect(holds()).toBe(true);
-    });
-
-    it('are pinned when the provider answers again, and revoked by the pin', async () => {
-      const { house, ada } = await open();
-      await ask(house, ada, { ...automatic, duration: 'PT10M' });
-      const [before] = await rowsOf(cast as Cast);
-      await makeUnpinned(house);
-      house.provider.down = true;
-      await house.pass(11 * minute);
-      expect(await rowsOf(cast as Cast)).toMatchObject([{ target: null, state: 'revoking' }]);
-      house.provider.down = false;
-      await house.pass(6 * minute);
-      expect(holds()).toBe(false);
-      expect(await rowsOf(cast as Cast)).toEqual([{ ...before, state: 'absent' }]);
-    });
-
-    it('are taken over by a new request for the same access', async () => {
-      const { house, ada } = await open();
-      await ask(house, ada, automatic);
-      const [before] = await rowsOf(cast as Cast);
-      await makeUnpinned(house, { due: false });
-      const id = await ask(house, ada, automatic);
-      expect(await rowsOf(cast as Cast)).toEqual([before]);
-      expect((await getExecution(ada, { id })).grants).toMatchObject([{ state: 'active' }]);
-    });
-
-    it('stay one row when a request and the reconciler pin them at once', async () => {
-      const { house, ada } = await open();
-      await ask(house, ada, { ...automatic, duration: 'PT8H' });
-      const [before] = await rowsOf(cast as Cast);
-      for (let round = 0; round < 12; round += 1) {
-        await makeUnpinned(house);
-        const executionId = await request(ada, automatic);
-        const [step] = await house.database.sql`select key from steps where execution_id = ${executionId}`;
-        expect(step).toBeDefined();
-        await Promise.all([
-          reconcileEntitlement(house.ctx, { entitlementId: before?.id as string }),
-          house.work(),
-          reconcileEntitlement(house.ctx, { entitlementId: before?.id as string }),
-        ]);
-        await house.pass(2 * second);
-        expect((await getExecution(ada, { id: executionId })).grants).toMatchObject([{ state: 'active' }]);
-        expect(await rowsOf(cast as Cast)).toMatchObject([{ id: before?.id, key: before?.key, target: 'memory' }]);
-      }
-    });
-
-    it('are called by their names, and the log says so, when the names mean nothing any more', async () => {
-      const { house, ada } = await open();
-      await ask(house, ada, { ...automatic, duration: 'PT10M' });
-      await makeUnpinned(house);
-      house.provider.options.people = [];
-      await house.pass(11 * minute);
-      expect(lines).toContainEqual(expect.stringContaining('no longer knows the names'));
-      expect(holds()).toBe(false);
-      await runOut(house);
-      expect(await rowsOf(cast as Cast)).toMatchObject([{ target: null, state: 'absent' }]);
-    });
   });
 });
 

@@ -73,18 +73,18 @@ const years = (hot: string, like: string, ada: string) => `
     select id, nextval('ledger_seq_seq'), 1, '{"system": "runtime"}', owner, '[["started", "/do/0/grant"]]' from runs;
   insert into signals (execution_id, source, event_id, type, event, consumed_at)
     select id, 'urn:filler', n::text, 'filler', 'null', app_now() from runs;
-  insert into entitlements (id, key, provider, identity, access, state, last_grant_call_at, due_at)
-    select gen_random_uuid(), 'filler' || n, 'memory', 'filler' || n, '{}', case when n % 50 = 0 then 'granted' else 'absent' end, app_now(), app_now() + interval '10 days' from generate_series(1, 5000) n;
-  insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at, ended_at, ended_reason, gone_at)
-    select gen_random_uuid(), id, '/do/0/grant#0', '${hot}', owner, 60000, app_now() - interval '400 days', app_now() - interval '399 days',
+  insert into entitlements (id, key, provider, target, subject, identity, access, names, state, last_grant_call_at, due_at)
+    select gen_random_uuid(), 'filler' || n, 'memory', 'memory', '{}', 'filler' || n, '{}', '[{"identity": "filler", "access": {}}]', case when n % 50 = 0 then 'granted' else 'absent' end, app_now(), app_now() + interval '10 days' from generate_series(1, 5000) n;
+  insert into grants (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by, created_at, activated_at, expires_at, ended_at, ended_reason, gone_at)
+    select gen_random_uuid(), id, '/do/0/grant#0', '${hot}', owner, 'filler', '{}', '[]', 60000, app_now(), app_now() - interval '400 days', app_now() - interval '399 days',
       app_now() - n * interval '10 minutes', null, null, case when n % 4 = 0 then null else app_now() - n * interval '9 minutes' end
     from runs where n <= ${favouring};
-  insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, created_at, activated_at, expires_at, gone_at)
-    select gen_random_uuid(), id, '/do/0/grant#0', (select e.id from entitlements e where e.key = 'filler' || (n % 5000 + 1)), owner, 60000,
+  insert into grants (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by, created_at, activated_at, expires_at, gone_at)
+    select gen_random_uuid(), id, '/do/0/grant#0', (select e.id from entitlements e where e.key = 'filler' || (n % 5000 + 1)), owner, 'filler', '{}', '[]', 60000, app_now(),
       app_now() - interval '400 days', app_now() - interval '399 days', app_now() - n * interval '10 minutes', app_now() - n * interval '9 minutes'
     from runs where n > ${favouring};
-  insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at, closed_at)
-    select gen_random_uuid(), id, 'filler', '${rule}', '[]', '{"role": "reader", "reason": "", "duration": 60000, "requester": {}, "grants": []}', 'filler',
+  insert into approvals (id, execution_id, step_key, rule, excluded, known_as, subject, request_digest, status, expires_at, closed_at)
+    select gen_random_uuid(), id, 'filler', '${rule}', '[]', '[]', '{"role": "reader", "reason": "", "duration": 60000, "requester": {}, "grants": []}', 'filler',
       case when n % 500 = 0 then 'open' else 'approved' end, app_now() + interval '1 day', null from runs where n <= ${favouring} or n % 500 = 0;
   insert into approval_audience (kind, name, approval_id) select 'group', 'approvers', id from approvals where status = 'open' on conflict do nothing;
   insert into approval_audience (kind, name, approval_id) select 'group', 'others', gen_random_uuid() from runs;

@@ -111,8 +111,8 @@ describe('the inbox of an approver', () => {
         insert into executions (id, workflow, definition_digest, catalog_version, owner_id, input, status, state, started_at)
         select gen_random_uuid(), workflow, definition_digest, catalog_version, owner_id, input, status, state, started_at
         from executions, generate_series(1, ${times}) where id = ${id} returning id)
-      insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at)
-      select gen_random_uuid(), copies.id, step_key, rule, excluded, subject, request_digest, status, expires_at
+      insert into approvals (id, execution_id, step_key, rule, excluded, known_as, subject, request_digest, status, expires_at)
+      select gen_random_uuid(), copies.id, step_key, rule, excluded, known_as, subject, request_digest, status, expires_at
       from copies, approvals where execution_id = ${id}`;
     return id;
   }

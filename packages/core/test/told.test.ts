@@ -396,8 +396,8 @@ describe('people are told', () => {
     const old = process.env.CI ? 20_000 : 5_000;
     await ask(house, ada, { workflow: 'automatic' });
     await sql`
-      insert into grants (id, execution_id, step_key, entitlement_id, user_id, duration, activated_at, expires_at, created_at, ended_at, ended_reason, gone_at)
-      select gen_random_uuid(), execution_id, 'old ' || n, entitlement_id, user_id, duration, app_now() - interval '2 days',
+      insert into grants (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by, activated_at, expires_at, created_at, ended_at, ended_reason, gone_at)
+      select gen_random_uuid(), execution_id, 'old ' || n, entitlement_id, user_id, identity, access, known_as, duration, activate_by, app_now() - interval '2 days',
         app_now() - interval '1 day', app_now() - interval '3 days', app_now() - interval '1 day', 'returned', app_now() - interval '1 day'
       from grants, generate_series(1, ${old}::int) n`;
     await sql`

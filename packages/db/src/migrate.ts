@@ -25,13 +25,17 @@ const shipped = new URL('../drizzle/', import.meta.url);
 /** The SQLSTATEs of a deadlock, and of a lock that others held for the whole wait. */
 const held = ['40P01', '55P03'];
 
+/** The SQLSTATE with which a migration rejects a database. Its message says why, and what to do. */
+const rejected = 'BL001';
+
 /** The database is too old to be migrated. The message is one line for the operator, with the cure. */
 export class OutdatedDatabaseError extends Error {
   override readonly name = 'OutdatedDatabaseError';
 
-  constructor() {
+  constructor(message?: string) {
     super(
-      'The schema of the database is older than this version of Belay can upgrade; start revision e1d42f42 of Belay with it once, then this version',
+      message ??
+        'The schema of the database is older than this version of Belay can upgrade; start revision e1d42f42 of Belay with it once, then this version',
     );
   }
 }
@@ -68,7 +72,7 @@ export async function migrateDatabase(
     for (const migration of await findPending(client, migrations)) {
       await untilFree(time, async (again) => {
         if (again) await awaitTables(client, migration, time.delay);
-        await apply(client, migration);
+        await apply(client, migration).catch(throwRejection);
       });
     }
     return { closed, outsiders };
@@ -145,6 +149,11 @@ async function untilFree({ clock, delay }: MigrationTime, attempt: (again: boole
     }
     await delay(pause);
   }
+}
+
+function throwRejection(error: unknown): never {
+  const { code, message } = error as { code?: string; message?: string };
+  throw code === rejected ? new OutdatedDatabaseError(message) : error;
 }
 
 /** Returns the code of an error that says that others held a lock. Throws every other error. */

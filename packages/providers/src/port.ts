@@ -18,16 +18,41 @@ export interface Pin {
   subject: Json;
 }
 
-/** One entitlement as a connector sees it: an identity and its access at the provider (docs/architecture.md, section 1). */
-export interface EntitlementRef {
-  /** Belay's identifier of the entitlement. A connector marks what it creates with this identifier, where the provider allows. */
-  id: string;
+/** An identity and an access by the names that people write. A name can belong to another person, or another access, later. */
+export interface Named {
   identity: string;
   access: Access;
-  /** Stored with the intent. With a pin, a connector resolves nothing by name, and throws `OtherTarget` at any other target. */
-  pin?: Pin;
+}
+
+/**
+ * An entitlement that a connector reads and revokes: by its pin, and at the pinned target alone (otherwise it throws `OtherTarget`).
+ * It has no other name than those that were committed, so that what a later request calls it changes nothing
+ * (docs/architecture.md, sections 1 and 6, R8).
+ */
+export interface Entitlement {
+  /** Belay's identifier of the entitlement. A connector marks what it creates with this identifier, where the provider allows. */
+  id: string;
+  pin: Pin;
+  /**
+   * Every name under which it was committed, or found at the provider, since it was last verified as gone; the latest comes last.
+   * Before anything is committed: the names that the pin was resolved from. For what a provider can only find, or keeps, by a name.
+   */
+  names: readonly Named[];
   /** Changes with each grant call that any process begins for this entitlement. */
   generation?: string;
+}
+
+/** An entitlement that a connector grants. */
+export interface GrantedEntitlement extends Entitlement {
+  /** What was committed with the latest grant that is live: the one of `names` under which, and the degree in which, it is granted. */
+  name: Named;
+}
+
+/** Access that a provider lists, by the names that it has there now. */
+export interface ListedEntitlement extends Named {
+  /** The mark: Belay's identifier of an entitlement. Empty without a mark. */
+  id: string;
+  pin: Pin;
 }
 
 /** What a role requests from one provider, after inheritance is resolved. */
@@ -74,15 +99,24 @@ export interface Authorizer {
    * that of its server. Pure. Absent where the same access is held at targets with equal fingerprints only.
    */
   realm?(target: string): string;
-  /** Resolves the names of an entitlement to identifiers that do not change, or returns null when a name does not exist. */
-  pin(entitlement: EntitlementRef, signal: AbortSignal): Promise<Pin | null>;
+  /**
+   * Resolves names to identifiers that do not change, or returns null when a name does not exist. Two accesses that a person can have
+   * at the same time have different pins; where a target has one slot for several of them, see `degreeOf`.
+   */
+  pin(named: Named, signal: AbortSignal): Promise<Pin | null>;
+  /**
+   * Returns the degree of an access whose pin is a slot: a place that holds one of several degrees at a time. Core commits no other
+   * degree while one is held or owed (R8). Undefined for an access that is all that its pin can hold; absent where every access is.
+   * Must not call the provider.
+   */
+  degreeOf?(access: Access): string | undefined;
   /** Whether `holds` can tell. If so, a result of `unknown` confirms neither a grant nor a revocation. */
   knows: boolean;
   /**
    * Returns every name by which `inherits` can name what an access gives, where there are several (a display name and an identifier),
-   * so that a rule that denies one of them also counts for the others. Called with the pin. Absent where each thing has one name.
+   * so that a rule that denies one of them also counts for the others. Absent where each thing has one name.
    */
-  aliases?(entitlement: EntitlementRef, signal: AbortSignal): Promise<string[]>;
+  aliases?(pin: Pin, signal: AbortSignal): Promise<string[]>;
   /**
    * Keeps a connection to the target open while access is held there, so that a holder who uses up the target's connections cannot
    * prevent a revocation. Called repeatedly while it is needed; throws as the other calls do. Absent where none can be kept open.
@@ -92,23 +126,26 @@ export interface Authorizer {
   standDown?(): Promise<void>;
   /** What the holder may leave behind that a revocation does not remove, in a sentence; shown beside `residual`. */
   leavesBehind?: string;
-  /** Returns whether the access is held now: read before the first mutation (R2) and after each (R6). `changing` confirms nothing. */
-  holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<Held>;
   /**
-   * Makes the access present; core may repeat the call. `until` is passed on where the provider has native expiry: a later one
+   * Returns whether the access is held now, a slot in whatever degree: read before the first mutation (R2) and after each (R6).
+   * `changing` confirms nothing.
+   */
+  holds(entitlement: Entitlement, signal: AbortSignal): Promise<Held>;
+  /**
+   * Makes the access present, a slot in the degree of `name`; core may repeat the call. `until` is passed on where the provider has native expiry: a later one
    * extends the access, an earlier one changes nothing. Throws `Pending` while the provider is working on the grant.
    */
-  ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
+  ensurePresent(entitlement: GrantedEntitlement, until: Date, signal: AbortSignal): Promise<void>;
   /**
-   * Makes the access absent, and ends live sessions where the provider can. "No such user, role or resource" is success. Throws
+   * Makes the access absent, under all its names and in whatever degree the holder has it by now, and ends live sessions where the provider can. "No such user, role or resource" is success. Throws
    * `Pending` while the provider is working on the revocation, or on a grant that cannot be cancelled.
    */
-  ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
+  ensureAbsent(entitlement: Entitlement, signal: AbortSignal): Promise<void>;
   /**
    * Yields, for the drift audit, all access at the provider that only Belay may have granted: access with Belay's mark, and every
-   * holder of what the configuration lists in `exclusive`. Each has its `pin`; `id` is the mark, or empty without a mark.
+   * holder of what the configuration lists in `exclusive`.
    */
-  list?(signal: AbortSignal): AsyncIterable<EntitlementRef>;
+  list?(signal: AbortSignal): AsyncIterable<ListedEntitlement>;
   /** The provider's own roles and permissions, for the lists of the interface. */
   roles(signal: AbortSignal): Promise<ProviderRole[]>;
   permissions(signal: AbortSignal): Promise<ProviderPermission[]>;
@@ -358,7 +395,7 @@ export interface Connector<Config = unknown> {
    * Returns the public facts with which the holder of this access connects; never a secret. Pure. Shown to the holder alone, and
    * only where the configuration says `share_connection`.
    */
-  connection?(config: Config, held: { identity: string; access: Access }): SharedConnection;
+  connection?(config: Config, held: Named): SharedConnection;
   /** Returns how the provider ends this access by itself, or undefined when it does not. Pure. */
   expiry?(config: Config, access: Access): Expiry | undefined;
   /** Returns the decisions that buttons in messages of this provider may make; none when absent. Pure. */

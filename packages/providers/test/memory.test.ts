@@ -1,22 +1,13 @@
 import * as vitest from 'vitest';
 import { describe, expect, it } from 'vitest';
-import { type AccessRequest, type EntitlementRef, Pending, Retryable, Terminal } from '../src/index.js';
-import {
-  type AtProvider,
-  type Attack,
-  conformance,
-  createMemoryConnector,
-  createMemoryProvider,
-  type HostileSubject,
-  type MemoryProvider,
-  type Seat,
-} from '../src/testkit/index.js';
+import { type AccessRequest, Pending, Retryable, Terminal } from '../src/index.js';
+import { type AtProvider, type Attack, byNames, conformance, createMemoryConnector, createMemoryProvider, type HostileSubject, type MemoryProvider, type NamedEntitlement, type Seat } from '../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const tools = { now: Date.now, log: () => {} };
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 const calm = () => new AbortController().signal;
-const one: EntitlementRef = { id: 'e1', identity: 'ana@example.test', access: { role: 'reader' } };
+const one: NamedEntitlement = { id: 'e1', identity: 'ana@example.test', access: { role: 'reader' } };
 
 /** The holder's seat at a provider in memory, which every attack can edit. */
 interface MemorySeat extends Seat {
@@ -64,11 +55,11 @@ async function openHostile(): Promise<HostileSubject<MemorySeat>> {
 
 /** Returns the actions of a test at the provider in memory. */
 function atProvider(state: MemoryProvider): AtProvider {
-  const of = (entitlement: EntitlementRef) => ({
+  const of = (entitlement: NamedEntitlement) => ({
     ...entitlement,
     identity: state.identifierOf(entitlement.identity) ?? '',
   });
-  const heldBy = ({ identity }: EntitlementRef) => state.held().filter((entry) => entry.identity === identity);
+  const heldBy = ({ identity }: NamedEntitlement) => state.held().filter((entry) => entry.identity === identity);
   return {
     async rename(entitlement) {
       const identity = `new-${entitlement.identity}`;
@@ -132,7 +123,7 @@ function open() {
   const state = createMemoryProvider({ now: () => new Date(time) });
   const client = createMemoryConnector(state).create({}, tools);
   if (!client.authorizer || !client.notifications || !client.identities) throw new Error('a capability is missing');
-  return { state, client, authorizer: client.authorizer, advance: (by: number) => (time += by), ...client };
+  return { state, client, ...client, authorizer: byNames(client.authorizer), advance: (by: number) => (time += by) };
 }
 
 describe('the memory provider fails on demand', () => {

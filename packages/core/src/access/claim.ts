@@ -1,12 +1,11 @@
 import { isOutage } from '@belay/contract/outage';
 import { entitlements, execute, executions, grants, rawText, type SqlText, sqlText } from '@belay/db';
-import type { Json } from '@belay/providers';
+import type { Json, Named } from '@belay/providers';
 import type { Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
-import type { Claimed, Concern } from './claimed.js';
+import type { Claimed, Concern, Resting } from './claimed.js';
 import { decideClaim } from './decide.js';
 import { freeLostClaim } from './lost-claims.js';
-import type { Resting } from './refer.js';
 import { grantsWait } from './restore/gate.js';
 import { isLive, isOver, overAt } from './wanted.js';
 
@@ -93,8 +92,12 @@ export function claimColumns({
     failures = case when ${task} = 'revoke' and e.state <> 'revoking' then 0 else e.failures end`;
 }
 
+/** The name that was committed with the latest of the grants of a group. */
+const latestName = sqlText`(array_agg(jsonb_build_object('identity', ${grants.identity}, 'access', ${grants.access})
+  order by ${grants.createdAt} desc, ${grants.id} desc))[1]`;
+
 /** The columns of a row `e` that a claim returns. */
-export const claimReturning = sqlText`e.id, e.provider, e.identity, e.access, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at`;
+export const claimReturning = sqlText`e.id, e.provider, e.names, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at`;
 
 /**
  * Whether a row of the expression `locked`, with its `version`, is the one that the statement's snapshot has: then the snapshot
@@ -106,10 +109,11 @@ export const isSeen = sqlText`locked.version = (select e.xmin from ${entitlement
 export type ClaimRow = {
   id: string;
   provider: string;
-  identity: string;
-  access: string;
-  target: string | null;
-  subject: string | null;
+  names: string;
+  /** The name that was committed with the latest live grant; null where none is live. */
+  name: string | null;
+  target: string;
+  subject: string;
   fence: number;
   failures: number;
   called: string | null;
@@ -136,13 +140,13 @@ async function claim(ctx: Store, which: SqlText, concern: SqlText = sqlText`null
     with ${which},
     -- Materialized, because the task is read in every column that the claim sets.
     judged as materialized (
-      select locked.*, live.next_expiry, live.until, case ${task} when 'grant' then
+      select locked.*, live.next_expiry, live.until, live.name, case ${task} when 'grant' then
         case when ${grantsWait} then 'wait' else 'grant' end else ${task} end as task
       from locked
       cross join lateral (
         select count(*) > 0 as wanted, min(${overAt}) as next_expiry, max(case when ${grants.activatedAt} is null
           then app_now() + (${grants.duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'
-          else ${grants.expiresAt} end) as until
+          else ${grants.expiresAt} end) as until, ${latestName} as name
         from ${grants} where ${grants.entitlementId} = locked.id and ${isLive}) as live
       where ${isSeen}),
     claimed as (
@@ -153,16 +157,16 @@ async function claim(ctx: Store, which: SqlText, concern: SqlText = sqlText`null
         otherwise: sqlText`case task when 'rest' then coalesce(next_expiry, app_now()) else app_now() + interval '5 seconds' end`,
       })}
       from judged where e.id = judged.id and task <> 'nothing'
-      returning ${claimReturning}, task, until, judged.state as was),
+      returning ${claimReturning}, task, until, judged.name, judged.state as was),
     told as (${writingLedger(sqlText`
-      select 'grant.expired', 'info', 'The time at ' || claimed.provider || ' is over for ' || claimed.identity,
+      select 'grant.expired', 'info', 'The time at ' || claimed.provider || ' is over for ' || ${grants.identity},
         '{"system": "reconcile"}'::jsonb, ${grants.userId}, claimed.provider, ${grants.executionId},
         claimed.id, null::jsonb
       from claimed join ${grants} on ${grants.entitlementId} = claimed.id
       where task = 'revoke' and was <> 'revoking' and ${grants.goneAt} is null and ${grants.endedAt} is null
         and ${overAt} <= app_now()`)}),
     notified as (${notifying()})
-    select id, provider, identity, access::text, target, subject::text, fence, failures, last_grant_call_at as called,
+    select id, provider, names::text, name::text, target, subject::text, fence, failures, last_grant_call_at as called,
       app_now() as now, until, task, ${concern} as concerns, (select count(*) from notified)
     from claimed where task <> 'wait' order by task = 'grant'`,
   ).catch((error: unknown) => {
@@ -174,10 +178,12 @@ async function claim(ctx: Store, which: SqlText, concern: SqlText = sqlText`null
 }
 
 export function claimOf(row: ClaimRow, claimingAt: number): Claim {
-  const { id, provider, identity, fence, failures, target, task } = row;
-  const access = JSON.parse(row.access) as Claimed['access'];
-  const pin = target === null || row.subject === null ? null : { target, subject: JSON.parse(row.subject) as Json };
-  if (task === 'rest') return { id, provider, identity, access, pin, fence, task };
+  const { id, provider, fence, failures, target, task } = row;
+  if (task === 'rest') return { id, provider, task };
+  const pin = { target, subject: JSON.parse(row.subject) as Json };
+  const names = JSON.parse(row.names) as Named[];
+  const name = row.name === null ? names.at(-1) : (JSON.parse(row.name) as Named);
+  if (!name) throw new Error('An entitlement has no name that was committed');
   const now = new Date(row.now);
   const generation = row.called === null ? null : new Date(row.called).toISOString();
   const until = row.until === null ? now : new Date(row.until);
@@ -185,9 +191,9 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
   return {
     id,
     provider,
-    identity,
-    access,
     pin,
+    names,
+    name,
     fence,
     generation,
     failures,

@@ -1,4 +1,4 @@
-import type { Pin } from '@belay/providers';
+import type { Named, Pin } from '@belay/providers';
 
 /**
  * An execution that waits for a call. For a grant call: also its step, which has no other grant, and the duration of
@@ -6,14 +6,18 @@ import type { Pin } from '@belay/providers';
  */
 export type Concern = { executionId: string; grant: { stepKey: string; duration: number } | null };
 
+/** An entitlement that was claimed and needs no call. */
+export type Resting = Pick<Claimed, 'id' | 'provider'> & { task: 'rest' };
+
 /** An entitlement whose lease this process holds, and the call that it is about to make. */
 export interface Claimed {
   id: string;
   provider: string;
-  identity: string;
-  access: { [key: string]: unknown };
-  /** Null in a row of an older version, which is identified by its names until it is pinned. */
-  pin: Pin | null;
+  pin: Pin;
+  /** Every name that was committed with it since it was last absent: never the labels of the row. */
+  names: readonly Named[];
+  /** The name that was committed with the latest live grant: what a grant call makes. For a revocation, the latest of `names`. */
+  name: Named;
   fence: number;
   /** When the latest grant call was claimed: the connector's `generation`. Null when there was none. */
   generation: string | null;

@@ -1,5 +1,5 @@
 import { type EntitlementState, entitlements, grants, sqlText } from '@belay/db';
-import type { Access, Authorizer, EntitlementRef, Pin } from '@belay/providers';
+import type { Access, Authorizer, ListedEntitlement, Named, Pin } from '@belay/providers';
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import { type Held, settles } from './decide.js';
@@ -18,7 +18,7 @@ export interface Difference {
   state: EntitlementState | null;
   identity: string;
   access: Access;
-  pin: Pin | null;
+  pin: Pin;
   /** The mark of the access in the list of the provider: the id of an entitlement; null without a mark. */
   mark: string | null;
 }
@@ -31,7 +31,7 @@ interface Comparison {
   differences: Difference[];
 }
 
-type Row = { id: string; identity: string; access: string; target: string | null; subject: string | null } & {
+type Row = { id: string; names: string; target: string; subject: string } & {
   key: string;
   provider: string;
   state: EntitlementState;
@@ -62,7 +62,7 @@ export async function compareProvider(ctx: Store, provider: string, signal: Abor
       const isOther = found.provider !== provider;
       // Listed here too, and compared with the provider of its row.
       if (isOther && found.state !== 'absent') continue;
-      const row = isOther && entry?.pin ? { ...found, target: entry.pin.target } : found;
+      const row = isOther && entry ? { ...found, ...namedBy(entry) } : found;
       // Neither the row nor the list says that the access is held.
       if (listed && !entry && row.state === 'absent') continue;
       compared += 1;
@@ -75,7 +75,7 @@ export async function compareProvider(ctx: Store, provider: string, signal: Abor
   await Promise.all(Array.from({ length: together }, follow));
   for (const { id, identity, access, pin } of listed?.values() ?? []) {
     compared += 1;
-    const row = { entitlementId: null, state: null, identity, access, pin: pin ?? null };
+    const row = { entitlementId: null, state: null, identity, access, pin };
     differences.push({ kind: 'unknown', ...row, mark: id || null });
   }
   return { listed: listed !== null, compared, differences };
@@ -93,31 +93,41 @@ async function readList(
   ctx: Store,
   provider: string,
   signal: AbortSignal,
-): Promise<Map<string, EntitlementRef> | null> {
+): Promise<Map<string, ListedEntitlement> | null> {
   const authorizer = authorizerOf(ctx, provider, 'observe');
   if (!authorizer.list) return null;
-  const found = new Map<string, EntitlementRef>();
-  for await (const one of authorizer.list(signal)) {
-    if (one.pin) found.set(entitlementKey(ctx, provider, one.pin), one);
-  }
+  const found = new Map<string, ListedEntitlement>();
+  for await (const one of authorizer.list(signal)) found.set(entitlementKey(ctx, provider, one.pin), one);
   return found;
 }
 
-/** Returns the rows of a provider, and those of other providers for access that it lists, because their targets are one. */
+/**
+ * Returns the rows of a provider, and those of other providers for access that it lists, because their targets are one. Leaves out rows
+ * that have ended in an older version without identifiers: the migration gave them a target that no provider has.
+ */
 function readRows(ctx: Store, provider: string, listed: readonly string[]): Promise<Row[]> {
   const keys = sqlText`select jsonb_array_elements_text(${JSON.stringify(listed)}::text::jsonb)`;
   return ctx.db.execute<Row>(sqlText`
-    select id, key, provider, identity, access::text as access, target, subject::text as subject, state,
+    select id, key, provider, names::text as names, target, subject::text as subject, state,
       exists (select from ${grants} where ${grants.entitlementId} = ${entitlements.id} and ${isLive}) as wanted
-    from ${entitlements} where ${entitlements.provider} = ${provider} or ${entitlements.key} in (${keys}) order by id`);
+    from ${entitlements} where (${entitlements.provider} = ${provider} or ${entitlements.key} in (${keys})) and target <> '' order by id`);
 }
 
 async function readOne(authorizer: Authorizer, row: Row, signal: AbortSignal): Promise<Held | 'changing'> {
-  const { identity, access, pin, entitlementId } = describe(row);
-  return authorizer.holds({ id: entitlementId, identity, access, ...(pin && { pin }) }, signal);
+  return authorizer.holds({ id: row.id, pin: pinOf(row), names: namesOf(row) }, signal);
 }
 
-function describe({ id, state, identity, access, target, subject }: Row) {
-  const pin: Pin | null = target === null || subject === null ? null : { target, subject: JSON.parse(subject) };
-  return { entitlementId: id, state, identity, access: JSON.parse(access) as Access, pin };
+/** Returns what a list says of an access, in place of what the row of another provider has: the target is that of the list. */
+const namedBy = ({ identity, access, pin }: ListedEntitlement) => ({
+  target: pin.target,
+  names: JSON.stringify([{ identity, access }]),
+});
+
+const pinOf = ({ target, subject }: Row): Pin => ({ target, subject: JSON.parse(subject) });
+const namesOf = ({ names }: Row) => JSON.parse(names) as Named[];
+
+/** Returns a row as a part of a difference, by the names that were committed with it last. */
+function describe(row: Row) {
+  const { identity, access } = namesOf(row).at(-1) ?? { identity: '', access: {} };
+  return { entitlementId: row.id, state: row.state, identity, access, pin: pinOf(row) };
 }

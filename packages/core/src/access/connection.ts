@@ -20,7 +20,7 @@ export async function readConnections(
   const { sight } = await findExecution(ctx, user, id);
   if (sight !== 'owner') throw new AccessError('forbidden', 'The access belongs to another person');
   const rows = await ctx.db
-    .select({ provider: entitlements.provider, identity: entitlements.identity, access: entitlements.access })
+    .select({ provider: entitlements.provider, identity: grants.identity, access: grants.access })
     .from(grants)
     .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
     .where(and(eq(grants.executionId, id), isLive, isNotNull(grants.activatedAt)))

@@ -112,7 +112,7 @@ export async function endHeldHere(
     );
     const claims = ended.rows.flatMap((row) =>
       row.claimed
-        ? [{ reserved: row.id, claim: claimOf({ ...row, task: 'revoke', until: null }, places.openedAt) }]
+        ? [{ reserved: row.id, claim: claimOf({ ...row, task: 'revoke', until: null, name: null }, places.openedAt) }]
         : [],
     );
     places.keep(claims, jobsOf(ended.rows));

@@ -62,7 +62,7 @@ export interface EndWithClaim extends Pick<EndGrants, 'executionId' | 'reason' |
  * An entitlement whose grant was ended. `nth`: the number of its ending among `endings`, from 1. The columns of a claim
  * are valid only when it is `claimed`. `related`: the execution is extended, or extends another one.
  */
-export type EndedRow = Omit<ClaimRow, 'task' | 'until'> & { nth: string; claimed: boolean; related: boolean };
+export type EndedRow = Omit<ClaimRow, 'task' | 'until' | 'name'> & { nth: string; claimed: boolean; related: boolean };
 
 /**
  * Returns the statement that ends the live grants of executions and claims the revocations that have a place.
@@ -167,7 +167,7 @@ function ending(
       -- A claim of the revocation has recorded every grant whose time was over.
       where not (is_over and (is_gone or entitlement_id in (select id from locked where state = 'revoking')))`)}),
     notified as (${notifying()})
-    select distinct on (due.id) due.id, live.nth, provider, identity, access::text, target, subject::text, fence, failures,
+    select distinct on (due.id) due.id, live.nth, provider, names::text, target, subject::text, fence, failures,
       last_grant_call_at as called, app_now() as now, claimed, ${concerns} as concerns, ${related} as related,
       (select count(*) from notified)
     from due join live on live.entitlement_id = due.id order by due.id`;

@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from '@belay/db';
 import { claimedIn, claiming, isWhole, lockExecution, retryDeadlock, writePrepared } from '@belay/engine';
-import { Retryable } from '@belay/providers';
+import { type Named, Retryable } from '@belay/providers';
 import type { Outcome } from '@belay/workflow';
 import { eq, max, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
@@ -21,6 +21,7 @@ import type { Context } from '../context.js';
 import { foldName } from '../people/names.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
+import { degreeOf, findOtherDegree, lockSlots } from './degrees.js';
 import type { Intention, PlannedRow } from './intention.js';
 import { openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
@@ -32,6 +33,8 @@ export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
   /** R2: the identity already holds this access outside this service. */
   | { outcome: 'held_outside'; provider: string; identity: string }
+  /** R8: another grant of Belay's holds, or may still hold, another degree of access in the same slot. */
+  | { outcome: 'other_degree'; provider: string; held: Named }
   /** The execution is being cancelled: its cleanup gets no access. */
   | { outcome: 'cancelled' }
   /** An approval was opened, or denied, since the caller checked. */
@@ -67,7 +70,7 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     planned.map((grant) =>
       readHeld(
         authorizerOf(ctx, grant.provider, 'observe'),
-        { id: grant.id, identity: grant.identity, access: grant.access, pin: grant.pin },
+        { id: grant.id, pin: grant.pin, names: [{ identity: grant.identity, access: grant.access }] },
         signal,
       ),
     ),
@@ -114,6 +117,7 @@ async function intendAlone(
   if (intention.pending && !isWhole(intention.pending)) return null;
   const absent = { state: 'absent' as const, lastGrantCallAt: null };
   if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
+  if (planned.some((one) => degreeOf(ctx, one) !== undefined)) return null;
   const rows = once(planned);
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const statement = writingIntent(ctx, intention, rows, { placed, locked: false });
@@ -148,6 +152,7 @@ async function intendLocked(
   const judged = await intention.confirm(tx);
   if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
   if ('lapsed' in judged) return { outcome: 'lapsed' };
+  await lockSlots(ctx, tx, planned);
   const locked = await lockEntitlements(
     tx,
     planned.map((one, index) => ({ ...one, held: held[index] ?? false })),
@@ -155,6 +160,8 @@ async function intendLocked(
   for (const one of locked) if (one.through !== null) throw heldThrough(one, one.through);
   const refused = locked.find(({ facts, held: seen }) => decideIntent(facts, seen) === 'refuse');
   if (refused) return { outcome: 'held_outside', provider: refused.provider, identity: refused.identity };
+  const other = findOtherDegree(ctx, locked);
+  if (other) return { outcome: 'other_degree', ...other };
   const rows = once(locked);
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const written = { ...intention, pending: undefined, approved: judged.approved };

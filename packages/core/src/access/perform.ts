@@ -15,7 +15,6 @@ import { recordFailure } from './record-failure.js';
 import { recordLate } from './record-late.js';
 import { type Called, recordResults } from './record-results.js';
 import { recordWithMove } from './record-with-move.js';
-import { pinResting, referTo } from './refer.js';
 
 /**
  * How often a record is attempted while the database is not reachable, and the pause between two attempts, in
@@ -37,7 +36,7 @@ export async function performClaims(
   { called = () => {}, settled = () => {} }: { called?: (claim: Claim) => void; settled?: (claim: Claim) => void } = {},
 ): Promise<void> {
   const follow = async (claim: Claim): Promise<void> => {
-    if (claim.task === 'rest') return claim.pin === null ? pinResting(ctx, claim) : undefined;
+    if (claim.task === 'rest') return;
     const outcome = await callProvider(ctx, claim);
     called(claim);
     if (outcome === 'too late') return release(ctx, claim);
@@ -91,19 +90,19 @@ function tracedCall<T>({ id, task, provider, concern }: Claimed, ask: () => Prom
 
 async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Promise<Called | 'too late'> {
   const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
-  const named = await referTo(ctx, authorizer, claim, signal);
-  const reference = claim.generation === null ? named : { ...named, generation: claim.generation };
+  const { id, pin, names, name, generation } = claim;
+  const entitlement = { id, pin, names, ...(generation === null ? {} : { generation }) };
   // A call that could outlast the lease would run beside the next worker's call, so it is not started.
   if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
   try {
-    if (claim.task === 'grant') await authorizer.ensurePresent(reference, claim.until, signal);
-    else await authorizer.ensureAbsent(reference, signal);
+    if (claim.task === 'grant') await authorizer.ensurePresent({ ...entitlement, name }, claim.until, signal);
+    else await authorizer.ensureAbsent(entitlement, signal);
   } finally {
     // A call that threw may have begun an operation, or have taken effect.
     ctx.crashpoint(`${claim.task} called`);
   }
   // The state that the provider reports now counts, not the return of the call; an unknown state settles nothing.
-  return { claim, held: await readHeld(authorizer, reference, signal) };
+  return { claim, held: await readHeld(authorizer, entitlement, signal) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Authorizer, type EntitlementRef, Pending, Retryable } from '@belay/providers';
+import { type Authorizer, type Entitlement, Pending, Retryable } from '@belay/providers';
 import { type Held, settles } from './decide.js';
 
 /**
@@ -7,7 +7,7 @@ import { type Held, settles } from './decide.js';
  */
 export async function readHeld(
   authorizer: Authorizer,
-  entitlement: EntitlementRef,
+  entitlement: Entitlement,
   signal: AbortSignal,
 ): Promise<Held> {
   const held = await authorizer.holds(entitlement, signal);

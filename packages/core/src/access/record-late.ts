@@ -27,7 +27,7 @@ export async function recordLate(ctx: Store, claim: Claimed): Promise<void> {
       {
         type: 'entitlement.call_late',
         level: 'warning',
-        message: `A ${claim.task} call for ${claim.identity} at ${claim.provider} finished ${late}; the access is checked again`,
+        message: `A ${claim.task} call for ${claim.name.identity} at ${claim.provider} finished ${late}; the access is checked again`,
         actor: { kind: 'system', name: 'reconcile' },
         provider: claim.provider,
         entitlementId: claim.id,

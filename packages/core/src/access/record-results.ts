@@ -144,7 +144,7 @@ export function recording(
       where ${part.touches} ${only(entitlementId)} and ${before}
       order by ${id} for update of ${grants}),
     locked as (
-      select e.id, e.provider, e.identity, e.state, e.due_at is distinct from e.lease_until as disturbed, called.*
+      select e.id, e.provider, e.state, e.due_at is distinct from e.lease_until as disturbed, called.*
       from ${entitlements} e join called on e.id = called.claim
       where (select count(*) from touched) >= 0 and e.fence = called.fence ${only(sqlText`e.id`)} and ${before}
       order by e.id for update of e),
@@ -168,9 +168,9 @@ export function recording(
     changed as (
       update ${grants} g set ${part.change}
       from touched join recorded on recorded.id = touched.entitlement_id where g.id = touched.id and ${part.changes}
-      returning g.entitlement_id, g.execution_id, g.user_id, g.expires_at, ${part.seconds} as seconds),
+      returning g.entitlement_id, g.execution_id, g.user_id, g.identity, g.expires_at, ${part.seconds} as seconds),
     told as (${writingLedger(sqlText`
-      select ${part.type}, 'info', locked.identity || ${part.message}, '{"system": "reconcile"}'::jsonb, changed.user_id,
+      select ${part.type}, 'info', changed.identity || ${part.message}, '{"system": "reconcile"}'::jsonb, changed.user_id,
         locked.provider, changed.execution_id, locked.id, jsonb_build_object('verified', locked.verified)
       from changed join locked on locked.id = changed.entitlement_id`)})`;
   return {

@@ -9,7 +9,7 @@ import {
   wakeSteps,
   writing,
 } from '@belay/engine';
-import type { Json, Outcome } from '@belay/workflow';
+import type { Outcome } from '@belay/workflow';
 import type { Context, Job } from '../context.js';
 import { notifying } from '../ledger/append.js';
 import type { Claimed, Concern } from './claimed.js';
@@ -101,8 +101,8 @@ async function prepare(
 }
 
 /** Returns the outcome that `settleGrants` reads from the rows, for a step with this one grant. */
-function outcomeOf({ provider, identity, access }: Claimed, at: Date, expires: Date): Outcome {
+function outcomeOf({ provider, name }: Claimed, at: Date, expires: Date): Outcome {
   const expires_at = expires.toISOString();
-  const held = [{ provider, identity, access: access as Json, expires_at }];
+  const held = [{ provider, ...name, expires_at }];
   return { ok: true, value: { granted_at: at.toISOString(), expires_at, grants: held } };
 }

@@ -1,20 +1,17 @@
-import { foldName } from '@belay/contract/address';
 import { digestOf } from '@belay/contract/canonical';
-import { entitlements, type Transaction } from '@belay/db';
-import type { Access, Pin } from '@belay/providers';
-import { asc, eq, inArray } from 'drizzle-orm';
+import { type CommittedName, entitlements, type SqlText, type Transaction } from '@belay/db';
+import type { Access, Named, Pin } from '@belay/providers';
+import { asc, type Column, inArray, type SQL, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import type { EntitlementFacts } from './decide.js';
 
-/** An entitlement that is about to be intended; names are labels, the pin identifies it. */
+/** An entitlement that is about to be intended. The pin identifies it; the names are committed with it. */
 export interface Wanted {
   /** The id for a new row. */
   id: string;
   provider: string;
   identity: string;
-  /** Empty when the provider knows no address. */
-  identityEmail: string;
   access: Access;
   pin: Pin;
   /** The `entitlementKey` of the pin. */
@@ -35,62 +32,48 @@ export function entitlementKey(ctx: Store, provider: string, { target, subject }
   return digestOf({ type, realm: authorizer.realm?.(target) ?? target, subject });
 }
 
-/** Returns the key of rows without a pin, which are older than pins. */
-export function keyByNames({ provider, identity, access }: Pick<Wanted, 'provider' | 'identity' | 'access'>): string {
-  return digestOf([provider, identity, access]);
-}
+/** A wanted entitlement with its row, which is locked: the facts about it, and the names that were committed with it. */
+export type LockedRow<W extends Wanted> = W & {
+  facts: EntitlementFacts;
+  names: readonly Named[];
+  /** Another provider through which the access is held, or may be; null when there is none. */
+  through: string | null;
+};
 
-/**
- * Locks the rows of entitlements that there are, and returns each with the key of its row and the facts about it. `through`: another
- * provider through which the access is held, or may be. A live row without a pin is the same entitlement under its names: it is
- * pinned here and used, so that one access does not get two live rows. The caller holds the execution's lock.
- */
+/** Locks the rows of entitlements that there are. The caller holds the execution's lock. */
 export async function lockEntitlements<W extends Wanted>(
   tx: Transaction,
   wanted: readonly W[],
-): Promise<(W & { facts: EntitlementFacts; through: string | null })[]> {
-  const keyed = wanted.map((one) => ({ ...one, named: keyByNames(one) }));
+): Promise<LockedRow<W>[]> {
   const found = await tx
     .select({
-      id: entitlements.id,
       key: entitlements.key,
       provider: entitlements.provider,
       state: entitlements.state,
       lastGrantCallAt: entitlements.lastGrantCallAt,
-      target: entitlements.target,
-      subject: entitlements.subject,
+      names: entitlements.names,
     })
     .from(entitlements)
-    .where(inArray(entitlements.key, [...new Set(keyed.flatMap(({ key, named }) => [key, named]))]))
+    .where(inArray(entitlements.key, [...new Set(wanted.map(({ key }) => key))]))
     .orderBy(asc(entitlements.id))
     .for('update');
   const byKey = new Map(found.map((row) => [row.key, row]));
-  const rows: (W & { facts: EntitlementFacts; through: string | null })[] = [];
-  for (const { named, ...one } of keyed) {
-    const own = byKey.get(one.key);
-    const older = byKey.get(named);
-    const isLive = own !== undefined && own.state !== 'absent';
-    const adopted = !isLive && older && older.state !== 'absent' && isOrMayBe(older, one.pin) ? older : undefined;
-    // A row that is adopted gets the key of its pin, unless another row has it.
-    const key = own && adopted ? named : one.key;
-    if (adopted) {
-      const { target, subject } = one.pin;
-      await tx.update(entitlements).set({ target, subject, key }).where(eq(entitlements.id, adopted.id));
-    }
-    const row = adopted ?? own;
-    const lastGrantCallAt = row?.lastGrantCallAt?.getTime() ?? null;
+  return wanted.map((one) => {
+    const row = byKey.get(one.key);
     const state = row?.state ?? 'absent';
     const through = row && state !== 'absent' && row.provider !== one.provider ? row.provider : null;
-    rows.push({ ...(one as unknown as W), key, facts: { state, lastGrantCallAt }, through });
-  }
-  return rows;
+    const lastGrantCallAt = row?.lastGrantCallAt?.getTime() ?? null;
+    return { ...one, facts: { state, lastGrantCallAt }, names: namedOf(row?.names ?? []), through };
+  });
 }
 
-/** Returns the address of an identity in the form that is compared; null when its provider knows no address. */
-export function comparableEmail({ identityEmail }: Pick<Wanted, 'identityEmail'>): string | null {
-  return foldName(identityEmail) || null;
+/** Returns, as SQL, the names of a row with those of a list of one, unless the row has them already. */
+export function namesWith(names: Column | SqlText, one: SqlText): SQL {
+  return sql`case when exists (select from jsonb_array_elements(${names}) as known where known = ${one} -> 0)
+    then ${names} else ${names} || ${one} end`;
 }
 
-function isOrMayBe(row: { target: string | null; subject: unknown }, pin: Pin): boolean {
-  return row.target === null || digestOf([row.target, row.subject]) === digestOf([pin.target, pin.subject]);
+/** Returns committed names as connectors take them: an access is plain JSON. */
+export function namedOf(names: readonly CommittedName[]): Named[] {
+  return names as Named[];
 }

@@ -49,7 +49,7 @@ export function expiryAfter(active: Date, duration: number): Date {
   return new Date(active.getTime() + duration);
 }
 
-/** Returns when access ends, for the people concerned: null until it is active, in rows of older versions as well. */
+/** Returns when access ends, for the people concerned: null until it is active. */
 export function expiryOf({
   activatedAt,
   expiresAt,

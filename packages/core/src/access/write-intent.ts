@@ -6,11 +6,10 @@ import { type ClaimRow, claimOf } from './claim.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
 import type { Places } from './places.js';
 import { grantsWait } from './restore/gate.js';
-import { comparableEmail, keyByNames } from './rows.js';
 import { isLive } from './wanted.js';
 
 /** A row that the statement returns: an entitlement of the intent, and whether it was claimed. */
-export type IntentRow = Omit<ClaimRow, 'task' | 'concerns'> & { key: string; claimed: boolean; alone: boolean };
+export type IntentRow = Omit<ClaimRow, 'task' | 'concerns' | 'name'> & { key: string; claimed: boolean; alone: boolean };
 
 /**
  * Returns the statement that writes an intent (R1): its grants, its entitlements and its ledger entries, with the claim of
@@ -43,23 +42,21 @@ export function writingIntent(
     key: one.key,
     provider: one.provider,
     identity: one.identity,
-    identity_email: comparableEmail(one),
     known_as: one.knownAs,
     access: one.access,
     target: one.pin.target,
     subject: one.pin.subject,
     address: one.address,
     placed: placed.ids.has(one.id),
-    // The key of a row that is older than pins: `lockEntitlements` may have to adopt the row.
-    named: locked ? null : keyByNames(one),
   }));
   // Most intents have one grant. Without the limit, the planner assumes a hundred rows for a list of unknown length, and
   // reads whole tables.
   const only = rows.length === 1 ? sqlText`limit 1` : sqlText``;
-  const { key, state } = entitlements;
+  const { key } = entitlements;
   const { activatedAt, duration, entitlementId, expiresAt } = grants;
   const others = sqlText`from ${grants} where ${entitlementId} = held.id and ${isLive}`;
   const told = sqlText`app_now() + (${duration} + ${ctx.timing.callTimeout}) * interval '1 millisecond'`;
+  const names = sqlText`jsonb_build_array(jsonb_build_object('identity', identity, 'access', access))`;
   const waitingFor = `the provider ${[...new Set(rows.map(({ provider }) => provider))].join(', ')}`;
   const until = approved?.until?.toISOString() ?? null;
   const written = {
@@ -67,21 +64,20 @@ export function writingIntent(
       sqlText`configured as (update ${catalogs} set source = source where false)`,
       sqlText`planned as (
         select * from jsonb_to_recordset(${JSON.stringify(texts)}::text::jsonb) as one (id uuid, grant_id uuid, key text,
-          provider text, identity text, identity_email text, known_as jsonb, access jsonb, target text, subject jsonb, address text, placed boolean, named text) ${only})`,
+          provider text, identity text, known_as jsonb, access jsonb, target text, subject jsonb, address text, placed boolean) ${only})`,
       // While grants wait after a restore, the intent is written and nothing is claimed.
       sqlText`permitted as materialized (select not ${grantsWait} as granting)`,
       sqlText`known as (select id, xmin as version from ${entitlements} where ${key} in (select key from planned))`,
     ],
     // The cleanup of an execution that is to end gets no access.
     when: sqlText`cancel_requested_at is null and (select max(version) from ${catalogs}) = ${intention.catalogVersion}::int
-      and not exists (select from planned join ${entitlements} on ${key} = planned.named where ${state} <> 'absent')
       ${locked ? sqlText`` : sqlText`and not exists (select from ${executions} e where e.id = ${executionId}::uuid and e.extends_id is not null)`}
       ${approved ? sqlText`and approvals_are(${executionId}::uuid, ${approved.are}) and coalesce(${until}::timestamptz > app_now(), true)` : sqlText``}`,
     after: [
       sqlText`held as (
-        insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, identity_email, access, state, due_at,
+        insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, access, names, state, due_at,
           lease_until, fence, claim, last_grant_call_at)
-        select planned.id, key, provider, target, subject, address, identity, identity_email, access, 'granting',
+        select planned.id, key, provider, target, subject, address, identity, access, ${names}, 'granting',
           case when placed and granting then ${lease} else app_now() end, case when placed and granting then ${lease} end,
           case when placed and granting then 1 else 0 end,
           case when placed and granting then ${placed.claimId}::text || ' 1' end,
@@ -89,8 +85,13 @@ export function writingIntent(
         from moved, planned, permitted order by key
         on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
           provider = case when e.state = 'absent' or e.provider = excluded.provider then excluded.provider else '' end,
-          address = excluded.address, identity = excluded.identity,
-          identity_email = excluded.identity_email, access = excluded.access, failures = 0, last_error = null, pending = null,
+          address = excluded.address,
+          identity = case when e.state = 'absent' then excluded.identity else e.identity end,
+          access = case when e.state = 'absent' then excluded.access else e.access end,
+          names = case when e.state = 'absent' then excluded.names
+            when exists (select from jsonb_array_elements(e.names) as one where one = excluded.names -> 0) then e.names
+            else e.names || excluded.names end,
+          failures = 0, last_error = null, pending = null,
           (due_at, lease_until, fence, claim, last_grant_call_at) = (
             select case when claims then excluded.due_at else app_now() end,
               case when claims then excluded.lease_until else e.lease_until end, e.fence + claims::int,
@@ -102,8 +103,8 @@ export function writingIntent(
       // The duration of a grant starts when it is active. Until then it waits for the provider, but never longer than its
       // approval lasts.
       sqlText`intended as (
-        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, through, known_as, duration, activate_by)
-        select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, planned.provider, planned.known_as, ${plan.duration}::bigint,
+        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, through, identity, access, known_as, duration, activate_by)
+        select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, planned.provider, planned.identity, planned.access, planned.known_as, ${plan.duration}::bigint,
           least(app_now() + ${interval(plan.duration + ctx.timing.activation)}, ${until}::timestamptz)
         from moved, planned join held using (key))`,
     ],
@@ -116,7 +117,7 @@ export function writingIntent(
     waitingFor,
     // A claim makes a row due at the end of its lease; every other row is due now.
     returning: sqlText`
-      select held.id, held.key, provider, identity, access::text, target, subject::text, fence, failures,
+      select held.id, held.key, provider, names::text, target, subject::text, fence, failures,
         last_grant_call_at as called, app_now() as now,
         greatest(app_now() + ${interval(plan.duration + ctx.timing.callTimeout)},
           (select max(case when ${activatedAt} is null then ${told} else ${expiresAt} end) ${others})) as until,
@@ -151,7 +152,8 @@ export function keepIntent(
       if (!one || !row.claimed) return [];
       const concern = { execution_id: executionId, step_key: stepKey, duration: plan.duration, of_step: rows.length };
       const concerns = row.alone ? JSON.stringify([concern]) : null;
-      const claim = claimOf({ ...row, task: 'grant', concerns }, places.openedAt);
+      const name = JSON.stringify({ identity: one.identity, access: one.access });
+      const claim = claimOf({ ...row, task: 'grant', concerns, name }, places.openedAt);
       return [{ reserved: one.id, claim }];
     }),
     written.map(({ id, provider }) => ({ queue: 'entitlements', entitlementId: id, provider, task: 'grant' })),

@@ -33,8 +33,7 @@ export interface FoundApproval {
   stage: number;
   rule: ApprovalRule;
   excluded: string[];
-  /** Null in rows of older versions. */
-  knownAs: string[] | null;
+  knownAs: string[];
   subject: unknown;
   requestDigest: string;
   status: ApprovalStatus;

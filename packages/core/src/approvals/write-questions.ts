@@ -13,7 +13,7 @@ export interface Question {
   rule: ApprovalRule;
   excluded: string[];
   /** Null after a stage that an older version opened. */
-  knownAs: string[] | null;
+  knownAs: string[];
   subject: Json;
   digest: string;
   expiresAt: Date;

@@ -88,7 +88,7 @@ export async function storeAddresses(tx: Transaction, catalog: Catalog, asked: A
 
 export interface Place {
   provider: string;
-  target: string | null;
+  target: string;
   address: string | null;
 }
 
@@ -106,10 +106,10 @@ export function selectPlaces(db: Database | Transaction) {
 
 /**
  * Returns whether a configuration gives a provider another address than the row has; true also for a row without an
- * address. A row of an older version has no target to compare with until it is pinned, within seconds.
+ * address.
  */
-export function isMoved({ provider, target, address }: Place, catalog: Catalog): boolean {
-  return target !== null && (address === null || address !== addressOf(catalog.providers.get(provider)));
+export function isMoved({ provider, address }: Place, catalog: Catalog): boolean {
+  return address === null || address !== addressOf(catalog.providers.get(provider));
 }
 
 /**

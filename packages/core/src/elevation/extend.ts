@@ -77,8 +77,8 @@ async function readActive(ctx: ActorStore, executionId: string) {
   const rows = await ctx.db
     .select({
       provider: entitlements.provider,
-      identity: entitlements.identity,
-      access: entitlements.access,
+      identity: grants.identity,
+      access: grants.access,
       activatedAt: grants.activatedAt,
       expiresAt: grants.expiresAt,
     })

@@ -65,6 +65,14 @@ export const grant = {
         `${intended.identity} already holds this access at ${intended.provider} outside this service`,
       );
     }
+    if (intended.outcome === 'other_degree') {
+      const { provider, held } = intended;
+      const what = Object.values(held.access).map(String).join(' ');
+      throw new AccessError(
+        'conflict',
+        `${held.identity} has ${what} at ${provider} by another request, and can have one degree of this access at a time: end that access first`,
+      );
+    }
     if (intended.outcome === 'cancelled') throw new AccessError('forbidden', 'The request was cancelled');
     if (intended.outcome === 'not_approved') return { kind: 'outcome', outcome: intended.refusal };
     // The approval ended while the provider was called: start again.
@@ -113,8 +121,8 @@ async function settleGrants(ctx: Context, tx: Transaction, execution: Locked, ke
   const rows = await tx
     .select({
       provider: entitlements.provider,
-      identity: entitlements.identity,
-      access: entitlements.access,
+      identity: grants.identity,
+      access: grants.access,
       lastError: entitlements.lastError,
       activatedAt: grants.activatedAt,
       expiresAt: grants.expiresAt,

@@ -2,7 +2,6 @@ import {
   approvals,
   attachments,
   type Database,
-  entitlements,
   executions,
   grants,
   type Transaction,
@@ -147,13 +146,11 @@ async function readTaken(ctx: Store, db: Db, ids: readonly string[]): Promise<{ 
 }
 
 /**
- * Matches grants, joined with their entitlements, that people requested, or that give access to an account of theirs, by a name that they
+ * Matches grants that people requested, or that give access to an account of theirs, by a name that they
  * have now or had when the access was requested.
  */
 export function isAccessOf(known: Known): SQL | undefined {
-  // A grant that an older version wrote has no names; the address of its entitlement is used.
-  const account = sql`coalesce(${grants.knownAs}, jsonb_build_array(${entitlements.identityEmail}))`;
-  return or(inArray(grants.userId, known.ids), isNamed(account, grants.executionId, known));
+  return or(inArray(grants.userId, known.ids), isNamed(sql`${grants.knownAs}`, grants.executionId, known));
 }
 
 /**
@@ -163,11 +160,8 @@ export function isAccessOf(known: Known): SQL | undefined {
  */
 export function isRequestOf(known: Known): SQL | undefined {
   const asked = sql`coalesce(${executions.input} -> 'elevated', '[]')`;
-  const { knownAs, subject, executionId } = approvals;
-  // An approval that an older version wrote has no names; the addresses of its identities are used.
-  const shown = sql`coalesce(${knownAs}, (select jsonb_agg(one ->> 'identityEmail')
-    from jsonb_array_elements(${subject} -> 'grants') one))`;
-  const shownTo = sql`exists (select from ${approvals} where ${executionId} = ${executions.id} and ${isNamed(shown, executions.id, known)})`;
+  const { knownAs, executionId } = approvals;
+  const shownTo = sql`exists (select from ${approvals} where ${executionId} = ${executions.id} and ${isNamed(sql`${knownAs}`, executions.id, known)})`;
   return or(inArray(executions.ownerId, known.ids), isNamed(asked, executions.id, known), shownTo);
 }
 

@@ -5,9 +5,9 @@ import { AccessError, invalid, notFound } from '@belay/contract/errors';
 import {
   type Access,
   type Authorizer,
-  type EntitlementRef,
   type Expiry,
   type Identities,
+  type Named,
   type Pin,
   type ProviderIdentity,
   Retryable,
@@ -160,7 +160,7 @@ async function planProvider(
         identity: identity.id,
         identityEmail: identity.email,
         access,
-        pin: await pin(authorizer, { id: ctx.newId(), identity: identity.id, access }, id, signal, refuse),
+        pin: await pin(authorizer, { identity: identity.id, access }, id, signal, refuse),
         residual: residualOf(authorizer, access),
         ...(leavesBehind === undefined ? {} : { leavesBehind }),
         ...expiryOf(provider, access),
@@ -177,13 +177,13 @@ function expiryOf({ connector, config }: CompiledProvider, access: Access): { ex
 
 async function pin(
   authorizer: Authorizer,
-  named: { id: string; identity: string; access: Access },
+  named: Named,
   provider: string,
   signal: AbortSignal,
-  refuse?: (entitlement: EntitlementRef) => Promise<void>,
+  refuse?: (pin: Pin) => Promise<void>,
 ): Promise<Pin> {
   const found = await authorizer.pin(named, signal);
-  await (found && refuse?.({ ...named, pin: found }));
+  await (found && refuse?.(found));
   if (found) return found;
   const what = Object.values(named.access).map(String).join(' ');
   throw invalid('providers', `"${provider}" has no identity "${named.identity}" or no access "${what}"`);
@@ -191,8 +191,8 @@ async function pin(
 
 /** Returns a function that throws `invalid` when the bounds of a dynamic request deny an access under another of its names. */
 function refuseAliases(ctx: Store, provider: string, authorizer: Authorizer, signal: AbortSignal) {
-  return async (entitlement: EntitlementRef) =>
-    refuseDenied(ctx.catalog.current(), provider, (await authorizer.aliases?.(entitlement, signal)) ?? []);
+  return async (pin: Pin) =>
+    refuseDenied(ctx.catalog.current(), provider, (await authorizer.aliases?.(pin, signal)) ?? []);
 }
 
 function tooMany(input: ElevationInput): AccessError {

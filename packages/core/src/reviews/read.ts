@@ -89,12 +89,12 @@ export async function readReviews(
         greatest(0, count(distinct g.execution_id) filter (where g.activated_at is not null) - 1)::int as extensions,
         coalesce(jsonb_agg(distinct given.name) filter (where not given.folded and given.name is not null), '[]') as accounts,
         coalesce(jsonb_agg(distinct given.name) filter (where given.folded), '[]') as elevated,
-        coalesce(jsonb_agg(distinct jsonb_build_object('provider', held.provider, 'identity', held.identity))
+        coalesce(jsonb_agg(distinct jsonb_build_object('provider', held.provider, 'identity', g.identity))
           filter (where held.id is not null and jsonb_array_length(e.input -> 'identities') > 0), '[]') as given
       from ${grants} g
       left join ${entitlements} held on held.id = g.entitlement_id
-      left join lateral (select held.identity as name, false as folded union select jsonb_array_elements_text(
-        coalesce(g.known_as, jsonb_build_array(held.identity_email))), g.known_as is not null) as given on true
+      left join lateral (select g.identity as name, false as folded union select jsonb_array_elements_text(g.known_as), true) as given
+        on true
       where g.execution_id in ${familyOf(sqlText`r.execution_id`)}) used
     order by ${order}`)),
   ];

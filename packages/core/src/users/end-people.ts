@@ -135,7 +135,7 @@ async function lockOpen(tx: Transaction, known: Known): Promise<Found[]> {
 async function lockHeld(tx: Transaction, known: Known): Promise<(Found & { entitlementIds: string[] })[]> {
   const held = (id: SQL | typeof executions.id) =>
     tx
-      .select({ entitlementId: grants.entitlementId, account: entitlements.identity })
+      .select({ entitlementId: grants.entitlementId, account: grants.identity })
       .from(grants)
       .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
       .where(and(eq(grants.executionId, id), isLive, isAccessOf(known)));

@@ -1,5 +1,5 @@
 import { auditDrift } from '@belay/core';
-import type { Connector, EntitlementRef } from '@belay/providers';
+import type { Connector, ListedEntitlement } from '@belay/providers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, type Cast, catalogWith, hour, minute, openCast, runOut } from './stories.js';
 
@@ -44,7 +44,7 @@ function holdingBack(connector: Connector) {
           ...authorizer,
           async *list(signal: AbortSignal) {
             await pass('question');
-            const found: EntitlementRef[] = [];
+            const found: ListedEntitlement[] = [];
             for await (const one of list(signal)) found.push(one);
             await pass('answer');
             yield* found;

@@ -27,19 +27,30 @@ export type EndedReason =
   | 'lapsed'
   | 'deprovisioned';
 
+/** An identity and an access by their names, as they were committed. */
+export interface CommittedName {
+  identity: string;
+  access: { [key: string]: unknown };
+}
+
 /** What a provider may hold for us: this access, of this identity, at this provider. */
 export const entitlements = pgTable(
   'entitlements',
   {
     id: uuid('id').primaryKey(),
-    /** Digest of the connector's type, the target's realm and the subject, or of provider, identity and access while the row has no pin. */
+    /** Digest of the connector's type, the target's realm and the subject. */
     key: text('key').notNull(),
     /** The provider through which it is held, or was held last: while it is not absent, no other provider may call. */
     provider: text('provider').notNull(),
-    /** The fingerprint of the target where it is held; null in a row of an older version that is not pinned yet. */
-    target: text('target'),
-    /** The provider's permanent identifiers, as the connector returns them; null exactly when the target is null. */
-    subject: json<unknown>('subject'),
+    /** The fingerprint of the target where it is held. */
+    target: text('target').notNull(),
+    /** The provider's permanent identifiers, as the connector returns them. */
+    subject: json<unknown>('subject').notNull(),
+    /**
+     * What connectors are told beside the pin: each pair of names that was committed with a grant, or found at the provider, since the
+     * row was last absent, the latest last. Names are added while the row is not absent, and never changed.
+     */
+    names: json<CommittedName[]>('names').notNull(),
     /** Digest of the address that led to the target at the latest check; null when the connector returns no address. */
     address: text('address'),
     /**
@@ -47,13 +58,8 @@ export const entitlements = pgTable(
      * where it was granted.
      */
     elsewhere: boolean('elsewhere').notNull().default(false),
-    /** Labels: the names of the identity and the access at the latest intent. */
+    /** Labels for people, of when the row was last absent: no decision and no call reads them. */
     identity: text('identity').notNull(),
-    /**
-     * The address of the identity at its provider at the latest intent, in the form in which addresses are compared; null when the
-     * provider knows none.
-     */
-    identityEmail: text('identity_email'),
     access: json<{ [key: string]: unknown }>('access').notNull(),
     state: text('state').$type<EntitlementState>().notNull(),
     /** When the latest grant call was claimed; R5 measures its quarantine from here. */
@@ -91,7 +97,6 @@ export const entitlements = pgTable(
       sql`${table.state} <> 'granted' or ${table.lastGrantCallAt} is not null`,
     ),
     check('entitlement_is_of_one_provider', sql`${table.provider} <> ''`),
-    check('entitlement_is_pinned_whole', sql`(${table.target} is null) = (${table.subject} is null)`),
   ],
 );
 
@@ -120,20 +125,20 @@ export const grants = pgTable(
       .references(() => users.id),
     /** The provider that the request named: the row of the entitlement may be another provider's since. Null in rows of older versions. */
     through: text('through'),
+    /** The names of its identity and access as they were committed; in a slot, the access says the degree. Never changed. */
+    identity: text('identity').notNull(),
+    access: json<{ [key: string]: unknown }>('access').notNull(),
     /**
      * The names by which the account belonged to a person when the grant was intended: folded addresses and sign-ins
-     * (`namesOfAccount`). Null in rows of older versions, whose entitlement has one address.
+     * (`namesOfAccount`).
      */
-    knownAs: json<string[]>('known_as'),
+    knownAs: json<string[]>('known_as').notNull(),
     /** Its duration once active, in milliseconds. */
     duration: bigint('duration', { mode: 'number' }).notNull(),
     /** When it was verified that the provider holds it (R6); the clock of the grant starts here. */
     activatedAt: instant('activated_at'),
-    /**
-     * When a grant that waits for its provider expires. Null in rows of older versions, which used `expires_at` for
-     * this.
-     */
-    activateBy: instant('activate_by'),
+    /** When a grant that waits for its provider expires. */
+    activateBy: instant('activate_by').notNull(),
     /** When the access ends. Null until the grant is active, because its clock has not started. */
     expiresAt: instant('expires_at'),
     endedAt: instant('ended_at'),
@@ -162,10 +167,7 @@ export const grants = pgTable(
     index('grants_owed_idx').on(table.entitlementId).where(sql`${table.goneAt} is null`),
     index('grants_held_idx').on(table.userId, overAt(table)).where(sql`${table.endedAt} is null`),
     check('grant_must_expire_after_creation', sql`${table.expiresAt} > ${table.createdAt}`),
-    check(
-      'grant_has_an_end',
-      sql`${table.expiresAt} is not null or (${table.activatedAt} is null and ${table.activateBy} is not null)`,
-    ),
+    check('grant_has_an_end', sql`(${table.activatedAt} is null) = (${table.expiresAt} is null)`),
     check('grant_ends_with_a_reason', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
     check(
       'grant_end_reason_is_known',

@@ -33,10 +33,9 @@ export const approvals = pgTable(
     /** Addresses (folded) and names of identities that may never decide: the requester and the person to be elevated. */
     excluded: json<string[]>('excluded').notNull(),
     /**
-     * The names by which the accounts belonged to people when the request was planned (`namesOfAccount`). Null in rows of
-     * older versions.
+     * The names by which the accounts belonged to people when the request was planned (`namesOfAccount`).
      */
-    knownAs: json<string[]>('known_as'),
+    knownAs: json<string[]>('known_as').notNull(),
     /** What is requested, as the approver sees it. */
     subject: json<unknown>('subject').notNull(),
     /** Digest of the subject; a decision carries it, and so does the grant that follows. */

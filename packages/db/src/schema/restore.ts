@@ -73,9 +73,9 @@ export const leftovers = pgTable(
     provider: text('provider').notNull(),
     identity: text('identity').notNull(),
     access: json<{ [key: string]: unknown }>('access').notNull(),
-    /** Its pin; null for a row from before pins existed. */
-    target: text('target'),
-    subject: json<unknown>('subject'),
+    /** Its pin. */
+    target: text('target').notNull(),
+    subject: json<unknown>('subject').notNull(),
     /** The mark that the provider lists with it; null where it has none. */
     mark: text('mark'),
     /** Null until an operator decides. `keep` also counts for later restores. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Terminal } from '../errors.js';
-import type { Access, AccessRequest, EntitlementRef, Plan, PlanIssue } from '../port.js';
+import type { Access, AccessRequest, Named, Plan, PlanIssue } from '../port.js';
 import { readGroup, readPermissionSet } from './config.js';
 
 const account = /^account\/(\d{12})$/;
@@ -70,18 +70,16 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns the access of an entitlement, with names. Throws `Terminal` when the access does not belong to this connector. */
-export function readAccess(entitlement: Pick<EntitlementRef, 'access'>): NamedAccess {
-  const result = access.safeParse(entitlement.access);
+/** Returns an access by its names. Throws `Terminal` when the access does not belong to this connector. */
+export function readAccess(named: Pick<Named, 'access'>): NamedAccess {
+  const result = access.safeParse(named.access);
   if (!result.success) throw new Terminal('The access is not a permission set in an account, or a group');
   return result.data;
 }
 
-/** Returns the identifiers that an entitlement was pinned to. Throws `Terminal` when they are of another kind than its access. */
-export function readSubject(pinned: unknown, named: NamedAccess): Subject {
+/** Returns the identifiers that an entitlement was pinned to. Throws `Terminal` when they are not those of this connector. */
+export function readSubject(pinned: unknown): Subject {
   const result = subject.safeParse(pinned);
-  if (!result.success || 'group' in result.data !== 'group' in named) {
-    throw new Terminal('The stored identifiers are not those of a user and of this kind of access');
-  }
+  if (!result.success) throw new Terminal('The stored identifiers are not those of a user and an access at AWS');
   return result.data;
 }

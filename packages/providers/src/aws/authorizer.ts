@@ -1,6 +1,6 @@
 import { untilAborted } from '../abort.js';
-import { OtherTarget, Terminal } from '../errors.js';
-import type { Access, Authorizer, EntitlementRef, Pin } from '../port.js';
+import { OtherTarget } from '../errors.js';
+import type { Access, Authorizer, Entitlement, Pin } from '../port.js';
 import { createTurns } from '../turns.js';
 import { type NamedAccess, readAccess, readSubject, type Subject } from './access.js';
 import { type Api, present, readPages } from './api.js';
@@ -35,13 +35,10 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
     return 'group' in named ? { group: id, user } : { permission_set: id, account: named.account, user };
   }
 
-  /** Returns the identifiers of an entitlement: those of its pin, or else found by its names; null when a name does not exist. */
-  async function resolve(entitlement: EntitlementRef, signal: AbortSignal): Promise<Subject | null> {
-    const named = readAccess(entitlement);
-    const { pin } = entitlement;
-    if (!pin) return findSubject(named, entitlement.identity, signal);
+  /** Returns the identifiers of an entitlement. Throws `OtherTarget` when it is pinned at another instance. */
+  async function resolve({ pin }: Entitlement, signal: AbortSignal): Promise<Subject> {
     if (pin.target !== (await readTarget(signal))) throw new OtherTarget();
-    return readSubject(pin.subject, named);
+    return readSubject(pin.subject);
   }
 
   /** Yields the accounts in which a permission set is assigned to anyone. */
@@ -97,20 +94,18 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
 
     target: readTarget,
 
-    async pin(entitlement, signal): Promise<Pin | null> {
-      const subject = await findSubject(readAccess(entitlement), entitlement.identity, signal);
+    async pin(named, signal): Promise<Pin | null> {
+      const subject = await findSubject(readAccess(named), named.identity, signal);
       return subject && { target: await readTarget(signal), subject };
     },
 
     async holds(entitlement, signal) {
       const subject = await resolve(entitlement, signal);
-      if (!subject) return false;
       return 'group' in subject ? memberships.holds(subject, signal) : assignments.holds(subject, signal);
     },
 
     async ensurePresent(entitlement, _until, signal) {
       const subject = await resolve(entitlement, signal);
-      if (!subject) throw new Terminal('The user, the permission set or the group does not exist');
       await inTurn(subject, signal, () =>
         'group' in subject ? memberships.ensurePresent(subject, signal) : assignments.ensurePresent(subject, signal),
       );
@@ -118,7 +113,6 @@ export function createAuthorizer(config: AwsConfig, api: Api, directory: Directo
 
     async ensureAbsent(entitlement, signal) {
       const subject = await resolve(entitlement, signal);
-      if (!subject) return;
       await inTurn(subject, signal, () =>
         'group' in subject ? memberships.ensureAbsent(subject, signal) : assignments.ensureAbsent(subject, signal),
       );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Terminal } from '../errors.js';
-import type { AccessRequest, EntitlementRef, Plan, PlanIssue } from '../port.js';
+import type { Access, AccessRequest, Named, Plan, PlanIssue } from '../port.js';
 import type { EntraConfig, kinds } from './config.js';
 import { isName, isScope, isWithin } from './names.js';
 
@@ -70,15 +70,15 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns the access of an entitlement. Throws `Terminal` when it does not belong to this connector. */
-export function readAccess({ access }: Pick<EntitlementRef, 'access'>): EntraAccess {
+/** Returns an access by its names. Throws `Terminal` when it does not belong to this connector. */
+export function readAccess({ access }: Pick<Named, 'access'>): EntraAccess {
   const result = accessSchema.safeParse(access);
   if (result.success) return result.data;
   throw new Terminal('The access is neither a group, a directory role nor a role of Azure on a scope');
 }
 
 /** Returns the kind of an access, by its form alone. */
-export function kindOf(access: EntitlementRef['access']): Kind {
+export function kindOf(access: Access): Kind {
   if ('group' in access) return 'groups';
   return 'directory_role' in access ? 'directory_roles' : 'azure_roles';
 }

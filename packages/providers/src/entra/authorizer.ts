@@ -1,5 +1,5 @@
 import { OtherTarget, Terminal } from '../errors.js';
-import type { Authorizer, EntitlementRef } from '../port.js';
+import type { Authorizer, Pin } from '../port.js';
 import { type Kind, kindOf, readAccess } from './access.js';
 import type { Api } from './api.js';
 import { createAzureRoles } from './azure-roles.js';
@@ -32,18 +32,12 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
     return scheduled ? bySchedules(places[kind], unsettled) : plainly(places[kind], unsettled);
   }
 
-  async function resolve(entitlement: EntitlementRef, signal: AbortSignal): Promise<Subject | null> {
-    const access = readAccess(entitlement);
-    const kind = kindOf(entitlement.access);
-    if (entitlement.pin) {
-      if (entitlement.pin.target !== target) throw new OtherTarget();
-      const subject = subjectSchema.safeParse(entitlement.pin.subject);
-      if (subject.success && subject.data.kind === kind) return subject.data;
-      throw new Terminal('The stored identifiers are not those of this kind of access');
-    }
-    const user = await findUser(api, entitlement.identity, signal);
-    const found = user && (await places[kind].find(access, signal));
-    return user && found && { kind, user: user.id, ...found, scheduled: config.pim.includes(kind) };
+  /** Returns the identifiers of an entitlement. Throws `OtherTarget` when it is pinned in another tenant. */
+  function readPin(pin: Pin): Subject {
+    if (pin.target !== target) throw new OtherTarget();
+    const subject = subjectSchema.safeParse(pin.subject);
+    if (subject.success) return subject.data;
+    throw new Terminal('The stored identifiers are not those of an access at Entra');
   }
 
   async function checkUser(id: string, signal: AbortSignal): Promise<void> {
@@ -61,33 +55,34 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
     knows: true,
     target: async () => target,
 
-    async pin({ pin: _, ...named }, signal) {
-      const subject = await resolve(named, signal);
-      return subject && { target, subject };
+    async pin(named, signal) {
+      const access = readAccess(named);
+      const kind = kindOf(access);
+      const user = await findUser(api, named.identity, signal);
+      const found = user && (await places[kind].find(access, signal));
+      return user && found && { target, subject: { kind, user: user.id, ...found, scheduled: config.pim.includes(kind) } };
     },
 
-    async aliases(entitlement, signal) {
-      const subject = await resolve(entitlement, signal);
-      return (subject && (await places[subject.kind].aliases?.(subject, signal))) ?? [];
+    async aliases(pin, signal) {
+      const subject = readPin(pin);
+      return (await places[subject.kind].aliases?.(subject, signal)) ?? [];
     },
 
-    async holds(entitlement, signal) {
-      const subject = await resolve(entitlement, signal);
-      return subject ? wayOf(subject).holds(subject, entitlement.id, signal) : false;
+    async holds({ id, pin }, signal) {
+      const subject = readPin(pin);
+      return wayOf(subject).holds(subject, id, signal);
     },
 
-    async ensurePresent(entitlement, until, signal) {
-      const subject = await resolve(entitlement, signal);
-      if (!subject) throw new Terminal('The account, or the group or role, does not exist at Entra');
+    async ensurePresent({ id, pin }, until, signal) {
+      const subject = readPin(pin);
       await places[subject.kind].check(subject, signal);
       await checkUser(subject.user, signal);
-      await wayOf(subject).ensurePresent(subject, entitlement.id, until, signal);
+      await wayOf(subject).ensurePresent(subject, id, until, signal);
     },
 
-    async ensureAbsent(entitlement, signal) {
-      const subject = await resolve(entitlement, signal);
-      if (!subject) return;
-      await wayOf(subject).ensureAbsent(subject, entitlement.id, signal);
+    async ensureAbsent({ id, pin }, signal) {
+      const subject = readPin(pin);
+      await wayOf(subject).ensureAbsent(subject, id, signal);
       if (config.end_sign_ins) await api.endSignIns(subject.user, signal);
     },
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Terminal } from '../errors.js';
-import type { AccessRequest, EntitlementRef, Plan, PlanIssue } from '../port.js';
+import type { AccessRequest, Named, Plan, PlanIssue } from '../port.js';
 import type { GcpConfig } from './config.js';
 
 const roleName = /^(?:(?:projects\/[a-z0-9.:-]{1,80}|organizations\/\d{1,20})\/)?roles\/[A-Za-z][A-Za-z0-9_.]{1,99}$/;
@@ -78,8 +78,8 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns the access of an entitlement. Throws `Terminal` when it does not belong to this connector. */
-export function readAccess({ access }: Pick<EntitlementRef, 'access'>): RoleAccess | GroupAccess {
+/** Returns an access by the names of the configuration. Throws `Terminal` when it does not belong to this connector. */
+export function readAccess({ access }: Pick<Named, 'access'>): RoleAccess | GroupAccess {
   const result = z.union([roleAccess, groupAccess]).safeParse(access);
   if (!result.success) throw new Terminal('The access is neither a role on a project nor membership of a group');
   return result.data;

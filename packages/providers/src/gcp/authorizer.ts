@@ -1,5 +1,5 @@
 import { OtherTarget } from '../errors.js';
-import type { Authorizer, EntitlementRef } from '../port.js';
+import type { Authorizer, Entitlement } from '../port.js';
 import { readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
 import { createGroupAccess } from './groups.js';
@@ -11,11 +11,10 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
   const roles = createRoleAccess(config, clients);
   const groups = createGroupAccess(config, clients, now);
 
-  /** Returns the kind of an entitlement. Throws `OtherTarget` when it was granted at another target. */
-  function kindOf(entitlement: EntitlementRef): KindOfAccess {
-    const access = readAccess(entitlement);
-    if (entitlement.pin && entitlement.pin.target !== target) throw new OtherTarget();
-    return 'group' in access ? groups : roles;
+  /** Returns the kind of an entitlement, by its pin. Throws `OtherTarget` when it was granted at another target. */
+  function kindOf({ pin }: Entitlement): KindOfAccess {
+    if (pin.target !== target) throw new OtherTarget();
+    return typeof pin.subject === 'object' && pin.subject !== null && 'group' in pin.subject ? groups : roles;
   }
 
   return {
@@ -26,8 +25,9 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
       'Credentials of other accounts that the holder read or created stay valid, and operations that the holder started continue.',
     knows: true,
     target: async () => target,
-    async pin(entitlement, signal) {
-      const subject = await kindOf(entitlement).pin(entitlement, signal);
+    async pin(named, signal) {
+      const kind = 'group' in readAccess(named) ? groups : roles;
+      const subject = await kind.pin(named, signal);
       return subject === null ? null : { target, subject };
     },
     holds: async (entitlement, signal) => kindOf(entitlement).holds(entitlement, signal),

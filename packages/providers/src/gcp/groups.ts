@@ -4,7 +4,7 @@ import { Pending, Terminal } from '../errors.js';
 import { type HttpAnswer, parseAnswer, timeOf } from '../http/answer.js';
 import { path } from '../http/client.js';
 import { nextByCursor, readPages } from '../http/pages.js';
-import type { EntitlementRef } from '../port.js';
+import type { Entitlement } from '../port.js';
 import { createTurns } from '../turns.js';
 import { type GroupAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
@@ -80,18 +80,12 @@ export function createGroupAccess(
     return parseAnswer(z.object({ name: z.string().regex(groupName) }), answer.body, asked(call.path)).name;
   }
 
-  /** Returns null when the account does not exist, or when an entitlement without a pin names a group that does not exist. */
-  async function placeOf(entitlement: EntitlementRef, signal: AbortSignal): Promise<Place | null> {
-    if (entitlement.pin) {
-      const subject = pinned.safeParse(entitlement.pin.subject);
-      if (!subject.success) throw new Terminal('The stored identifiers are not those of this kind of access');
-      const user = await findUser(subject.data.user, signal);
-      return user && { group: subject.data.group, user };
-    }
-    const { group } = readAccess(entitlement) as GroupAccess;
-    const user = await findUser(entitlement.identity, signal);
-    const name = user && (await findGroup(group, signal));
-    return user && name !== null ? { group: name, user } : null;
+  /** Returns null when the account does not exist any more. */
+  async function placeOf({ pin }: Entitlement, signal: AbortSignal): Promise<Place | null> {
+    const subject = pinned.safeParse(pin.subject);
+    if (!subject.success) throw new Terminal('The stored identifiers are not those of this kind of access');
+    const user = await findUser(subject.data.user, signal);
+    return user && { group: subject.data.group, user };
   }
 
   async function findMembership({ group, user }: Place, signal: AbortSignal) {
@@ -166,10 +160,11 @@ export function createGroupAccess(
   }
 
   return {
-    async pin(entitlement, signal) {
-      const { pin: _, ...named } = entitlement;
-      const place = await placeOf(named, signal);
-      return place && { user: place.user.id, group: place.group };
+    async pin(named, signal) {
+      const { group } = readAccess(named) as GroupAccess;
+      const user = await findUser(named.identity, signal);
+      const name = user && (await findGroup(group, signal));
+      return user && name !== null ? { user: user.id, group: name } : null;
     },
 
     async holds(entitlement, signal) {
@@ -186,7 +181,7 @@ export function createGroupAccess(
 
     async ensurePresent(entitlement, until, signal) {
       const place = await placeOf(entitlement, signal);
-      if (!place) throw new Terminal('The Google account or the group does not exist');
+      if (!place) throw new Terminal('The Google account does not exist');
       await checkGroup(place.group, signal);
       await inTurn(place, signal, async () => {
         const found = await findMembership(place, signal);
@@ -227,8 +222,8 @@ export function createGroupAccess(
               return { identity, user: await findUser(identity, signal) };
             });
             for (const { identity, user } of await Promise.all(found)) {
-              const pin = user && { target, subject: { user: user.id, group: name } };
-              yield { id: '', identity, access: { group }, ...(pin ? { pin } : {}) };
+              if (!user) continue;
+              yield { id: '', identity, access: { group }, pin: { target, subject: { user: user.id, group: name } } };
             }
           }
         }

@@ -1,5 +1,5 @@
 import type { HttpClient } from '../http/client.js';
-import type { EntitlementRef, Held, Pin } from '../port.js';
+import type { Entitlement, GrantedEntitlement, Held, ListedEntitlement, Named, Pin } from '../port.js';
 
 /** One client for each API of Google, because each has its own address. */
 export interface GoogleClients {
@@ -11,12 +11,12 @@ export interface GoogleClients {
 
 /** Changes and reads one kind of access; each kind has its own shape of the pin's subject. */
 export interface KindOfAccess {
-  pin(entitlement: EntitlementRef, signal: AbortSignal): Promise<Pin['subject'] | null>;
-  holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<Held>;
-  ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
-  ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
+  pin(named: Named, signal: AbortSignal): Promise<Pin['subject'] | null>;
+  holds(entitlement: Entitlement, signal: AbortSignal): Promise<Held>;
+  ensurePresent(entitlement: GrantedEntitlement, until: Date, signal: AbortSignal): Promise<void>;
+  ensureAbsent(entitlement: Entitlement, signal: AbortSignal): Promise<void>;
   /** Yields the entitlements for the drift audit, with their pins. */
-  list(signal: AbortSignal): AsyncIterable<EntitlementRef>;
+  list(signal: AbortSignal): AsyncIterable<ListedEntitlement>;
 }
 
 /** Identifiers of projects, accounts and groups are unique at Google, so all of Google is one target. */

@@ -20,12 +20,11 @@ export const policySchema = z.object({
 export type Policy = z.infer<typeof policySchema>;
 export type Binding = z.infer<typeof bindingSchema>;
 
-/** The account and the role of a binding. With `pinned`, the address is not compared, because accounts can be renamed. */
+/** The account and the role of an entitlement, and its identifier, which is in the title of its binding. */
 export interface Grantee {
   id: string;
   role: string;
   email: string;
-  pinned: boolean;
 }
 
 const titleOf = (id: string) => `belay-${id}`;
@@ -51,9 +50,9 @@ function endOf({ condition }: Binding): number | undefined {
   return Number.isNaN(end) ? undefined : end;
 }
 
-function isOwn(binding: Binding, { id, role, email, pinned }: Grantee): boolean {
-  if (binding.role !== role || binding.condition?.title !== titleOf(id)) return false;
-  return pinned || (binding.members ?? []).some((one) => isSameAddress(accountOf(one)?.email ?? '', email));
+/** Returns whether a binding is the one of an entitlement: by its title alone, because an account is renamed, and a holder may change the rest. */
+function isOwn({ condition }: Binding, { id }: Grantee): boolean {
+  return condition?.title === titleOf(id);
 }
 
 /** Returns whether a binding has ended by the provider's clock; false when that time is not known. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { parseAnswer, timeOf } from '../http/answer.js';
 import { path } from '../http/client.js';
-import type { EntitlementRef } from '../port.js';
+import type { Entitlement } from '../port.js';
 import { createTurns } from '../turns.js';
 import { type RoleAccess, readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
@@ -63,14 +63,11 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     return (await policies.ask(call, signal)).name;
   }
 
-  async function placeOf(entitlement: EntitlementRef, signal: AbortSignal): Promise<Place> {
-    const { id, identity: email, pin } = entitlement;
-    const { role, resource } = readAccess(entitlement) as RoleAccess;
-    if (!pin) return { project: await readProject(resource, signal), grantee: { id, role, email, pinned: false } };
+  function placeOf({ id, pin }: Entitlement): Place {
     const subject = pinned.safeParse(pin.subject);
     if (!subject.success) throw new Terminal('The stored identifiers are not those of this kind of access');
-    const { user, role: pinnedRole, project } = subject.data;
-    return { project, grantee: { id, role: pinnedRole, email: user, pinned: true } };
+    const { user, role, project } = subject.data;
+    return { project, grantee: { id, role, email: user } };
   }
 
   /** Returns a policy exactly as Google sent it, so that fields unknown to Belay are written back. */
@@ -125,22 +122,21 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
   const keyOf = ({ project, grantee: { id, role, email } }: Place) => JSON.stringify([project, id, role, email]);
 
   return {
-    async pin(entitlement, signal) {
-      const { role, resource } = readAccess(entitlement) as RoleAccess;
-      const user = foldAddress(entitlement.identity);
+    async pin(named, signal) {
+      const { role, resource } = readAccess(named) as RoleAccess;
+      const user = foldAddress(named.identity);
       if (user === undefined || !(await readRole(role, signal))) return null;
       return { user, role, project: await readProject(resource, signal) };
     },
 
     async holds(entitlement, signal) {
-      const { project, grantee } = await placeOf(entitlement, signal);
+      const { project, grantee } = placeOf(entitlement);
       const { policy, now } = await readPolicy(project, signal);
       return gives(policy, grantee, now);
     },
 
     async ensurePresent(entitlement, until, signal) {
-      if (foldAddress(entitlement.identity) === undefined) throw new Terminal('The identity is not a Google account');
-      const place = await placeOf(entitlement, signal);
+      const place = placeOf(entitlement);
       await checkRole(place.grantee.role, signal);
       await change(place.project, signal, (policy) => {
         const changed = addOwn(policy, place.grantee, until);
@@ -150,7 +146,7 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
     },
 
     async ensureAbsent(entitlement, signal) {
-      const place = await placeOf(entitlement, signal);
+      const place = placeOf(entitlement);
       const { project, grantee } = place;
       let isLitter = false;
       try {

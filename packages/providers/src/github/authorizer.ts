@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OtherTarget, Terminal } from '../errors.js';
-import type { Access, Authorizer, EntitlementRef, Pin, ProviderRole } from '../port.js';
+import type { Access, Authorizer, Entitlement, ListedEntitlement, ProviderRole } from '../port.js';
 import { repositoryRoles, type Target, targetOf } from './access.js';
 import type { Api } from './api.js';
 import type { GithubConfig } from './config.js';
@@ -21,25 +21,15 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
     'org-role': createOrganizationRoles(config, api, people),
   };
 
-  async function readPin(entitlement: EntitlementRef, target: Target, signal: AbortSignal): Promise<Pin | null> {
-    const user = numberOf(entitlement.identity);
-    const { fingerprint } = await api.organization(signal);
-    const id = await places[target.kind].find(target.name, signal);
-    if (user === undefined || id === null) return null;
-    return { target: fingerprint, subject: { user, kind: target.kind, id } };
-  }
-
-  /** Returns the numbers of an entitlement: those of its pin, or else found by its names. Throws `OtherTarget` at another target. */
-  async function resolve(entitlement: EntitlementRef, target: Target, signal: AbortSignal): Promise<Subject | null> {
-    const pin = entitlement.pin ?? (await readPin(entitlement, target, signal));
-    if (!pin) return null;
+  /** Returns the numbers of an entitlement. Throws `OtherTarget` at another organization than the one where it is pinned. */
+  async function resolve({ pin }: Entitlement, signal: AbortSignal): Promise<Subject> {
     if (pin.target !== (await api.organization(signal)).fingerprint) throw new OtherTarget();
     const { data } = pinned.safeParse(pin.subject);
-    if (data?.kind !== target.kind) throw new Terminal('The stored identifiers are not those of this kind of access');
+    if (!data) throw new Terminal('The stored identifiers are not those of an access at GitHub');
     return data;
   }
 
-  async function* listExclusive(name: string, signal: AbortSignal): AsyncGenerator<EntitlementRef> {
+  async function* listExclusive(name: string, signal: AbortSignal): AsyncGenerator<ListedEntitlement> {
     const kind = kindOf(name);
     const id = await places[kind].find(kind === 'repo-role' ? name : name.slice(kind.length + 1), signal);
     if (id === null)
@@ -56,7 +46,7 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
     }
   }
 
-  async function* listAll(signal: AbortSignal): AsyncGenerator<EntitlementRef> {
+  async function* listAll(signal: AbortSignal): AsyncGenerator<ListedEntitlement> {
     for (const name of config.exclusive) yield* listExclusive(name, signal);
   }
 
@@ -69,30 +59,36 @@ export function createAuthorizer(config: GithubConfig, api: Api, people: People)
 
     target: async (signal) => (await api.organization(signal)).fingerprint,
 
-    async pin(entitlement, signal) {
-      const pin = await readPin(entitlement, targetOf(entitlement.access), signal);
-      if (!pin) return null;
-      const account = await people.read(numberOf(entitlement.identity) ?? 0, signal);
-      return account ? pin : null;
+    async pin({ identity, access }, signal) {
+      const target = targetOf(access);
+      const user = numberOf(identity);
+      const { fingerprint } = await api.organization(signal);
+      const id = await places[target.kind].find(target.name, signal);
+      if (user === undefined || id === null || !(await people.read(user, signal))) return null;
+      return { target: fingerprint, subject: { user, kind: target.kind, id } };
+    },
+
+    // A person has one direct permission in a repository: the pin is its slot, and the role is its degree.
+    degreeOf(access) {
+      const target = targetOf(access);
+      return target.kind === 'repo-role' ? target.role : undefined;
     },
 
     async holds(entitlement, signal) {
-      const target = targetOf(entitlement.access);
-      const subject = await resolve(entitlement, target, signal);
-      return subject !== null && places[target.kind].holds(subject.id, subject.user, signal);
+      const { kind, id, user } = await resolve(entitlement, signal);
+      return places[kind].holds(id, user, signal);
     },
 
     async ensurePresent(entitlement, _until, signal) {
-      const target = targetOf(entitlement.access);
-      const subject = await resolve(entitlement, target, signal);
-      if (!subject) throw new Terminal('The GitHub account, or the team, the role or the repository, does not exist');
-      await places[target.kind].grant(subject.id, subject.user, target, signal);
+      const { kind, id, user } = await resolve(entitlement, signal);
+      const target = targetOf(entitlement.name.access);
+      if (target.kind !== kind) throw new Terminal('The access is not of the kind that its stored identifiers have');
+      await places[kind].grant(id, user, target, signal);
     },
 
     async ensureAbsent(entitlement, signal) {
-      const target = targetOf(entitlement.access);
-      const subject = await resolve(entitlement, target, signal);
-      if (subject) await places[target.kind].revoke(subject.id, subject.user, signal);
+      const { kind, id, user } = await resolve(entitlement, signal);
+      await places[kind].revoke(id, user, signal);
     },
 
     // Access at GitHub has no mark of Belay, so only access in `exclusive` can be distinguished from standing access.

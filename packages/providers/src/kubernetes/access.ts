@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Terminal } from '../errors.js';
 import { path } from '../http/client.js';
-import type { AccessRequest, EntitlementRef, Plan, PlanIssue } from '../port.js';
+import type { AccessRequest, Named, Plan, PlanIssue } from '../port.js';
 
 /** Names of roles, which may contain `:`, and of namespaces (RFC 1123 labels). */
 const roleName = /^(cluster-role|role)\/(?!.{254})([A-Za-z0-9][A-Za-z0-9.:_-]*)$/;
@@ -59,8 +59,8 @@ function reject(list: readonly string[], at: string, message: string): PlanIssue
   return list.map((_, index) => ({ path: `${at}[${index}]`, message }));
 }
 
-/** Returns the role and scope of an entitlement. Throws `Terminal` when its access does not belong to this connector. */
-export function targetOf({ access }: Pick<EntitlementRef, 'access'>): Target {
+/** Returns the role and scope that an access names. Throws `Terminal` when its access does not belong to this connector. */
+export function targetOf({ access }: Pick<Named, 'access'>): Target {
   const result = binding.safeParse(access);
   if (!result.success) throw new Terminal('The access is not a role in a namespace or in the cluster');
   const [, kind = '', role = ''] = roleName.exec(result.data.role) ?? [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OtherTarget, Retryable, Terminal } from '../errors.js';
 import { type HttpClient, path } from '../http/client.js';
-import type { Authorizer, EntitlementRef } from '../port.js';
+import type { Authorizer, Entitlement } from '../port.js';
 import { accessOf, bindingName, bindingsPath, rbac, rolePath, type Target, targetOf } from './access.js';
 import type { KubernetesConfig } from './config.js';
 import {
@@ -19,7 +19,10 @@ import {
 import { readAll, readBindings } from './read.js';
 
 const namespaceSchema = z.object({ metadata: z.object({ uid: z.string().min(1) }) });
+/** The user, and the uids of the role and the namespace. */
 const pinned = z.strictObject({ user: z.string(), role: z.string(), scope: z.string() });
+type Subject = z.infer<typeof pinned>;
+const wholeCluster = 'cluster';
 /** The values that a label can have (at most 63 characters); other identifiers are not written into the label. */
 const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
@@ -36,9 +39,12 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     return client.find({ method: 'GET', path: path`/api/v1/namespaces/${name}`, schema: namespaceSchema }, signal);
   }
 
-  /** Throws `OtherTarget` at another cluster than the one where the access was granted. */
-  async function refuseElsewhere({ pin }: EntitlementRef, signal: AbortSignal): Promise<void> {
-    if (pin && pin.target !== (await readTarget(signal))) throw new OtherTarget();
+  /** Returns the identifiers of an entitlement. Throws `OtherTarget` at another cluster than the one where it is pinned. */
+  async function readPin({ pin }: Entitlement, signal: AbortSignal): Promise<Subject> {
+    if (pin.target !== (await readTarget(signal))) throw new OtherTarget();
+    const subject = pinned.safeParse(pin.subject);
+    if (!subject.success) throw new Terminal('The stored identifiers are not those of a user and a role of a cluster');
+    return subject.data;
   }
 
   const readRole = (target: Target, signal: AbortSignal) =>
@@ -53,24 +59,24 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
       target.namespace === undefined ? undefined : readNamespace(target.namespace, signal),
     ]);
     if (!role || namespace === null) return null;
-    const subject = { user, role: role.metadata.uid, scope: namespace?.metadata.uid ?? 'cluster' };
+    const subject: Subject = { user, role: role.metadata.uid, scope: namespace?.metadata.uid ?? wholeCluster };
     return { target: await readTarget(signal), subject };
   }
 
-  /** Throws `Terminal` when the identity is not a user, or the role does not exist, is not the pinned one, or may not be granted. */
-  async function checkRole(entitlement: EntitlementRef, target: Target, signal: AbortSignal): Promise<void> {
-    const { pin, identity } = entitlement;
-    if (identity === '' || identity.startsWith('system:'))
+  /** Throws `Terminal` when the role or the namespace does not exist, is not the pinned one, or the role may not be granted. */
+  async function checkRole(subject: Subject, target: Target, signal: AbortSignal): Promise<void> {
+    if (subject.user === '' || subject.user.startsWith('system:'))
       throw new Terminal('The identity is not a user of the cluster');
     const role = await readRole(target, signal);
     if (!role) throw new Terminal('The role does not exist in the cluster');
-    const subject = pin && pinned.safeParse(pin.subject);
-    if (subject && (!subject.success || subject.data.role !== role.metadata.uid)) {
+    if (subject.role !== role.metadata.uid)
       throw new Terminal('The role was deleted and created again since the request');
-    }
     if (!config.allow_privileged_roles && isPrivileged(role.rules, target)) {
       throw new Terminal('The role is privileged, and allow_privileged_roles is not set for this provider');
     }
+    const namespace = target.namespace === undefined ? undefined : await readNamespace(target.namespace, signal);
+    if (subject.scope !== (namespace === undefined ? wholeCluster : namespace?.metadata.uid))
+      throw new Terminal('The namespace was deleted or created again since the request');
   }
 
   /** Deletes exactly this object: one that was created again meanwhile has another uid and is kept. */
@@ -96,6 +102,20 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     await remove(at, found, signal);
   }
 
+  /** Returns whether a user has a role: by Belay's binding, or by any other, also one for the whole cluster (standing access). */
+  async function isBound(user: string, target: Target, signal: AbortSignal): Promise<boolean> {
+    const own = await readBinding(`${bindingsPath(target)}/${bindingName(user, target)}`, signal);
+    if (own && gives(own, target, user)) return true;
+    const scopes = target.namespace === undefined ? [{}] : [{ namespace: target.namespace }, {}];
+    for (const scope of scopes) {
+      if (target.kind === 'Role' && !('namespace' in scope)) continue;
+      for await (const found of readBindings(client, bindingsPath(scope), {}, signal)) {
+        if (gives(found, target, user)) return true;
+      }
+    }
+    return false;
+  }
+
   return {
     // Each API server learns of the deletion by a watch, within moments.
     residual: 'PT10S',
@@ -105,53 +125,39 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
 
     target: readTarget,
 
-    pin: (entitlement, signal) => findPin(entitlement.identity, targetOf(entitlement), signal),
+    pin: (named, signal) => findPin(named.identity, targetOf(named), signal),
 
     async holds(entitlement, signal) {
-      const target = targetOf(entitlement);
-      await refuseElsewhere(entitlement, signal);
-      const { identity } = entitlement;
-      const own = await readBinding(`${bindingsPath(target)}/${bindingName(identity, target)}`, signal);
-      if (own && gives(own, target, identity)) return true;
-      // Any other binding of this user and role is standing access, also one for the whole cluster.
-      const scopes = target.namespace === undefined ? [{}] : [{ namespace: target.namespace }, {}];
-      for (const scope of scopes) {
-        if (target.kind === 'Role' && !('namespace' in scope)) continue;
-        for await (const found of readBindings(client, bindingsPath(scope), {}, signal)) {
-          if (gives(found, target, identity)) return true;
-        }
-      }
+      const { user } = await readPin(entitlement, signal);
+      for (const target of targetsOf(entitlement)) if (await isBound(user, target, signal)) return true;
       return false;
     },
 
     async ensurePresent(entitlement, until, signal) {
-      const target = targetOf(entitlement);
-      await refuseElsewhere(entitlement, signal);
-      await checkRole(entitlement, target, signal);
-      const name = bindingName(entitlement.identity, target);
-      const at = `${bindingsPath(target)}/${name}`;
-      const create = () =>
-        client.send(
-          { method: 'POST', path: bindingsPath(target), json: makeBinding(entitlement, target, until), accept: [409] },
-          signal,
-        );
+      const subject = await readPin(entitlement, signal);
+      const { user } = subject;
+      const target = targetOf(entitlement.name);
+      await checkRole(subject, target, signal);
+      const at = `${bindingsPath(target)}/${bindingName(user, target)}`;
+      const json = makeBinding({ id: entitlement.id, user }, target, until);
+      const create = () => client.send({ method: 'POST', path: bindingsPath(target), json, accept: [409] }, signal);
       if ((await create()).status !== 409) return;
       const found = await readBinding(at, signal);
-      if (found && givesOnly(found, target, entitlement.identity)) return extend(at, found, until, signal);
+      if (found && givesOnly(found, target, user)) return extend(at, found, until, signal);
       if (found) await clearAway(at, found, signal);
       if ((await create()).status === 409) throw new Retryable('The binding was changed at the same time');
     },
 
     async ensureAbsent(entitlement, signal) {
-      const target = targetOf(entitlement);
-      // Earlier versions stored no target for a cluster without kube-system. Access there can still be revoked.
-      if (entitlement.pin?.target !== '') await refuseElsewhere(entitlement, signal);
-      const at = `${bindingsPath(target)}/${bindingName(entitlement.identity, target)}`;
-      const found = await readBinding(at, signal);
-      if (!found) return;
-      await remove(at, found, signal);
-      // A finalizer can keep an object, and so the access, after its deletion.
-      if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
+      const { user } = await readPin(entitlement, signal);
+      for (const target of targetsOf(entitlement)) {
+        const at = `${bindingsPath(target)}/${bindingName(user, target)}`;
+        const found = await readBinding(at, signal);
+        if (!found) continue;
+        await remove(at, found, signal);
+        // A finalizer can keep an object, and so the access, after its deletion.
+        if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
+      }
     },
 
     async *list(signal) {
@@ -165,7 +171,7 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
           for (const { name: identity } of found.subjects.filter((one) => one.kind === 'User')) {
             const pin = await findPin(identity, target, signal);
             const id = own?.[labels.entitlement] ?? '';
-            yield { id, identity, access: accessOf(target), ...(pin ? { pin } : {}) };
+            if (pin) yield { id, identity, access: accessOf(target), pin };
           }
         }
       }
@@ -186,17 +192,23 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
   };
 }
 
+/** Returns the roles and scopes that an entitlement was committed with. Kubernetes finds a binding and its role by their names alone. */
+function targetsOf({ names }: Entitlement): Target[] {
+  const targets = names.map(targetOf);
+  return [...new Map(targets.map((target) => [JSON.stringify(accessOf(target)), target])).values()];
+}
+
 /** Returns the binding of an entitlement, in the form of the API. */
-export function makeBinding({ id, identity }: Pick<EntitlementRef, 'id' | 'identity'>, target: Target, until: Date) {
+export function makeBinding({ id, user }: { id: string; user: string }, target: Target, until: Date) {
   return {
     apiVersion: `${group}/v1`,
     kind: target.namespace === undefined ? 'ClusterRoleBinding' : 'RoleBinding',
     metadata: {
-      name: bindingName(identity, target),
+      name: bindingName(user, target),
       labels: { [labels.manager]: 'belay', ...(labelValue.test(id) ? { [labels.entitlement]: id } : {}) },
       annotations: { [untilAnnotation]: until.toISOString() },
     },
     roleRef: { apiGroup: group, kind: target.kind, name: target.role },
-    subjects: [{ apiGroup: group, kind: 'User', name: identity }],
+    subjects: [{ apiGroup: group, kind: 'User', name: user }],
   };
 }

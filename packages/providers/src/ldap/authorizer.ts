@@ -1,10 +1,10 @@
 import { Terminal } from '../errors.js';
-import type { Authorizer, EntitlementRef, ProviderRole } from '../port.js';
+import type { Authorizer, ListedEntitlement, ProviderRole } from '../port.js';
 import { dialectOf, type LdapConfig } from './config.js';
 import { add, holds, removeAll } from './members.js';
 import { isDynamic, isProtected, refuse } from './refuse.js';
 import type { Directory, Session } from './session.js';
-import { findGroup, findSubject, idOf, idsOf, isGroup, readTarget } from './subject.js';
+import { findByNames, findGroup, findSubject, idOf, idsOf, isGroup, readTarget } from './subject.js';
 
 /** Creates the port's `Authorizer`, which grants and revokes direct membership of groups. */
 export function createAuthorizer(config: LdapConfig, directory: Directory, now: () => number): Authorizer {
@@ -14,10 +14,9 @@ export function createAuthorizer(config: LdapConfig, directory: Directory, now: 
 
     target: (signal) => directory.call(signal, (session) => readTarget(session, config)),
 
-    pin: (entitlement, signal) =>
+    pin: (named, signal) =>
       directory.call(signal, async (session) => {
-        const { pin: _, ...named } = entitlement;
-        const ids = idsOf(await findSubject(session, config, named), config);
+        const ids = idsOf(await findByNames(session, config, named), config);
         return ids && { target: await readTarget(session, config), subject: ids };
       }),
 
@@ -79,12 +78,12 @@ async function listGroups(session: Session, config: LdapConfig): Promise<Provide
  * Lists the members of a group that only Belay grants; null when the group does not exist. A membership has no field
  * for Belay's identifier, so `id` is empty.
  */
-async function listMembers(session: Session, config: LdapConfig, name: string): Promise<EntitlementRef[] | null> {
+async function listMembers(session: Session, config: LdapConfig, name: string): Promise<ListedEntitlement[] | null> {
   const group = await findGroup(session, config, name);
   if (!group) return null;
   const { active, id } = dialectOf(config);
   const target = await readTarget(session, config);
-  const found: EntitlementRef[] = [];
+  const found: ListedEntitlement[] = [];
   const push = (member: Parameters<typeof idOf>[0]) => {
     const ids = idsOf({ group, person: member }, config);
     if (!ids) return;

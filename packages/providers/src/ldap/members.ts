@@ -16,7 +16,7 @@ const isNot: readonly (number | undefined)[] = [code.noSuchAttribute, code.unwil
  */
 const removals = 5;
 
-/** Returns whether the person is a member of the group, under the current or a former name, or by the primary group. */
+/** Returns whether the person is a member of the group, under the current name or a former one, or by the primary group. */
 export async function holds(session: Session, config: LdapConfig, subject: Subject): Promise<boolean> {
   const { group, person } = subject;
   if (!group) return false;
@@ -127,7 +127,7 @@ async function hasValue(session: Session, config: LdapConfig, group: Entry, valu
 }
 
 function namesOf({ person, former }: Subject): string[] {
-  return [person?.dn, former].filter((name) => name !== undefined);
+  return [...(person ? [person.dn] : []), ...former];
 }
 
 function crossed(cause: unknown): Retryable {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OtherTarget, Terminal } from '../errors.js';
-import type { EntitlementRef } from '../port.js';
+import type { Entitlement, Named } from '../port.js';
 import { dialectOf, type LdapConfig, membership } from './config.js';
 import type { Condition, Entry, Session } from './session.js';
 
@@ -19,8 +19,8 @@ const personAttributes = ['primaryGroupID', 'objectSid'];
 export interface Subject {
   group: Entry | null;
   person: Entry | null;
-  /** The name under which the access may have been granted, where it is no longer the person's. */
-  former?: string;
+  /** The names under which the access may have been granted, and which are no longer the person's. */
+  former: readonly string[];
 }
 
 /** Returns the naming context that contains a base. Throws `Terminal` when no naming context of the server does. */
@@ -62,29 +62,33 @@ function hasId(id: string, config: LdapConfig): Condition {
   return { is: dialect.id, value: parts.join('-') };
 }
 
-/**
- * Returns the group and the person of an entitlement: by its pin if it has one, and only at the pinned target (throws
- * `OtherTarget` elsewhere); otherwise by their names.
- */
-export async function findSubject(session: Session, config: LdapConfig, entitlement: EntitlementRef): Promise<Subject> {
-  const access = membership.safeParse(entitlement.access);
-  if (!access.success) throw new Terminal('The access is not a membership of a group');
-  if (!entitlement.pin) {
-    const group = await findGroup(session, config, access.data.group);
-    return { group, person: group && (await findPerson(session, config, entitlement.identity)) };
-  }
-  const ids = pinned.safeParse(entitlement.pin.subject);
+/** Returns the group and the person with these names. Throws `Terminal` when the access does not belong to this connector. */
+export async function findByNames(session: Session, config: LdapConfig, { identity, access }: Named): Promise<Subject> {
+  const named = membership.safeParse(access);
+  if (!named.success) throw new Terminal('The access is not a membership of a group');
+  const group = await findGroup(session, config, named.data.group);
+  return { group, person: group && (await findPerson(session, config, identity)), former: [] };
+}
+
+/** Returns the group and the person of an entitlement, by its pin and only at the pinned target (throws `OtherTarget` elsewhere). */
+export async function findSubject(
+  session: Session,
+  config: LdapConfig,
+  { pin, names }: Entitlement,
+): Promise<Subject> {
+  const ids = pinned.safeParse(pin.subject);
   if (!ids.success) throw new Terminal('The stored identifiers are not those of a group and its member');
-  if ((await readTarget(session, config)) !== entitlement.pin.target) throw new OtherTarget();
+  if ((await readTarget(session, config)) !== pin.target) throw new OtherTarget();
   const group = await findById(session, config, 'groups_base', ids.data.group);
-  return { group, ...(await findPinnedPerson(session, config, ids.data.person, entitlement.identity)) };
+  const known = [...new Set(names.map(({ identity }) => identity))].filter(isName);
+  return { group, ...(await findPinnedPerson(session, config, ids.data.person, known)) };
 }
 
 /**
  * Returns the identifiers of a subject, or null when a part of it does not exist. Throws `Terminal` when the account
  * cannot read them.
  */
-export function idsOf({ group, person }: Subject, config: LdapConfig): Ids | null {
+export function idsOf({ group, person }: Pick<Subject, 'group' | 'person'>, config: LdapConfig): Ids | null {
   if (!group || !person) return null;
   const ids = { group: idOf(group, config), person: idOf(person, config) };
   if (ids.group && ids.person) return { group: ids.group, person: ids.person };
@@ -92,21 +96,25 @@ export function idsOf({ group, person }: Subject, config: LdapConfig): Ids | nul
 }
 
 /**
- * Returns the person, and their former name where the server leaves it in groups after a rename. The former name may
+ * Returns the person, and the names of theirs that the server may have left in groups after a rename. A former name may
  * belong to another person now.
  */
 async function findPinnedPerson(
   session: Session,
   config: LdapConfig,
   id: string,
-  name: string,
+  names: readonly string[],
 ): Promise<Pick<Subject, 'person' | 'former'>> {
   const dialect = dialectOf(config);
-  const named = isName(name) ? await session.read(name, [dialect.id, ...personAttributes]) : null;
-  if (named && idOf(named, config) === id) return { person: named };
-  const person = await findById(session, config, 'people_base', id);
-  const cannotBeLeft = dialect.active || config.referential_integrity || !isName(name);
-  return { person, ...(cannotBeLeft ? {} : { former: name }) };
+  let person: Entry | null = null;
+  const former: string[] = [];
+  for (const name of names) {
+    const named = await session.read(name, [dialect.id, ...personAttributes]);
+    if (named && idOf(named, config) === id) person = named;
+    else former.push(name);
+  }
+  person ??= await findById(session, config, 'people_base', id);
+  return { person, former: dialect.active || config.referential_integrity ? [] : former };
 }
 
 /** Searches the whole naming context, because an entry that was moved is still the same. */

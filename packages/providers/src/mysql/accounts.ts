@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { OtherTarget, Terminal } from '../errors.js';
-import type { EntitlementRef } from '../port.js';
+import type { Entitlement, Named } from '../port.js';
 import { grantedRole, isPossibleName } from './config.js';
 import type { Statements } from './database.js';
 
@@ -61,36 +61,27 @@ export function quoteAccount({ user, host }: Account): string {
   return `\`${user.replaceAll('`', '``')}\`@\`${host}\``;
 }
 
-/** Returns the identifiers that pin an entitlement, or null when the role or the account does not exist. */
-export async function findPinned(sql: Statements, entitlement: EntitlementRef): Promise<Pinned | null> {
-  const { role } = readAccess(entitlement);
-  const account = accountOf(entitlement.identity);
+/** Returns the identifiers of a role and an account with these names, or null when one of them does not exist. */
+export async function findPinned(sql: Statements, { identity, access }: Named): Promise<Pinned | null> {
+  const named = grantedRole.safeParse(access);
+  if (!named.success) throw new Terminal('The access is not a role of the server');
+  const { role } = named.data;
+  const account = accountOf(identity);
   if (!account || !isPossibleName(role) || !(await hasRole(sql, role))) return null;
   const since = await readSince(sql, account);
   return since === null ? null : { role, ...account, since };
 }
 
-/**
- * Returns the role and the accounts of an entitlement. With a pin, finds them by the mark and the pin, and throws `OtherTarget` at
- * another target. Without a pin, finds them by their names, and returns null when no role or account can have such a name.
- */
-export async function findSubject(sql: Statements, entitlement: EntitlementRef): Promise<Subject | null> {
-  const access = readAccess(entitlement);
-  if (!entitlement.pin) {
-    const named = accountOf(entitlement.identity);
-    if (!named || !isPossibleName(access.role)) return null;
-    const roleExists = await hasRole(sql, access.role);
-    const accounts = (await readSince(sql, named)) === null ? [] : [named];
-    return { role: access.role, roleExists, accounts, named, isMarked: false, isSame: true };
-  }
-  const subject = pinned.safeParse(entitlement.pin.subject);
+/** Returns the role and the accounts of an entitlement, by its mark and its pin. Throws `OtherTarget` at another target. */
+export async function findSubject(sql: Statements, { id, pin }: Entitlement): Promise<Subject> {
+  const subject = pinned.safeParse(pin.subject);
   if (!subject.success) throw new Terminal('The stored identifiers are not those of a role and an account');
-  if ((await readTarget(sql)) !== entitlement.pin.target) throw new OtherTarget();
+  if ((await readTarget(sql)) !== pin.target) throw new OtherTarget();
   const { role, user, host, since } = subject.data;
   const named = { user, host };
   const marked = await sql.rows<Account>(
     'select a.user, a.host from mysql.db d join accounts a on a.user = d.User and a.host = d.Host where d.Db = ?',
-    [markOf(entitlement.id, role)],
+    [markOf(id, role)],
   );
   const now = await readSince(sql, named);
   const accounts = marked.length > 0 ? marked : now === null ? [] : [named];
@@ -122,13 +113,6 @@ export function markOfRole(role: string): string {
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-/** Returns the role of an entitlement's access. Throws `Terminal` when the access is not one of this connector. */
-export function readAccess(entitlement: Pick<EntitlementRef, 'access'>): { role: string } {
-  const access = grantedRole.safeParse(entitlement.access);
-  if (!access.success) throw new Terminal('The access is not a role of the server');
-  return access.data;
 }
 
 export async function hasRole(sql: Statements, role: string): Promise<boolean> {

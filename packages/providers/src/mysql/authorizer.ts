@@ -1,10 +1,10 @@
 import { Retryable, Terminal } from '../errors.js';
-import type { Authorizer, ConnectorTools, EntitlementRef, ProviderRole } from '../port.js';
-import { findPinned, findSubject, markOf, markOfRole, markStart, readTarget, type Subject } from './accounts.js';
+import type { Authorizer, ConnectorTools, Entitlement, ProviderRole } from '../port.js';
+import { findPinned, findSubject, markOf, readTarget, type Subject } from './accounts.js';
 import type { MysqlConfig } from './config.js';
 import type { Database, Statements } from './database.js';
 import { listEntitlements } from './lists.js';
-import { grantRole, readAdministered, readMembers, removeMarks, revokeRole } from './memberships.js';
+import { grantRole, readAdministered, readMembers, removeMark, revokeRole } from './memberships.js';
 import { findReason, refuse } from './rights.js';
 import { endSessions, readHolders, readProxies } from './sessions.js';
 import { requirePrivileges, requireSight } from './setup.js';
@@ -26,7 +26,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
   const absences = new Map<string, Absence>();
 
   async function end(
-    entitlement: EntitlementRef,
+    entitlement: Entitlement,
     subject: Subject,
     revoked: number | 'failed',
     signal: AbortSignal,
@@ -55,9 +55,9 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
     ...describeLeftBehind(config),
 
     target: (signal) => database.use(signal, readTarget),
-    pin: (entitlement, signal) =>
+    pin: (named, signal) =>
       database.use(signal, async (sql) => {
-        const subject = await findPinned(sql, entitlement);
+        const subject = await findPinned(sql, named);
         return subject && { target: await readTarget(sql), subject };
       }),
 
@@ -66,8 +66,7 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
 
     holds: (entitlement, signal) =>
       database.use(signal, async (sql) => {
-        const subject = await findSubject(sql, entitlement);
-        return subject !== null && (await readMembers(sql, subject)).length > 0;
+        return (await readMembers(sql, await findSubject(sql, entitlement))).length > 0;
       }),
 
     ensurePresent: (entitlement, _until, signal) => database.use(signal, (sql) => grant(sql, config, entitlement)),
@@ -76,7 +75,6 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
       const taken = await database
         .use(signal, async (sql) => {
           const subject = await findSubject(sql, entitlement);
-          if (!subject) return null;
           // Even when the revocation fails, the account's connections are ended.
           const failure = await revokeRole(sql, subject).catch((error: unknown) => ({ error }));
           return { subject, failure };
@@ -86,16 +84,13 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
           absences.delete(entitlement.id);
           throw error;
         });
-      if (!taken) return;
       const { subject, failure } = taken;
       await end(entitlement, subject, typeof failure === 'number' ? failure : 'failed', signal);
       await database.use(signal, async (sql) => {
         if (typeof failure !== 'number') throw failure.error;
         await reportLeftovers(sql, subject);
-        // The marks are removed last, because a renamed account is found by its mark.
-        const { role } = subject;
-        const isPinned = entitlement.pin !== undefined;
-        await removeMarks(sql, subject, isPinned ? markOf(entitlement.id, role) : `${markStart}%:${markOfRole(role)}`);
+        // The mark is removed last, because a renamed account is found by its mark.
+        await removeMark(sql, subject, markOf(entitlement.id, subject.role));
       });
     },
 
@@ -108,10 +103,10 @@ export function createAuthorizer(config: MysqlConfig, database: Database, tools:
   };
 }
 
-async function grant(sql: Statements, config: MysqlConfig, entitlement: EntitlementRef): Promise<void> {
+async function grant(sql: Statements, config: MysqlConfig, entitlement: Entitlement): Promise<void> {
   const subject = await findSubject(sql, entitlement);
-  const [account] = subject?.accounts ?? [];
-  if (!subject?.roleExists || !account) throw new Terminal('The role or the account does not exist');
+  const [account] = subject.accounts;
+  if (!subject.roleExists || !account) throw new Terminal('The role or the account does not exist');
   if (!subject.isMarked && !subject.isSame) {
     throw new Terminal(
       'The account was replaced, or its password was set, since the access was requested: request it again',

@@ -1,4 +1,4 @@
-import type { EntitlementRef } from '../port.js';
+import type { ListedEntitlement } from '../port.js';
 import { accountOf, identityOf, markOfRole, markStart, readTarget } from './accounts.js';
 import type { MysqlConfig } from './config.js';
 import type { Statements } from './database.js';
@@ -14,7 +14,7 @@ interface Member {
  * Lists the roles of accounts that have our mark, and all members of `exclusive` roles but the connector's own user. The `id` is
  * the one in the mark, and empty when the account has no mark.
  */
-export async function listEntitlements(sql: Statements, config: MysqlConfig): Promise<EntitlementRef[]> {
+export async function listEntitlements(sql: Statements, config: MysqlConfig): Promise<ListedEntitlement[]> {
   const target = await readTarget(sql);
   const marks = await sql.rows<{ mark: string; user: string; host: string }>(
     'select Db as mark, User as user, Host as host from mysql.db where Db like ?',

@@ -65,16 +65,15 @@ export async function revokeRole(sql: Statements, subject: Subject): Promise<num
   return members.length;
 }
 
-/** Removes from the subject's accounts the marks that match the SQL pattern `marks`. */
-export async function removeMarks(sql: Statements, subject: Subject, marks: string): Promise<void> {
+/** Removes a mark from the subject's accounts. */
+export async function removeMark(sql: Statements, subject: Subject, mark: string): Promise<void> {
   for (const account of subject.accounts) {
-    const found = await sql.rows<{ mark: string }>(
-      'select Db as mark from mysql.db where Db like ? and User = ? and Host = ?',
-      [marks, account.user, account.host],
-    );
-    for (const { mark } of found) {
-      await revokeIfHeld(sql, `revoke references on \`${mark.replaceAll('`', '``')}\`.* from ${quoteAccount(account)}`);
-    }
+    const found = await sql.rows('select 1 from mysql.db where Db = ? and User = ? and Host = ?', [
+      mark,
+      account.user,
+      account.host,
+    ]);
+    if (found.length > 0) await revokeIfHeld(sql, `revoke references on \`${mark}\`.* from ${quoteAccount(account)}`);
   }
 }
 

@@ -2,7 +2,7 @@ import { Terminal } from '../errors.js';
 import type { Authorizer } from '../port.js';
 import type { Api } from './api.js';
 import type { OktaConfig } from './config.js';
-import { findGroup, resolve, type Subject } from './subject.js';
+import { findGroup, readPin, resolve, type Subject } from './subject.js';
 
 /** Statuses of users who can sign in, or can after they have set their password or are unlocked. */
 const usable = ['ACTIVE', 'PROVISIONED', 'PASSWORD_EXPIRED', 'RECOVERY', 'LOCKED_OUT'];
@@ -55,32 +55,28 @@ export function createAuthorizer(config: OktaConfig, api: Api): Authorizer {
 
     target: (signal) => api.organization(signal),
 
-    async pin({ id, identity, access }, signal) {
-      const pin = await resolve(api, { id, identity, access }, signal);
+    async pin(named, signal) {
+      const pin = await resolve(api, named, signal);
       if (pin) await checkGroup(pin.subject.group, signal);
       return pin;
     },
 
     async holds(entitlement, signal) {
-      const found = await resolve(api, entitlement, signal);
-      return found !== null && isMember(found.subject, signal);
+      return isMember(await readPin(api, entitlement, signal), signal);
     },
 
     async ensurePresent(entitlement, _until, signal) {
-      const found = await resolve(api, entitlement, signal);
-      if (!found) throw new Terminal('The group or the user does not exist at Okta');
-      const { group, user } = found.subject;
+      const { group, user } = await readPin(api, entitlement, signal);
       await checkGroup(group, signal);
       await checkUser(user, signal);
       await api.addMember(group, user, signal);
     },
 
     async ensureAbsent(entitlement, signal) {
-      const found = await resolve(api, entitlement, signal);
-      if (!found) return;
-      const { group, user } = found.subject;
+      const subject = await readPin(api, entitlement, signal);
+      const { group, user } = subject;
       // The membership is not read first: the list can lag, and the removal would be skipped.
-      if (!(await api.removeMember(group, user, signal))) await confirmGone(found.subject, signal);
+      if (!(await api.removeMember(group, user, signal))) await confirmGone(subject, signal);
       if (config.end_sessions) await api.endSessions(user, signal);
     },
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OtherTarget, Terminal } from '../errors.js';
-import type { EntitlementRef } from '../port.js';
+import type { Entitlement, Named } from '../port.js';
 import { type Api, condition, type Group, type User } from './api.js';
 import { isName } from './plan.js';
 
@@ -10,20 +10,19 @@ const subjectSchema = z.strictObject({ group: z.string().min(1), user: z.string(
 /** An entitlement in Okta's identifiers, which do not change when a group or a user is renamed. */
 export type Subject = z.infer<typeof subjectSchema>;
 
-/**
- * Returns the group and the user of an entitlement: those of its pin, or without a pin those with its names, or null.
- * Throws `OtherTarget` when the pin is of another organization.
- */
-export async function resolve(api: Api, { pin, identity, access }: EntitlementRef, signal: AbortSignal) {
+/** Returns the group and the user of an entitlement. Throws `OtherTarget` when it is pinned in another organization. */
+export async function readPin(api: Api, { pin }: Entitlement, signal: AbortSignal): Promise<Subject> {
+  if (pin.target !== (await api.organization(signal))) throw new OtherTarget();
+  const subject = subjectSchema.safeParse(pin.subject);
+  if (!subject.success) throw new Terminal('The stored identifiers are not those of a group and a user at Okta');
+  return subject.data;
+}
+
+/** Returns the pin of the group and the user with these names, or null. */
+export async function resolve(api: Api, { identity, access }: Named, signal: AbortSignal) {
   const named = membership.safeParse(access);
   if (!named.success) throw new Terminal('The access is not membership of a group');
   const target = await api.organization(signal);
-  if (pin) {
-    if (pin.target !== target) throw new OtherTarget();
-    const subject = subjectSchema.safeParse(pin.subject);
-    if (!subject.success) throw new Terminal('The stored identifiers are not those of a group and a user at Okta');
-    return { target, subject: subject.data };
-  }
   const [group, user] = [await findGroup(api, named.data.group, signal), await findUser(api, identity, signal)];
   return group && user && { target, subject: { group: group.id, user: user.id } };
 }

@@ -1,5 +1,5 @@
 import { Terminal } from '../errors.js';
-import type { Authorizer, ConnectorTools, EntitlementRef, Pin } from '../port.js';
+import type { Authorizer, ConnectorTools, Entitlement } from '../port.js';
 import type { PostgresConfig } from './config.js';
 import { type Database, type Statements, untilSettled } from './database.js';
 import { findReasonElsewhere } from './elsewhere.js';
@@ -7,7 +7,7 @@ import { readFacts, refuse, refusePrivileged } from './facts.js';
 import { findLeftovers } from './leftovers.js';
 import { listMemberships, listRoles } from './lists.js';
 import { grantMembership, readMemberships, readVersion } from './membership.js';
-import { findSubject, readTarget, serverOf } from './pin.js';
+import { findPin, findSubject, readTarget, serverOf } from './pin.js';
 import { createRevoker } from './revoke.js';
 import { warmUp } from './sessions.js';
 
@@ -23,21 +23,14 @@ export function createAuthorizer(config: PostgresConfig, database: Database, too
     target: (signal) => database.read(signal, readTarget),
     realm: serverOf,
 
-    pin: (entitlement, signal) =>
-      database.read(signal, async (sql): Promise<Pin | null> => {
-        const { pin: _, ...named } = entitlement;
-        const subject = await findSubject(sql, named);
-        if (!subject) return null;
-        return { target: await readTarget(sql), subject: { role: subject.role.id, identity: subject.identity.id } };
-      }),
+    pin: (named, signal) => database.read(signal, (sql) => findPin(sql, named)),
 
     standBy: (signal) => database.standBy(signal, warmUp),
     standDown: () => database.standDown(),
 
     holds: (entitlement, signal) =>
       database.read(signal, async (sql) => {
-        const subject = await findSubject(sql, entitlement);
-        return subject !== null && (await readMemberships(sql, subject)).length > 0;
+        return (await readMemberships(sql, await findSubject(sql, entitlement))).length > 0;
       }),
 
     async ensurePresent(entitlement, _until, signal) {
@@ -62,10 +55,10 @@ export function createAuthorizer(config: PostgresConfig, database: Database, too
 async function grant(
   sql: Statements,
   { config, database, signal }: { config: PostgresConfig; database: Database; signal: AbortSignal },
-  entitlement: EntitlementRef,
+  entitlement: Entitlement,
 ): Promise<void> {
   const subject = await findSubject(sql, entitlement);
-  if (!subject || subject.role.name === null || subject.identity.name === null) {
+  if (subject.role.name === null || subject.identity.name === null) {
     throw new Terminal('The database role or the login role does not exist');
   }
   const version = await readVersion(sql);

@@ -1,4 +1,4 @@
-import type { EntitlementRef, ProviderRole } from '../port.js';
+import type { ListedEntitlement, ProviderRole } from '../port.js';
 import { selectBuilders } from './builders.js';
 import type { PostgresConfig } from './config.js';
 import type { Statements } from './database.js';
@@ -32,7 +32,7 @@ export async function listRoles(sql: Statements, config: PostgresConfig): Promis
  * identifier, so `id` is empty; the grantor is the only mark. It is the connector's user, or a role whose privileges
  * that user has; for a superuser, PostgreSQL 16 and newer record the bootstrap superuser.
  */
-export async function listMemberships(sql: Statements): Promise<EntitlementRef[]> {
+export async function listMemberships(sql: Statements): Promise<ListedEntitlement[]> {
   const target = await readTarget(sql);
   const rows = await sql<{ role: string; identity: string; roleId: number; identityId: number }[]>`
     select r.rolname as role, i.rolname as identity, r.oid::int8::float8 as "roleId", i.oid::int8::float8 as "identityId"

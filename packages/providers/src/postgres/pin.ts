@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OtherTarget, Terminal } from '../errors.js';
-import type { EntitlementRef } from '../port.js';
+import type { Entitlement, Named as NamedAccess, Pin } from '../port.js';
 import { isPossibleName, membership } from './config.js';
 import type { Statements } from './database.js';
 
@@ -34,14 +34,9 @@ export function serverOf(target: string): string {
   return target.split('/', 1)[0] ?? target;
 }
 
-/**
- * Returns the role and the identity of an entitlement: by its pin if it has one, and only at the pinned target (throws
- * `OtherTarget` elsewhere); otherwise by their names, or null when one of them does not exist.
- */
-export async function findSubject(sql: Statements, entitlement: EntitlementRef): Promise<Subject | null> {
-  const names = readNames(entitlement);
-  if (!entitlement.pin) return findByName(sql, names.role, names.identity);
-  const ids = pinned.safeParse(entitlement.pin.subject);
+/** Returns the role and the identity of an entitlement, at the pinned target alone (throws `OtherTarget` elsewhere). */
+export async function findSubject(sql: Statements, { pin }: Entitlement): Promise<Subject> {
+  const ids = pinned.safeParse(pin.subject);
   if (!ids.success) throw new Terminal('The stored identifiers are not those of a database role and its member');
   const { role, identity } = ids.data;
   const [row] = await sql<[{ target: string; role: string | null; identity: string | null }]>`
@@ -50,7 +45,7 @@ export async function findSubject(sql: Statements, entitlement: EntitlementRef):
       (select rolname::text from pg_catalog.pg_roles where oid = ${identity}::int8::oid) as identity
     from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
     where d.datname = pg_catalog.current_database()`;
-  if (row.target !== entitlement.pin.target) throw new OtherTarget();
+  if (row.target !== pin.target) throw new OtherTarget();
   return { role: { id: role, name: row.role }, identity: { id: identity, name: row.identity } };
 }
 
@@ -63,19 +58,18 @@ export async function isStillNamed(sql: Statements, { role, identity }: Subject)
   return row.same;
 }
 
-/** Returns the names of an entitlement. Throws `Terminal` when its access does not belong to this connector. */
-function readNames(entitlement: EntitlementRef): { role: string; identity: string } {
-  const access = membership.safeParse(entitlement.access);
-  if (!access.success) throw new Terminal('The access is not a membership of a database role');
-  return { role: access.data.role, identity: entitlement.identity };
-}
-
-/** Returns the roles with these names. Compares them as text: as `name`, the server would truncate a long one and find another. */
-async function findByName(sql: Statements, role: string, identity: string): Promise<Subject | null> {
+/**
+ * Returns the pin of the roles with these names, or null when there are none. Compares them as text: as `name`, the server would
+ * truncate a long one and find another. Throws `Terminal` when the access does not belong to this connector.
+ */
+export async function findPin(sql: Statements, { identity, access }: NamedAccess): Promise<Pin | null> {
+  const named = membership.safeParse(access);
+  if (!named.success) throw new Terminal('The access is not a membership of a database role');
+  const { role } = named.data;
   if (!isPossibleName(role) || !isPossibleName(identity)) return null;
-  const [row] = await sql<{ role: number; identity: number }[]>`
+  const [subject] = await sql<{ role: number; identity: number }[]>`
     select r.oid::int8::float8 as role, i.oid::int8::float8 as identity
     from pg_catalog.pg_roles r, pg_catalog.pg_roles i
     where r.rolname = ${role}::text and i.rolname = ${identity}::text`;
-  return row ? { role: { id: row.role, name: role }, identity: { id: row.identity, name: identity } } : null;
+  return subject ? { target: await readTarget(sql), subject: { role: subject.role, identity: subject.identity } } : null;
 }

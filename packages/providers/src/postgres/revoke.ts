@@ -1,5 +1,5 @@
 import { Retryable } from '../errors.js';
-import type { ConnectorTools, EntitlementRef } from '../port.js';
+import type { ConnectorTools, Entitlement } from '../port.js';
 import type { PostgresConfig } from './config.js';
 import { type Database, untilSettled } from './database.js';
 import { isBlocked } from './faults.js';
@@ -10,7 +10,7 @@ import { endBorrowers, endSessions } from './sessions.js';
 
 export interface Revoker {
   /** Revokes a membership and ends the sessions that could still use it (the port's `ensureAbsent`). */
-  revoke(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
+  revoke(entitlement: Entitlement, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -40,13 +40,12 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
   /** By the id of the entitlement. */
   const absences = new Map<string, Absence>();
 
-  const takeAway = (entitlement: EntitlementRef, signal: AbortSignal) =>
+  const takeAway = (entitlement: Entitlement, signal: AbortSignal) =>
     untilSettled(signal, () =>
       database.transaction(
         signal,
         async (sql) => {
           const subject = await findSubject(sql, entitlement);
-          if (!subject) return null;
           return { subject, ...(await revokeMembership(sql, subject, await readVersion(sql))) };
         },
         lockMilliseconds,
@@ -57,15 +56,14 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
    * Revokes the membership. When that is blocked, a session of the holder can be the cause, so their sessions are ended
    * before the next attempt.
    */
-  async function takeAwayByForce(entitlement: EntitlementRef, signal: AbortSignal) {
+  async function takeAwayByForce(entitlement: Entitlement, signal: AbortSignal) {
     for (let round = 1; ; round++) {
       try {
         return await takeAway(entitlement, signal);
       } catch (error) {
         if (!isBlocked(error) || round === mostRounds) throw error;
       }
-      const subject = await database.read(signal, (sql) => findSubject(sql, entitlement));
-      if (subject) await end(subject, null, signal);
+      await end(await database.read(signal, (sql) => findSubject(sql, entitlement)), null, signal);
     }
   }
 
@@ -100,7 +98,6 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
         absences.delete(entitlement.id);
         throw error;
       });
-      if (!taken) return;
       const { subject, revoked, failure } = taken;
       const of = `${subject.role.id}/${subject.identity.id}`;
       if (revoked > 0 || failure) absences.delete(entitlement.id);

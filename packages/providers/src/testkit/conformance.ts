@@ -1,6 +1,7 @@
 import { readDuration } from '../duration.js';
 import { OtherTarget, Retryable, Terminal } from '../errors.js';
-import type { AccessRequest, Authorizer, EntitlementRef, Plan, ProviderClient } from '../port.js';
+import type { Access, AccessRequest, Plan, ProviderClient } from '../port.js';
+import { type ByNames, byNames, type NamedEntitlement } from './by-names.js';
 import type { TestRunner } from './hostile-holder.js';
 import { type HostileHolder, hostileHolder, type Seat } from './hostile-holder.js';
 import { type AtProvider, providerConformance } from './provider-conformance.js';
@@ -12,13 +13,13 @@ export interface ConformanceSubject {
   down: ProviderClient;
   plan(request: AccessRequest): Plan;
   /** Returns an entitlement that the provider can grant and does not hold, another one at each call. */
-  fresh(): Promise<EntitlementRef>;
+  fresh(): Promise<NamedEntitlement>;
   /** Requests that `plan` must reject; the suite adds the empty one. */
   nonsense: AccessRequest[];
   /** A request that `plan` accepts. */
   sensible: AccessRequest;
   /** Names an access that does not exist at the provider. */
-  unknownAccess: EntitlementRef['access'];
+  unknownAccess: Access;
   /** False when the provider accepts every identity, so that no identity is unknown. */
   knowsIdentities: boolean;
   /** What the test can do at the provider itself, without the connector. */
@@ -58,16 +59,21 @@ export function conformance<S extends Seat>(
 
   describe(`${name} keeps the connector's promises`, () => {
     let subject: ConformanceSubject;
-    let authorizer: Authorizer;
+    let authorizer: ByNames;
     const calm = () => new AbortController().signal;
-    const present = (one: EntitlementRef) => authorizer.ensurePresent(one, until, calm());
-    const absent = (one: EntitlementRef) => authorizer.ensureAbsent(one, calm());
-    const holds = (one: EntitlementRef) => authorizer.holds(one, calm());
+    const present = (one: NamedEntitlement) => authorizer.ensurePresent(one, until, calm());
+    const absent = (one: NamedEntitlement) => authorizer.ensureAbsent(one, calm());
+    const holds = (one: NamedEntitlement) => authorizer.holds(one, calm());
+    const pinned = async (one: NamedEntitlement) => {
+      const pin = await authorizer.pin(one, calm());
+      if (!pin) throw new Error('The provider has no such access');
+      return { ...one, pin };
+    };
+    const down = () => byNames(subject.down.authorizer);
 
     beforeAll(async () => {
       subject = await open();
-      if (!subject.client.authorizer) throw new Error(`${name} has no authorizer`);
-      authorizer = subject.client.authorizer;
+      authorizer = byNames(subject.client.authorizer);
     });
     afterAll(() => subject?.close());
 
@@ -239,16 +245,18 @@ export function conformance<S extends Seat>(
       await absent(one);
       answers.push(await holds(one));
       // An unavailable provider is an error that can be retried, not the result `unknown`.
-      answers.push(await subject.down.authorizer?.holds(one, calm()).catch(() => false));
+      answers.push(await down().holds(one, calm()).catch(() => false));
       expect(answers.includes('unknown')).toBe(!authorizer.knows);
     });
 
     it('says that a provider which does not answer may be asked again', async () => {
       const one = await subject.fresh();
-      const down = subject.down.authorizer;
-      await expect(down?.holds(one, calm())).rejects.toBeInstanceOf(Retryable);
-      await expect(down?.ensurePresent(one, until, calm())).rejects.toBeInstanceOf(Retryable);
-      await expect(down?.ensureAbsent(one, calm())).rejects.toBeInstanceOf(Retryable);
+      const held = await pinned(one);
+      for (const each of [one, held]) {
+        await expect(down().holds(each, calm())).rejects.toBeInstanceOf(Retryable);
+        await expect(down().ensurePresent(each, until, calm())).rejects.toBeInstanceOf(Retryable);
+        await expect(down().ensureAbsent(each, calm())).rejects.toBeInstanceOf(Retryable);
+      }
       await expect(subject.down.check(calm())).rejects.toBeInstanceOf(Retryable);
       await subject.client.check(calm());
     });

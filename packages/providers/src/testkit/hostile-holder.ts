@@ -1,12 +1,12 @@
 import type * as Vitest from 'vitest';
-import type { Authorizer, EntitlementRef } from '../port.js';
+import type { ByNames, NamedEntitlement } from './by-names.js';
 
 /** The parts of vitest that the suite uses, passed in so that the testkit can also be used outside a test run. */
 export type TestRunner = Pick<typeof Vitest, 'describe' | 'it' | 'expect' | 'beforeAll' | 'afterAll'>;
 
 /** A holder of one entitlement's access, with their own sign-in at the system. They try to keep the access. */
 export interface Seat {
-  entitlement: EntitlementRef;
+  entitlement: NamedEntitlement;
   /** Returns whether the holder can use the access now, with a new session. */
   canUse(): Promise<boolean>;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export type Attack<S extends Seat = Seat> = (seat: S) => Promise<Foothold>;
 
 /** An authorizer, and holders who work against it. */
 export interface HostileSubject<S extends Seat = Seat> {
-  authorizer: Authorizer;
+  authorizer: ByNames;
   /** Returns a person who will hold an entitlement and does not hold it yet; another person at each call. */
   seat(): Promise<S>;
   close(): Promise<void>;
@@ -98,7 +98,7 @@ export function hostileHolder<S extends Seat>(
     };
 
     /** Revokes as core does: calls again until the call returns and the access is read back as gone. Returns the errors. */
-    const revoke = async (entitlement: EntitlementRef) => {
+    const revoke = async (entitlement: NamedEntitlement) => {
       const errors: unknown[] = [];
       while (errors.length < mostCalls) {
         try {

@@ -1,4 +1,5 @@
 export { type AuthenticatorSubject, authenticatorConformance } from './authenticator-conformance.js';
+export { type ByNames, byNames, type NamedEntitlement } from './by-names.js';
 export { type ConformanceSubject, conformance } from './conformance.js';
 export {
   type Attack,

@@ -8,7 +8,7 @@ import type {
   Access,
   AccessRequest,
   Authorizer,
-  EntitlementRef,
+  Entitlement,
   Person,
   Plan,
   PlanIssue,
@@ -25,6 +25,11 @@ const memoryConfig = z.strictObject({
   expiry: z.strictObject({ minimum: z.string().optional(), step: z.string().optional() }).optional(),
   /** Roles whose members are all listed, also those that Belay did not add. */
   exclusive: z.array(z.string()).optional(),
+  /**
+   * The degrees of a role, as in `push on shop`: a person has one of them in the slot `shop` at a time. A role without
+   * ` on ` has no degree.
+   */
+  degrees: z.array(z.string()).optional(),
   /** How a person maps to an identity: by e-mail address, or by the subject of a linked sign-in at the named provider. */
   identity: z.union([z.literal('email'), z.strictObject({ login: z.string() })]).optional(),
   residual: z.string().optional(),
@@ -131,20 +136,33 @@ function unheldProvider(): MemoryProvider {
 }
 
 function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authorizer {
-  const { address = 'memory', residuals = {}, residual = 'PT0S', exclusive = [] } = config;
+  const { address = 'memory', residuals = {}, residual = 'PT0S', exclusive = [], degrees = [] } = config;
   const target = () => state.targets.get(address) ?? address;
-  const pinOf = (identity: string, access: Access) => ({ target: target(), subject: { identity, access } });
-  /** Returns the identity and the access of an entitlement: those of its pin, or without a pin those with its names. */
-  const subjectOf = ({ identity, access, pin }: EntitlementRef) => {
-    if (pin && pin.target !== target()) throw new OtherTarget();
-    if (pin) return memorySubject.parse(pin.subject);
-    return { identity: state.identifierOf(identity) ?? '', access };
+  const degreeOf = ({ role }: Access) => splitRole(degrees, role)?.degree;
+  /** The access that a pin leads to: without its degree, where it has one. */
+  const slotOf = (access: Access): Access => {
+    const parts = splitRole(degrees, access.role);
+    return parts ? { role: parts.slot } : access;
+  };
+  const pinOf = (identity: string, access: Access) => ({
+    target: target(),
+    subject: { identity, access: slotOf(access) },
+  });
+  /** Returns the identity and the access of a pin; of a slot, the access in the degree that is held now. */
+  const subjectOf = ({ pin }: Entitlement) => {
+    if (pin.target !== target()) throw new OtherTarget();
+    const { identity, access } = memorySubject.parse(pin.subject);
+    const isInSlot = (one: { identity: string; access: Access }) =>
+      one.identity === identity && sameAccess(slotOf(one.access), access);
+    const inSlot = degrees.length === 0 ? undefined : state.held().find(isInSlot);
+    return { identity, access: inSlot?.access ?? access };
   };
   const isExclusive = ({ role }: Access) => typeof role === 'string' && exclusive.includes(role);
   return {
     residual,
     residualOf: ({ role }) => residuals[String(role)] ?? residual,
     knows: true,
+    ...(degrees.length > 0 ? { degreeOf } : {}),
     target: (signal) => perform(state, { operation: 'target' }, signal, target),
     pin: ({ identity, access }, signal) =>
       perform(state, { operation: 'pin', identity, access }, signal, () => {
@@ -152,7 +170,8 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
         return identifier !== undefined && isKnown(state, identifier, access.role) ? pinOf(identifier, access) : null;
       }),
     /** Roles with one `arn` are one thing with several names. */
-    async aliases({ access: { role } }) {
+    async aliases(pin) {
+      const { role } = memorySubject.parse(pin.subject).access;
       const { roles = [] } = state.options;
       const arn = roles.find(({ name }) => name === role)?.arn;
       return roles.filter((one) => one.arn === arn).map(({ name }) => name);
@@ -164,20 +183,26 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
       );
     },
     async ensurePresent(entitlement, until, signal) {
-      const { identity, access } = subjectOf(entitlement);
+      const { name } = entitlement;
+      const { identity, access: held } = subjectOf(entitlement);
+      const access = degreeOf(name.access) === undefined ? held : name.access;
       const call = { operation: 'ensurePresent', identity, access } as const;
       await perform(
         state,
         call,
         signal,
-        () => grant(state, { identity, access, id: entitlement.id, until: config.expiry ? until : undefined }),
+        () => {
+          const before = subjectOf(entitlement).access;
+          if (!sameAccess(before, access)) state.remove(identity, before);
+          grant(state, { identity, access, id: entitlement.id, until: config.expiry ? until : undefined });
+        },
         () => refuseUnknown(state, identity, access.role),
       );
     },
     async ensureAbsent(entitlement, signal) {
       const { identity, access } = subjectOf(entitlement);
       await perform(state, { operation: 'ensureAbsent', identity, access }, signal, () =>
-        state.remove(identity, access),
+        state.remove(identity, subjectOf(entitlement).access),
       );
     },
     async *list(signal) {
@@ -189,6 +214,12 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
     roles: (signal) => perform(state, { operation: 'roles' }, signal, () => state.options.roles ?? []),
     permissions: (signal) => perform(state, { operation: 'permissions' }, signal, () => []),
   };
+}
+
+/** Returns the degree and the slot of a role; undefined for a role that has no degree. */
+function splitRole(degrees: readonly string[], role: unknown): { slot: string; degree: string } | undefined {
+  const [, degree = '', slot = ''] = /^(\S+) on (.+)$/s.exec(String(role)) ?? [];
+  return degrees.includes(degree) ? { slot, degree } : undefined;
 }
 
 /** Grants access, or extends access that is held; never shortens it. */

@@ -1,6 +1,7 @@
 import { readDuration } from '../duration.js';
 import { Pending, Retryable, Terminal } from '../errors.js';
-import type { Access, Authorizer, EntitlementRef } from '../port.js';
+import type { Access, ListedEntitlement } from '../port.js';
+import type { ByNames, NamedEntitlement } from './by-names.js';
 import type { TestRunner } from './hostile-holder.js';
 
 /** How an operation that the provider works on can end. */
@@ -9,22 +10,22 @@ export type Ending = 'succeeds' | 'fails' | 'is cancelled';
 /** What a test can do and read at the provider itself, without the connector. A guarantee whose function is absent is not tested. */
 export interface AtProvider {
   /** Renames the identity or the access of an entitlement, and returns the entitlement with the new names. */
-  rename?(entitlement: EntitlementRef): Promise<EntitlementRef>;
+  rename?(entitlement: NamedEntitlement): Promise<NamedEntitlement>;
   /** Returns the time at which the provider ends the access by itself. */
-  endOf?(entitlement: EntitlementRef): Promise<Date | undefined>;
+  endOf?(entitlement: NamedEntitlement): Promise<Date | undefined>;
   /** Returns everything that the provider holds for others, to be compared. */
-  neighbours?(entitlement: EntitlementRef): Promise<unknown>;
+  neighbours?(entitlement: NamedEntitlement): Promise<unknown>;
   /** Makes a person a member of a target that the configuration calls `exclusive`, and returns this membership. */
-  stranger?(): Promise<EntitlementRef>;
+  stranger?(): Promise<NamedEntitlement>;
   /** Has the provider work asynchronously on the next call for this entitlement. Returns how to end the operation. */
-  operate?(entitlement: EntitlementRef, task: 'grant' | 'revoke'): Promise<(ending: Ending) => Promise<void>>;
+  operate?(entitlement: NamedEntitlement, task: 'grant' | 'revoke'): Promise<(ending: Ending) => Promise<void>>;
 }
 
 /** What the suite works with; read when a test runs. */
 interface Opened {
-  authorizer: Authorizer;
+  authorizer: ByNames;
   at: AtProvider;
-  fresh(): Promise<EntitlementRef>;
+  fresh(): Promise<NamedEntitlement>;
   accesses(): Access[];
 }
 
@@ -38,9 +39,9 @@ export function providerConformance({ it, expect }: Pick<TestRunner, 'it' | 'exp
     const pin = await open().authorizer.pin(one, calm());
     return pin ? { ...one, pin } : one;
   };
-  const present = (one: EntitlementRef, until = end(0)) => open().authorizer.ensurePresent(one, until, calm());
-  const absent = (one: EntitlementRef) => open().authorizer.ensureAbsent(one, calm());
-  const holds = (one: EntitlementRef) => open().authorizer.holds(one, calm());
+  const present = (one: NamedEntitlement, until = end(0)) => open().authorizer.ensurePresent(one, until, calm());
+  const absent = (one: NamedEntitlement) => open().authorizer.ensureAbsent(one, calm());
+  const holds = (one: NamedEntitlement) => open().authorizer.holds(one, calm());
 
   it('revokes what was renamed while it was held', async () => {
     const { rename } = open().at;
@@ -85,7 +86,7 @@ export function providerConformance({ it, expect }: Pick<TestRunner, 'it' | 'exp
     const { authorizer, at } = open();
     if (!at.stranger || !authorizer.list) return;
     const stranger = await at.stranger();
-    const found: EntitlementRef[] = [];
+    const found: ListedEntitlement[] = [];
     for await (const one of authorizer.list(calm())) found.push(one);
     const pin = await authorizer.pin(stranger, calm());
     expect(found.map((one) => one.pin)).toContainEqual(pin);

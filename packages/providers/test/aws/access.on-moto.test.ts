@@ -1,10 +1,11 @@
 import { loseAnswer, loseRequest, rewrite } from '@belay/targets';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Pending, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef, ProviderClient } from '../../src/index.js';
+import type { ProviderClient } from '../../src/index.js';
 import { faultOf } from '../support/tools.js';
 import { accounts, fault, type IdentityCenter, management, openIdentityCenter } from './identity-center.js';
 import { authorizerOf, calling, createEntitlements } from './subject.js';
+import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -12,7 +13,7 @@ const [account = ''] = accounts;
 
 let center: IdentityCenter;
 let client: ProviderClient;
-let authorizer: Authorizer;
+let authorizer: ByNames;
 let { assignment, membership, pinned } = {} as ReturnType<typeof createEntitlements>;
 
 beforeAll(async () => {
@@ -29,9 +30,9 @@ afterEach(() => {
 afterAll(() => center?.close());
 
 const another = async (config: Record<string, unknown> = {}) => authorizerOf(await center.client(config));
-const present = (one: EntitlementRef, by = authorizer) => by.ensurePresent(one, until, calm());
-const absent = (one: EntitlementRef, by = authorizer) => by.ensureAbsent(one, calm());
-const holds = (one: EntitlementRef, by = authorizer) => by.holds(one, calm());
+const present = (one: NamedEntitlement, by = authorizer) => by.ensurePresent(one, until, calm());
+const absent = (one: NamedEntitlement, by = authorizer) => by.ensureAbsent(one, calm());
+const holds = (one: NamedEntitlement, by = authorizer) => by.holds(one, calm());
 /** Runs `work` and returns the operations that reached AWS meanwhile. */
 const callsOf = async (work: () => Promise<unknown>) => {
   const before = center.calls.length;

@@ -1,10 +1,11 @@
 import { answer, gate, misbehave, throttle } from '@belay/targets';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef, ProviderClient } from '../../src/index.js';
+import type { ProviderClient } from '../../src/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { fault, type IdentityCenter, openIdentityCenter } from './identity-center.js';
 import { authorizerOf, calling, createEntitlements } from './subject.js';
+import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -157,7 +158,7 @@ describe('many people', () => {
     await center.join(group.id, user.id);
     center.orders.crowd = 300;
     const before = center.calls.length;
-    const found: EntitlementRef[] = [];
+    const found: NamedEntitlement[] = [];
     for await (const each of authorizerOf(client).list?.(calm()) ?? []) found.push(each);
     expect(found).toHaveLength(301);
     expect(found.at(-1)).toMatchObject({ id: '', identity: user.name, access: { group: 'Exclusive' } });
@@ -182,7 +183,7 @@ describe('200 faults', () => {
       center.orders.takes = Math.floor(numbers() * 6_000);
       center.orders.failure = () => (numbers() < 0.1 ? 'failed' : undefined);
       center.front.on({}, misbehave(numbers, 0.25));
-      const attempt = async (work: (authorizer: Authorizer) => Promise<unknown>) => {
+      const attempt = async (work: (authorizer: ByNames) => Promise<unknown>) => {
         center.clock.now += 1_500;
         const by = authorizers[Math.floor(numbers() * 2)] ?? authorizers[0];
         try {

@@ -1,13 +1,7 @@
 import type { Message } from '@belay/targets';
-import {
-  type Access,
-  type AccessRequest,
-  type Authorizer,
-  awsConnector,
-  type EntitlementRef,
-  type ProviderClient,
-} from '../../src/index.js';
+import { type Access, type AccessRequest, awsConnector, type ProviderClient } from '../../src/index.js';
 import { accounts, type IdentityCenter, openIdentityCenter, operationOf } from './identity-center.js';
+import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 export const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 export const inAccount = { allow: [`account/${accounts[0]}`], deny: [] };
@@ -51,15 +45,15 @@ export async function openSubject(unknownAccess: Access, sensible: AccessRequest
 }
 
 /** Returns the identifier of an entitlement's user. */
-export const userOf = async (center: IdentityCenter, { identity }: EntitlementRef) => {
+export const userOf = async (center: IdentityCenter, { identity }: NamedEntitlement) => {
   const AlternateIdentifier = { UniqueAttribute: { AttributePath: 'userName', AttributeValue: identity } };
   const body = { IdentityStoreId: center.store, AlternateIdentifier };
   return (await center.call<{ UserId: string }>('GetUserId', body)).UserId;
 };
 
-export function authorizerOf({ authorizer }: ProviderClient): Authorizer {
+export function authorizerOf({ authorizer }: ProviderClient): ByNames {
   if (!authorizer) throw new Error('no authorizer');
-  return authorizer;
+  return byNames(authorizer);
 }
 
 /** Matches requests at the front that call an operation. */
@@ -68,8 +62,8 @@ export const calling = (operation: string) => ({
 });
 
 /** Returns functions that make users, and entitlements with pins for them. */
-export function createEntitlements(center: IdentityCenter, authorizer: Authorizer) {
-  const pinned = async (identity: string, access: Access): Promise<EntitlementRef> => {
+export function createEntitlements(center: IdentityCenter, authorizer: ByNames) {
+  const pinned = async (identity: string, access: Access): Promise<NamedEntitlement> => {
     const one = { id: `entitlement-${identity}`, identity, access };
     const pin = await authorizer.pin(one, new AbortController().signal);
     return pin ? { ...one, pin } : one;

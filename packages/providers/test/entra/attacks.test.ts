@@ -1,6 +1,5 @@
 import * as vitest from 'vitest';
-import type { EntitlementRef } from '../../src/index.js';
-import { type Foothold, hostileHolder, type Seat } from '../../src/testkit/index.js';
+import { type Foothold, hostileHolder, type NamedEntitlement, type Seat } from '../../src/testkit/index.js';
 import { startTenant, type Tenant } from './tenant.js';
 import type { PlaceName } from './world.js';
 
@@ -63,7 +62,7 @@ for (const place of ['group', 'directory', 'azure'] as const) {
           authorizer,
           async seat() {
             const { userId, what, ...ref } = await tenant.fresh(place);
-            const entitlement: EntitlementRef = ref;
+            const entitlement: NamedEntitlement = ref;
             const canUse = async () => tenant.held(place, { userId, what });
             return { entitlement, tenant, place, userId, what, canUse, close: async () => {} };
           },

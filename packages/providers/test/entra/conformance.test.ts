@@ -1,6 +1,6 @@
 import * as vitest from 'vitest';
-import { type AccessRequest, type EntitlementRef, entraConnector } from '../../src/index.js';
-import { conformance } from '../../src/testkit/index.js';
+import { type AccessRequest, entraConnector } from '../../src/index.js';
+import { conformance, type NamedEntitlement } from '../../src/testkit/index.js';
 import { scope, startTenant, subscription, type Tenant, tenantId } from './tenant.js';
 import type { PlaceName } from './world.js';
 
@@ -41,7 +41,7 @@ const unknown = {
 const kinds = { group: 'groups', directory: 'directory_roles', azure: 'azure_roles' };
 
 /** Returns what other people hold in the tenant. */
-function neighboursIn(tenant: Tenant, one: EntitlementRef): unknown {
+function neighboursIn(tenant: Tenant, one: NamedEntitlement): unknown {
   const { id } = [...tenant.users.values()].find(({ userPrincipalName }) => userPrincipalName === one.identity) ?? {
     id: '',
   };
@@ -111,7 +111,7 @@ for (const place of ['group', 'directory', 'azure'] as const) {
     const { tenant, known, ...subject } = await openTenant(place, true);
     const authorizer = { ...subject.client.authorizer };
     delete authorizer.list;
-    const userOf = ({ id }: EntitlementRef) => known.get(id)?.userId ?? '';
+    const userOf = ({ id }: NamedEntitlement) => known.get(id)?.userId ?? '';
     return {
       ...subject,
       client: { ...subject.client, authorizer: authorizer as NonNullable<typeof subject.client.authorizer> },

@@ -1,10 +1,10 @@
 import { answer, type Front, findHeld, loseAnswer, loseRequest, misbehave, throttle } from '@belay/targets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Pending, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef } from '../../src/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { startTenant, type Tenant } from './tenant.js';
 import type { PlaceName } from './world.js';
+import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const open = (place: PlaceName, scheduled: boolean) =>
   tenant.authorizer(scheduled ? { pim: [kinds[place]] } : {}, front.url);
-const pinned = async (authorizer: Authorizer, place: PlaceName) => {
+const pinned = async (authorizer: ByNames, place: PlaceName) => {
   const one = await tenant.fresh(place);
   const { userId, what, ...ref } = one;
   const pin = await authorizer.pin(ref, calm());
@@ -134,7 +134,7 @@ describe.each(modes)('$place, scheduled: $scheduled', ({ place, scheduled }) => 
         },
       },
     );
-    const settle = async (work: () => Promise<unknown>, wanted: boolean, held: EntitlementRef) => {
+    const settle = async (work: () => Promise<unknown>, wanted: boolean, held: NamedEntitlement) => {
       for (let tried = 0; tried < 500; tried += 1) {
         const error = await work()
           .then(() => authorizer.holds(held, calm()))

@@ -1,9 +1,9 @@
 import { answer, type Front } from '@belay/targets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Pending, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef } from '../../src/index.js';
 import { scope, startTenant, subscription, type Tenant } from './tenant.js';
 import type { Group, PlaceName } from './world.js';
+import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;
@@ -24,11 +24,11 @@ afterEach(async () => {
 
 const open = (config: Record<string, unknown> = {}) => tenant.authorizer(config, front.url);
 const until = (hours = 1) => new Date(tenant.clock.now + hours * hour);
-const pinned = async (authorizer: Authorizer, place: PlaceName) => {
+const pinned = async (authorizer: ByNames, place: PlaceName) => {
   const { userId, what, ...ref } = await tenant.fresh(place);
   const pin = await authorizer.pin(ref, calm());
   if (!pin) throw new Error('no pin');
-  return { one: { userId, what }, held: { ...ref, pin } as EntitlementRef };
+  return { one: { userId, what }, held: { ...ref, pin } as NamedEntitlement };
 };
 
 describe.each(places)('%s with an end at Entra', (place) => {

@@ -1,18 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Front, startFront } from '@belay/targets';
-import { type Authorizer, type EntitlementRef, entraConnector, type ProviderClient } from '../../src/index.js';
+import { entraConnector, type ProviderClient } from '../../src/index.js';
 import { type Answer, type Asked, type FakeServer, startFakeServer } from '../support/fake-server.js';
 import { answerAzure } from './azure.js';
 import { answerGraph } from './graph.js';
 import { createTimeline } from './timeline.js';
 import { type Account, type Group, isHeld, type PlaceName, refusal, type World } from './world.js';
+import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 export const tenantId = '11111111-2222-4333-8444-555555555555';
 export const clientId = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 export const subscription = '/subscriptions/99999999-8888-4777-8666-555555555555';
 export const scope = `${subscription}/resourceGroups/shop`;
 
-type Fresh = EntitlementRef & { userId: string; what: string };
+type Fresh = NamedEntitlement & { userId: string; what: string };
 
 export interface Tenant extends World, AsyncDisposable {
   server: FakeServer;
@@ -31,7 +32,7 @@ export interface Tenant extends World, AsyncDisposable {
   fresh(place: PlaceName): Promise<Fresh>;
   held(place: PlaceName, one: { userId: string; what: string }): boolean;
   client(config?: Record<string, unknown>, url?: string): Promise<ProviderClient>;
-  authorizer(config?: Record<string, unknown>, url?: string): Promise<Authorizer>;
+  authorizer(config?: Record<string, unknown>, url?: string): Promise<ByNames>;
   front(): Promise<Front>;
 }
 
@@ -171,7 +172,7 @@ export async function startTenant(): Promise<Tenant> {
     async authorizer(config, url) {
       const { authorizer } = await tenant.client(config, url);
       if (!authorizer) throw new Error('no authorizer');
-      return authorizer;
+      return byNames(authorizer);
     },
     front: () => startFront({ to: server.url, now: () => clock.now, inProcess: true }),
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,6 @@
 import * as vitest from 'vitest';
-import { type AccessRequest, type EntitlementRef, gcpConnector } from '../../src/index.js';
-import { conformance } from '../../src/testkit/index.js';
+import { type AccessRequest, gcpConnector } from '../../src/index.js';
+import { conformance, type NamedEntitlement } from '../../src/testkit/index.js';
 import { type Google, startGoogle } from './google.js';
 
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
@@ -29,7 +29,7 @@ async function openGoogle(settings: Record<string, unknown> = {}) {
   };
 }
 
-const renameIn = (google: Google) => async (one: EntitlementRef) => {
+const renameIn = (google: Google) => async (one: NamedEntitlement) => {
   const identity = `renamed-${one.identity}`;
   google.rename(one.identity, identity);
   return { ...one, identity };
@@ -41,7 +41,7 @@ conformance(vitest, 'gcp with roles', async () => {
   const { shop } = google;
   for (const role of ['roles/owner', google.role()]) shop.bindings.push({ role, members: [`user:${google.user()}`] });
   const isOf =
-    ({ id }: EntitlementRef) =>
+    ({ id }: NamedEntitlement) =>
     (title: string | undefined) =>
       title === `belay-${id}`;
   let made = 0;

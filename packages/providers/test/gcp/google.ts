@@ -1,5 +1,5 @@
 import { type Front, startFront } from '@belay/targets';
-import { type Authorizer, gcpConnector, type ProviderClient } from '../../src/index.js';
+import { gcpConnector, type ProviderClient } from '../../src/index.js';
 import { type Answer, type Asked, type FakeServer, startFakeServer } from '../support/fake-server.js';
 import { exchangeToken, googleCredentials } from '../support/google-server.js';
 import { answerDirectory, answerGroups, createGroup, type Group, type GroupWorld } from './groups.js';
@@ -12,6 +12,7 @@ import {
   replacePolicy,
   testPermission,
 } from './policies.js';
+import { byNames, type ByNames } from '../../src/testkit/index.js';
 
 type World = PolicyWorld & GroupWorld;
 
@@ -33,7 +34,7 @@ export interface Google extends World, AsyncDisposable {
   group(kind?: 'dynamic' | 'locked'): Group;
   can(email: string, role: string): boolean;
   client(config?: Record<string, unknown>, url?: string): Promise<ProviderClient>;
-  authorizer(config?: Record<string, unknown>, url?: string): Promise<Authorizer>;
+  authorizer(config?: Record<string, unknown>, url?: string): Promise<ByNames>;
   front(): Promise<Front>;
 }
 
@@ -113,7 +114,7 @@ export async function startGoogle(): Promise<Google> {
     async authorizer(config, url) {
       const { authorizer } = await google.client(config, url);
       if (!authorizer) throw new Error('no authorizer');
-      return authorizer;
+      return byNames(authorizer);
     },
     front: () => startFront({ to: server.url, now: google.now, inProcess: true }),
     async [Symbol.asyncDispose]() {

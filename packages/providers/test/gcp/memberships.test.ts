@@ -1,9 +1,9 @@
 import { answer, type Front, findHeld, loseAnswer, loseRequest, misbehave, rewrite } from '@belay/targets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Pending, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef } from '../../src/index.js';
 import { type Google, startGoogle } from './google.js';
 import { settle, withoutWait } from './settle.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;
@@ -16,7 +16,7 @@ const access = { group: 'oncall@example.com' };
 
 let google: Google;
 let front: Front;
-let authorizer: Authorizer;
+let authorizer: ByNames;
 
 beforeEach(async () => {
   google = await startGoogle();
@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 let made = 0;
-const plain = (): EntitlementRef => {
+const plain = (): NamedEntitlement => {
   made += 1;
   return { id: `e-${made}`, identity: google.user(), access };
 };
@@ -39,10 +39,10 @@ const pinned = async () => {
   if (!pin) throw new Error('no pin');
   return { ...one, pin };
 };
-const present = (one: EntitlementRef, by = authorizer) =>
+const present = (one: NamedEntitlement, by = authorizer) =>
   by.ensurePresent(one, new Date(google.clock.now + hour), calm());
-const absent = (one: EntitlementRef) => authorizer.ensureAbsent(one, calm());
-const holds = (one: EntitlementRef) => authorizer.holds(one, calm());
+const absent = (one: NamedEntitlement) => authorizer.ensureAbsent(one, calm());
+const holds = (one: NamedEntitlement) => authorizer.holds(one, calm());
 
 describe('membership of a group', () => {
   it('ends by the clock of Google while Belay is stopped', async () => {
@@ -60,7 +60,7 @@ describe('membership of a group', () => {
     const one = await pinned();
     await expect(present(one)).rejects.toThrow('then set group_expiry: false');
     const client = await google.client({ group_expiry: false });
-    const endless = client.authorizer as Authorizer;
+    const endless = byNames(client.authorizer);
     await present(one, endless);
     expect([...google.oncall.members.values()]).toEqual([[{ name: 'MEMBER' }]]);
     expect((await client.weaknesses?.(calm()))?.map(({ message }) => message)).toEqual([
@@ -138,7 +138,7 @@ describe('membership of a group', () => {
       google.oncall.members.set(google.users[each]?.id ?? '', [{ name: 'MEMBER' }]);
     }
     const exclusive = await google.authorizer({ exclusive: ['oncall@example.com'] }, front.url);
-    const found: EntitlementRef[] = [];
+    const found: NamedEntitlement[] = [];
     for await (const one of exclusive.list?.(calm()) ?? []) found.push(one);
     expect(new Set(found.map(({ identity }) => identity)).size).toBe(crowd);
     expect(found.every(({ pin }) => pin !== undefined)).toBe(true);

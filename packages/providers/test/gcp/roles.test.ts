@@ -3,11 +3,11 @@ import { answer, type Front, findHeld, loseAnswer, loseRequest, meanwhile, misbe
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef } from '../../src/index.js';
 import { googleSecrets } from '../support/google-server.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { type Google, startGoogle } from './google.js';
 import { settle, withoutWait } from './settle.js';
+import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const setPolicy = { path: /setIamPolicy/ };
@@ -17,7 +17,7 @@ const most = process.env.CI ? 200 : 60;
 
 let google: Google;
 let front: Front;
-let authorizer: Authorizer;
+let authorizer: ByNames;
 
 beforeEach(async () => {
   google = await startGoogle();
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 let made = 0;
-const plain = (permissions?: string[]): EntitlementRef & { role: string } => {
+const plain = (permissions?: string[]): NamedEntitlement & { role: string } => {
   made += 1;
   const role = google.role(permissions);
   return { id: `e-${made}`, identity: google.user(), access: { role, resource: 'projects/shop' }, role };
@@ -42,9 +42,9 @@ const pinned = async (permissions?: string[]) => {
   return { ...one, pin };
 };
 const inHours = (hours: number) => new Date(google.clock.now + hours * hour);
-const present = (one: EntitlementRef, until = inHours(1)) => authorizer.ensurePresent(one, until, calm());
-const absent = (one: EntitlementRef) => authorizer.ensureAbsent(one, calm());
-const holds = (one: EntitlementRef) => authorizer.holds(one, calm());
+const present = (one: NamedEntitlement, until = inHours(1)) => authorizer.ensurePresent(one, until, calm());
+const absent = (one: NamedEntitlement) => authorizer.ensureAbsent(one, calm());
+const holds = (one: NamedEntitlement) => authorizer.holds(one, calm());
 const policy = () => JSON.stringify([google.shop.bindings, google.shop.auditConfigs]);
 const sent = () => front.journal.filter(({ path }) => setPolicy.path.test(path));
 

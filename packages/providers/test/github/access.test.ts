@@ -2,9 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { meanwhile } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef, ProviderClient } from '../../src/index.js';
+import type { ProviderClient } from '../../src/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { authorizerOf, entitlement, type Organization, openOrganization } from './github.js';
+import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -14,7 +15,7 @@ const orgRole = { role: 'org-role/all_repo_read' };
 
 let organization: Organization;
 let client: ProviderClient;
-let authorizer: Authorizer;
+let authorizer: ByNames;
 
 beforeAll(async () => {
   organization = await openOrganization({ people: 120 });
@@ -24,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => organization?.close());
 
 /** Returns a person and an entitlement of theirs, pinned as core does it. */
-async function one(access: EntitlementRef['access']) {
+async function one(access: NamedEntitlement['access']) {
   const person = await organization.person();
   const named = entitlement(person.id, access);
   const pin = await authorizer.pin(named, calm());

@@ -1,6 +1,6 @@
 import * as vitest from 'vitest';
-import { type AccessRequest, type EntitlementRef, githubConnector } from '../../src/index.js';
-import { conformance } from '../../src/testkit/index.js';
+import { type AccessRequest, githubConnector } from '../../src/index.js';
+import { conformance, type NamedEntitlement } from '../../src/testkit/index.js';
 import { entitlement, openOrganization } from './github.js';
 
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
@@ -68,7 +68,7 @@ for (const [name, { access, unknown }] of Object.entries(kinds)) {
       unknownAccess: unknown,
       knowsIdentities: true,
       at: {
-        async rename(one: EntitlementRef) {
+        async rename(one: NamedEntitlement) {
           const login = String((await github.find(Number(one.identity)))?.login);
           github.world.renameUser(login, `${login}-renamed`);
           if ('repository' in one.access) {
@@ -80,7 +80,7 @@ for (const [name, { access, unknown }] of Object.entries(kinds)) {
           github.world.renameTeam('oncall', 'on-duty');
           return { ...one, access: { role: 'team/on-duty' } };
         },
-        async neighbours({ identity }: EntitlementRef) {
+        async neighbours({ identity }: NamedEntitlement) {
           const login = (await github.find(Number(identity)))?.login;
           return (await organization.held()).filter((line) => !line.split(' ').includes(`${login}`));
         },

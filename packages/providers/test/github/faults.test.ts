@@ -1,9 +1,9 @@
 import { answer, type Front, findHeld, loseAnswer, misbehave, stale, throttle } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Retryable, Terminal } from '../../src/errors.js';
-import type { EntitlementRef } from '../../src/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { authorizerOf, entitlement, type Organization, openOrganization } from './github.js';
+import { type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => organization?.close());
 
 /** Opens a connector behind its own front. `next` returns a new person with a pinned entitlement. */
-async function open(access: EntitlementRef['access'] = accesses.team, now = Date.now) {
+async function open(access: NamedEntitlement['access'] = accesses.team, now = Date.now) {
   const front: Front = await organization.front(now);
   const client = await organization.client({}, front.url, now);
   const authorizer = authorizerOf(client);

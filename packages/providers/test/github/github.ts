@@ -1,5 +1,6 @@
 import { type Front, type GithubOptions, startFront, startGithub } from '@belay/targets';
-import { type Authorizer, type EntitlementRef, githubConnector, type ProviderClient } from '../../src/index.js';
+import { githubConnector, type ProviderClient } from '../../src/index.js';
+import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 /**
  * Returns an organization at GitHub with a team, a repository and an organization role, and clients of the connector.
@@ -68,12 +69,12 @@ export async function openOrganization(options: Partial<GithubOptions> = {}) {
 
 export type Organization = Awaited<ReturnType<typeof openOrganization>>;
 
-export function authorizerOf({ authorizer }: ProviderClient): Authorizer {
+export function authorizerOf({ authorizer }: ProviderClient): ByNames {
   if (!authorizer) throw new Error('no authorizer');
-  return authorizer;
+  return byNames(authorizer);
 }
 
 /** Returns the entitlement of an account, without a pin. */
-export function entitlement(id: number, access: EntitlementRef['access']): EntitlementRef {
+export function entitlement(id: number, access: NamedEntitlement['access']): NamedEntitlement {
   return { id: `entitlement-${id}-${JSON.stringify(access)}`, identity: String(id), access };
 }

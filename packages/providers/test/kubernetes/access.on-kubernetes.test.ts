@@ -1,9 +1,10 @@
 import { findHeld, loseAnswer, meanwhile, misbehave, rewrite, throttle } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef, ProviderClient } from '../../src/index.js';
+import type { ProviderClient } from '../../src/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { openCluster, rbac } from './cluster.js';
+import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -19,11 +20,11 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.close());
 
-const authorizerOf = ({ authorizer }: ProviderClient): Authorizer => {
+const authorizerOf = ({ authorizer }: ProviderClient): ByNames => {
   if (!authorizer) throw new Error('no authorizer');
-  return authorizer;
+  return byNames(authorizer);
 };
-const one = async (rules?: unknown[]): Promise<EntitlementRef & { namespace: string; role: string }> => {
+const one = async (rules?: unknown[]): Promise<NamedEntitlement & { namespace: string; role: string }> => {
   const [role, namespace] = [await cluster.role(rules), await cluster.namespace()];
   return { ...rita, access: { role: `cluster-role/${role}`, scope: `namespace/${namespace}` }, namespace, role };
 };
@@ -287,7 +288,7 @@ describe('roles that are not granted', () => {
 });
 
 describe('what would not be granted', () => {
-  const told = async (by: ProviderClient, { access }: Pick<EntitlementRef, 'access'>) =>
+  const told = async (by: ProviderClient, { access }: Pick<NamedEntitlement, 'access'>) =>
     (await by.obstacles?.([access], calm()))?.map(({ message }) => message);
   /** Gives omar, who has no other permissions, these rules through a new role. */
   const permit = async (name: string, rules: unknown[], namespace?: string) => {

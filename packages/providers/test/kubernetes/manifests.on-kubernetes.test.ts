@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { openCluster, rbac } from './cluster.js';
+import { byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const file = new URL('../../../../examples/connectors/kubernetes-rbac.yaml', import.meta.url);
@@ -56,12 +57,12 @@ it('lets the connector work with the example of its rights, and with the roles t
   });
   const accesses = ['shop-operator', 'belay'].map((role) => one(role).access);
   expect(await client.obstacles?.(accesses, signal)).toMatchObject([{ access: { role: 'cluster-role/belay' } }]);
-  await client.authorizer?.ensurePresent(one('shop-operator'), until, signal);
+  await byNames(client.authorizer).ensurePresent(one('shop-operator'), until, signal);
   await expect.poll(() => cluster.canList('rita', 'default')).toBe(true);
-  await client.authorizer?.ensureAbsent(one('shop-operator'), signal);
+  await byNames(client.authorizer).ensureAbsent(one('shop-operator'), signal);
   await expect.poll(() => cluster.canList('rita', 'default')).toBe(false);
   const other = await cluster.role();
-  await expect(client.authorizer?.ensurePresent(one(other), until, signal)).rejects.toThrow('does not permit this');
+  await expect(byNames(client.authorizer).ensurePresent(one(other), until, signal)).rejects.toThrow('does not permit this');
 });
 
 it('holds the connector to its own names, its label and people', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { kubernetesConnector, Retryable } from '../../src/index.js';
+import { byNames } from '../../src/testkit/index.js';
 import { startFakeServer } from '../support/fake-server.js';
 import { faultOf } from '../support/tools.js';
 
@@ -15,8 +16,7 @@ describe('a cluster that does not return its namespace kube-system', () => {
     });
     const config = kubernetesConnector.config.parse({ url: server.url, token: 'a-token' });
     const client = await kubernetesConnector.create(config, { now: Date.now, log: () => {} });
-    const { authorizer } = client;
-    if (!authorizer) throw new Error('no authorizer');
+    const authorizer = byNames(client.authorizer);
     const entitlement = { id: 'one', identity: 'rita', access: { role: 'cluster-role/reader', scope: 'cluster' } };
     const pin = { target: '', subject: { user: 'rita', role: 'role-1', scope: 'cluster' } };
     for (const call of [
@@ -24,10 +24,10 @@ describe('a cluster that does not return its namespace kube-system', () => {
       () => authorizer.pin(entitlement, signal),
       () => authorizer.holds({ ...entitlement, pin }, signal),
       () => authorizer.ensurePresent({ ...entitlement, pin }, new Date('2100-01-01T00:00:00.000Z'), signal),
+      () => authorizer.ensureAbsent({ ...entitlement, pin }, signal),
     ]) {
       expect(await faultOf(call())).toBeInstanceOf(Retryable);
     }
-    await authorizer.ensureAbsent({ ...entitlement, pin }, signal);
     await client.close();
   });
 });

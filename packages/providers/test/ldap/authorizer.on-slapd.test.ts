@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Authorizer, EntitlementRef } from '../../src/index.js';
 import { makeCertificate } from '../support/certificate.js';
 import { type OpenLdap, openLdap } from './openldap.js';
 import { operation, startProxy } from './proxy.js';
+import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const signal = () => new AbortController().signal;
@@ -22,20 +22,20 @@ afterAll(async () => {
   await kept[Symbol.asyncDispose]();
 });
 
-async function open(at: OpenLdap = server, more: object = {}): Promise<Authorizer> {
+async function open(at: OpenLdap = server, more: object = {}): Promise<ByNames> {
   const { authorizer } = await at.connect(more);
   if (!authorizer) throw new Error('no authorizer');
-  return authorizer;
+  return byNames(authorizer);
 }
 
-async function pinned(authorizer: Authorizer, one: Omit<EntitlementRef, 'id' | 'pin'>): Promise<EntitlementRef> {
+async function pinned(authorizer: ByNames, one: Omit<NamedEntitlement, 'id' | 'pin'>): Promise<NamedEntitlement> {
   const entitlement = { id: 'one', ...one };
   const pin = await authorizer.pin(entitlement, signal());
   if (!pin) throw new Error('no pin');
   return { ...entitlement, pin };
 }
 
-async function make(authorizer: Authorizer, at: OpenLdap = server) {
+async function make(authorizer: ByNames, at: OpenLdap = server) {
   const [identity, group] = [await at.person(), await at.group()];
   return { identity, group, held: await pinned(authorizer, { identity, access: { group } }) };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as vitest from 'vitest';
-import { type AccessRequest, type EntitlementRef, ldapConnector } from '../../src/index.js';
-import { conformance, hostileHolder } from '../../src/testkit/index.js';
+import { type AccessRequest, ldapConnector } from '../../src/index.js';
+import { byNames, conformance, hostileHolder, type NamedEntitlement } from '../../src/testkit/index.js';
 import { openActiveDirectory } from './active-directory.js';
 import { hostileIn } from './attacks-on-domain.js';
 import { nonsense, sensible } from './requests.js';
@@ -42,12 +42,12 @@ const openFor = (front?: () => Promise<TtlFront>) => async () => {
     unknownAccess: { group: 'no-such-group' },
     knowsIdentities: true,
     at: {
-      async rename({ pin: _, ...one }: EntitlementRef) {
+      async rename({ pin: _, ...one }: NamedEntitlement) {
         const to = `CN=renamed-${randomUUID()}`;
         await server.admin.modifyDN(one.identity, to);
         return { ...one, identity: `${to},${server.people}` };
       },
-      async neighbours(one: EntitlementRef) {
+      async neighbours(one: NamedEntitlement) {
         const members = await server.members(first);
         return members.filter((dn) => dn !== one.identity);
       },
@@ -57,7 +57,7 @@ const openFor = (front?: () => Promise<TtlFront>) => async () => {
         return { id: '', identity, access: { group } };
       },
       ...(before && {
-        async endOf({ identity }: EntitlementRef) {
+        async endOf({ identity }: NamedEntitlement) {
           const at = await before.endOf(server.groupDn(first), identity);
           return at === undefined ? undefined : new Date(at);
         },
@@ -84,7 +84,7 @@ describe('ldap on Active Directory', () => {
   const authorizerOf = async (more: object = {}) => {
     const { authorizer } = await server.connect(more);
     if (!authorizer) throw new Error('no authorizer');
-    return authorizer;
+    return byNames(authorizer);
   };
   const make = async () => {
     const [identity, group] = [await server.person(), await server.group()];
@@ -198,9 +198,9 @@ describe('ldap on Active Directory', () => {
     const [found] = (await client.identities?.search('Ünal', 5, signal())) ?? [];
     expect(found?.name).toBe(odd);
     const one = { id: odd, identity: found?.id ?? '', access: { group } };
-    await client.authorizer?.ensurePresent(one, until, signal());
-    expect(await client.authorizer?.holds(one, signal())).toBe(true);
-    await client.authorizer?.ensureAbsent(one, signal());
+    await byNames(client.authorizer).ensurePresent(one, until, signal());
+    expect(await byNames(client.authorizer).holds(one, signal())).toBe(true);
+    await byNames(client.authorizer).ensureAbsent(one, signal());
     expect(await server.members(group)).toEqual([]);
   });
 
@@ -252,7 +252,7 @@ describe('memberships with a time to live', () => {
   const connect = async (more: object = {}) => {
     const client = await server.connect({ url: front.url, member_ttl: true, ...more });
     if (!client.authorizer) throw new Error('no authorizer');
-    return { client, authorizer: client.authorizer };
+    return { client, authorizer: byNames(client.authorizer) };
   };
   const make = async () => {
     const [identity, group] = [await server.person(), await server.group()];

@@ -2,6 +2,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { startTarget } from '@belay/targets';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Retryable } from '../../src/index.js';
+import { byNames } from '../../src/testkit/index.js';
 import { openLdap } from './openldap.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -50,25 +51,25 @@ describe('a directory behind whose address another server responds', () => {
     closing.push(() => copy[Symbol.asyncDispose]());
     const address = await openAddress(directory.target.url);
     closing.push(() => address.close());
-    const { authorizer } = await directory.connect({ url: address.url });
+    const authorizer = byNames((await directory.connect({ url: address.url })).authorizer);
     const named = { id: '', identity: person, access: { group } };
-    const pin = await authorizer?.pin(named, calm());
+    const pin = await authorizer.pin(named, calm());
     expect(pin).not.toBeNull();
     const entitlement = { ...named, ...(pin && { pin }) };
-    await authorizer?.ensurePresent(entitlement, until, calm());
+    await authorizer.ensurePresent(entitlement, until, calm());
     address.leadTo(copy.url);
     for (const call of [
-      () => authorizer?.holds(entitlement, calm()),
-      () => authorizer?.ensureAbsent(entitlement, calm()),
-      () => authorizer?.ensurePresent(entitlement, until, calm()),
+      () => authorizer.holds(entitlement, calm()),
+      () => authorizer.ensureAbsent(entitlement, calm()),
+      () => authorizer.ensurePresent(entitlement, until, calm()),
     ]) {
       await expect(call()).rejects.toThrow(/^The directory lacks changes that it had before/);
       await expect(call()).rejects.toBeInstanceOf(Retryable);
     }
     expect(await directory.members(group)).toContain(person);
     address.leadTo(directory.target.url);
-    await authorizer?.ensureAbsent(entitlement, calm());
-    expect(await authorizer?.holds(entitlement, calm())).toBe(false);
+    await authorizer.ensureAbsent(entitlement, calm());
+    expect(await authorizer.holds(entitlement, calm())).toBe(false);
     expect(await directory.members(group)).not.toContain(person);
   });
 
@@ -76,10 +77,10 @@ describe('a directory behind whose address another server responds', () => {
     const directory = await openLdap();
     closing.push(() => directory[Symbol.asyncDispose]());
     const [person, group] = [await directory.person(), await directory.group()];
-    const { authorizer } = await directory.connect({});
+    const authorizer = byNames((await directory.connect({})).authorizer);
     const entitlement = { id: '', identity: person, access: { group } };
-    await authorizer?.ensurePresent(entitlement, until, calm());
-    await authorizer?.ensureAbsent(entitlement, calm());
-    expect(await authorizer?.holds(entitlement, calm())).toBe(false);
+    await authorizer.ensurePresent(entitlement, until, calm());
+    await authorizer.ensureAbsent(entitlement, calm());
+    expect(await authorizer.holds(entitlement, calm())).toBe(false);
   });
 });

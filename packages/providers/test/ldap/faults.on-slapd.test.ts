@@ -1,20 +1,21 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Authorizer, Retryable } from '../../src/index.js';
+import { Retryable } from '../../src/index.js';
 import { type OpenLdap, openLdap } from './openldap.js';
 import { type Fault, type LdapProxy, operation, startProxy } from './proxy.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const kinds: Fault[] = ['request', 'answer', 'busy', 'silence'];
 
 let server: OpenLdap;
 let proxy: LdapProxy;
-let authorizer: Authorizer;
+let authorizer: ByNames;
 beforeAll(async () => {
   server = await openLdap();
   proxy = await startProxy(server.target.url);
   const client = await server.connect({ url: proxy.url });
   if (!client.authorizer) throw new Error('no authorizer');
-  authorizer = client.authorizer;
+  authorizer = byNames(client.authorizer);
 });
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]();

@@ -1,14 +1,15 @@
 import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Authorizer, type EntitlementRef, OtherTarget, Retryable, Terminal } from '../../src/index.js';
+import { OtherTarget, Retryable, Terminal } from '../../src/index.js';
 import { canRead, type Login, type MysqlServer, openServer, tryTo } from './server.js';
+import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
 
 describe('access to MariaDB', () => {
   let server: MysqlServer;
-  let authorizer: Authorizer;
+  let authorizer: ByNames;
   let made = 0;
   beforeAll(async () => {
     server = await openServer();
@@ -17,16 +18,16 @@ describe('access to MariaDB', () => {
   afterAll(() => server?.close());
 
   const sql = async (statement: string) => (await server.admin.query(statement))[0] as Record<string, unknown>[];
-  const present = (one: EntitlementRef) => authorizer.ensurePresent(one, until, calm());
-  const absent = (one: EntitlementRef) => authorizer.ensureAbsent(one, calm());
-  const holds = (one: EntitlementRef) => authorizer.holds(one, calm());
+  const present = (one: NamedEntitlement) => authorizer.ensurePresent(one, until, calm());
+  const absent = (one: NamedEntitlement) => authorizer.ensureAbsent(one, calm());
+  const holds = (one: NamedEntitlement) => authorizer.holds(one, calm());
   const membersOf = async (role: string) =>
     (
       await sql(
         `select User as user from mysql.roles_mapping where Role = '${role}' and User <> 'root' and User <> 'belay'`,
       )
     ).map(({ user }) => user);
-  const pinned = async (role: string, identity: string): Promise<EntitlementRef> => {
+  const pinned = async (role: string, identity: string): Promise<NamedEntitlement> => {
     made += 1;
     const one = { id: `00000000-0000-4000-8000-${String(made).padStart(12, '0')}`, identity, access: { role } };
     const pin = await authorizer.pin(one, calm());
@@ -254,7 +255,7 @@ describe('access to MariaDB', () => {
     const connection = await person.connect();
     await connection.query(`grant ${role} to ${accomplice.user}@'%'`);
     await absent(one);
-    const found: EntitlementRef[] = [];
+    const found: NamedEntitlement[] = [];
     for await (const each of exclusive.list?.(calm()) ?? []) found.push(each);
     expect(found).toMatchObject([{ id: '', identity: accomplice.identity, access: { role } }]);
     belay.destroy();
@@ -361,7 +362,7 @@ describe('access to MariaDB', () => {
     await sql(`insert into mysql.global_priv (Host, User, Priv)
       select '%', concat('m', seq), json_object('access', 0, 'password_last_changed', seq) from test.seq_1_to_5000;
       insert into mysql.roles_mapping select '%', concat('m', seq), '${role}', 'N' from test.seq_1_to_5000; flush privileges`);
-    const found: EntitlementRef[] = [];
+    const found: NamedEntitlement[] = [];
     const exclusive = await server.authorizer({ exclusive: [role] });
     for await (const each of exclusive.list?.(calm()) ?? []) found.push(each);
     // The number includes root, who created the role.

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { type MariadbTarget, startTarget } from '@belay/targets';
 import { type Connection, createConnection } from 'mysql2/promise';
-import { type Authorizer, mysqlConnector, type ProviderClient } from '../../src/index.js';
+import { mysqlConnector, type ProviderClient } from '../../src/index.js';
+import { byNames, type ByNames } from '../../src/testkit/index.js';
 
 /** A person's account, with its connections. */
 export interface Login {
@@ -19,7 +20,7 @@ export interface MysqlServer {
   /** The address for the connector's user. */
   url: string;
   client(config?: Record<string, unknown>): Promise<ProviderClient>;
-  authorizer(config?: Record<string, unknown>): Promise<Authorizer>;
+  authorizer(config?: Record<string, unknown>): Promise<ByNames>;
   /** Makes a role that reads the table, and that the connector may grant. */
   role(name?: string): Promise<string>;
   login(user?: string): Promise<Login>;
@@ -61,7 +62,7 @@ export async function openServer(settings: readonly string[] = []): Promise<Mysq
     async authorizer(config) {
       const { authorizer } = await client(config);
       if (!authorizer) throw new Error('the connector has no authorizer');
-      return authorizer;
+      return byNames(authorizer);
     },
     connectAsBelay: () => createConnection({ host: '127.0.0.1', port: target.port, user: 'belay', password }),
     async role(name = `role_${made++}`) {

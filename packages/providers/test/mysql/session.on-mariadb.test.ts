@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Retryable } from '../../src/index.js';
 import { hostileVariables } from './hostile-variables.js';
 import { canRead, type MysqlServer, openServer } from './server.js';
+import { byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -29,21 +30,21 @@ describe('a MariaDB whose defaults change what statements mean', () => {
     const logins = [await server.login(), await server.login('jürgen')];
     for (const [name, value] of Object.entries(hostileVariables)) await setGlobal(name, value);
     const client = await server.client();
-    const { authorizer } = client;
+    const authorizer = byNames(client.authorizer);
     const made = [first, second].flatMap((role, of) =>
       logins.map(({ identity }, to) => ({ id: `hostile-${of}-${to}`, identity, access: { role } })),
     );
-    for (const entitlement of made) await authorizer?.ensurePresent(entitlement, until, calm());
-    for (const entitlement of made) expect(await authorizer?.holds(entitlement, calm())).toBe(true);
-    expect((await authorizer?.roles?.(calm()))?.map(({ name }) => name)).toEqual(
+    for (const entitlement of made) await authorizer.ensurePresent(entitlement, until, calm());
+    for (const entitlement of made) expect(await authorizer.holds(entitlement, calm())).toBe(true);
+    expect((await authorizer.roles(calm())).map(({ name }) => name)).toEqual(
       expect.arrayContaining([first, second]),
     );
     const listed: unknown[] = [];
-    for await (const one of authorizer?.list?.(calm()) ?? []) listed.push(one);
+    for await (const one of authorizer.list?.(calm()) ?? []) listed.push(one);
     expect(listed).toHaveLength(made.length);
     expect(await client.weaknesses?.(calm())).toEqual([]);
-    for (const entitlement of made) await authorizer?.ensureAbsent(entitlement, calm());
-    for (const entitlement of made) expect(await authorizer?.holds(entitlement, calm())).toBe(false);
+    for (const entitlement of made) await authorizer.ensureAbsent(entitlement, calm());
+    for (const entitlement of made) expect(await authorizer.holds(entitlement, calm())).toBe(false);
     for (const login of logins) expect(await canRead(login, first)).toBe(false);
   });
 

@@ -1,8 +1,9 @@
 import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { type Authorizer, Retryable, Terminal } from '../../src/index.js';
+import { Retryable, Terminal } from '../../src/index.js';
 import { type MysqlServer, openServer, tryTo } from './server.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -52,7 +53,7 @@ describe('the setup of MariaDB for Belay', () => {
     expect(await allowing.obstacles?.([{ role: privileged }], calm())).toEqual([]);
     const { identity } = await server.login();
     for (const role of roles) {
-      const grant = client.authorizer?.ensurePresent({ id: 'told', identity, access: { role } }, until, calm());
+      const grant = byNames(client.authorizer).ensurePresent({ id: 'told', identity, access: { role } }, until, calm());
       expect([role, (await failure(grant)) === undefined]).toEqual([role, role === fine]);
     }
     await sql('drop role not_administered');
@@ -105,7 +106,7 @@ describe('the setup of MariaDB for Belay', () => {
     await sql(take);
     const client = await server.client();
     const error = await failure(client.check(calm()));
-    await failure(client.authorizer?.ensurePresent(one, until, calm()));
+    await failure(byNames(client.authorizer).ensurePresent(one, until, calm()));
     await sql(give);
     expect(error).toBeInstanceOf(Terminal);
     expect(error.message).toContain(name);
@@ -192,7 +193,7 @@ describe('the setup of MariaDB for Belay', () => {
     const url = which === 'a wrong password' ? server.url.replace(server.password, 'another-secret') : server.url;
     const client = await server.client({ url });
     const one = { id: 'x', identity: 'rita@%', access: { role: 'r' } };
-    const error = await failure(client.authorizer?.holds(one, calm()));
+    const error = await failure(byNames(client.authorizer).holds(one, calm()));
     if (give) await sql(give.includes('never') ? `alter user belay@'%' identified by '${server.password}'` : give);
     expect(error).toBeInstanceOf(Terminal);
     expect(error.message).toContain(message);
@@ -219,7 +220,7 @@ describe('the setup of MariaDB for Belay', () => {
   it('leaves no access after 240 connections that were lost at any point', async () => {
     await using proxy = await startFaultyProxy({ host: '127.0.0.1', port: server.target.port });
     const url = server.url.replace(`:${server.target.port}/`, `:${proxy.port}/`);
-    const authorizer: Authorizer = await server.authorizer({ url });
+    const authorizer: ByNames = await server.authorizer({ url });
     const one = await fresh();
     const pin = await authorizer.pin(one, calm());
     const held = { ...one, ...(pin && { pin }) };

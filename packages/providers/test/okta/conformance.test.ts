@@ -1,6 +1,6 @@
 import * as vitest from 'vitest';
-import { type AccessRequest, type EntitlementRef, oktaConnector } from '../../src/index.js';
-import { conformance } from '../../src/testkit/index.js';
+import { type AccessRequest, oktaConnector } from '../../src/index.js';
+import { conformance, type NamedEntitlement } from '../../src/testkit/index.js';
 import { openOrganization } from './organization.js';
 
 const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
@@ -45,7 +45,7 @@ for (const renamed of ['group', 'user']) {
       unknownAccess: { group: 'No such group' },
       knowsIdentities: true,
       at: {
-        async rename(one: EntitlementRef) {
+        async rename(one: NamedEntitlement) {
           const { groupId = '', userId = '' } = known.get(one.id) ?? {};
           made += 1;
           if (renamed === 'group') {
@@ -57,7 +57,7 @@ for (const renamed of ['group', 'user']) {
           await organization.admin('POST', `/api/v1/users/${userId}`, { profile: { login, email: login } });
           return { ...one, identity: login };
         },
-        async neighbours(one: EntitlementRef) {
+        async neighbours(one: NamedEntitlement) {
           const { groupId = '', userId = '' } = known.get(one.id) ?? {};
           const neighbour = await organization.user(`neighbour-of-${userId}@example.test`).catch(() => undefined);
           if (neighbour) await organization.admin('PUT', `/api/v1/groups/${groupId}/users/${neighbour.id}`);

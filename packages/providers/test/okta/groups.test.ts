@@ -1,19 +1,20 @@
 import { answer, loseAnswer, rewrite, stale } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
-import type { Authorizer, EntitlementRef, ProviderClient } from '../../src/index.js';
+import type { ProviderClient } from '../../src/index.js';
 import { openOrganization } from './organization.js';
+import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
 const nowhere = 'user of no group@example.test';
 
 let organization: Awaited<ReturnType<typeof openOrganization>>;
-let authorizer: Authorizer;
+let authorizer: ByNames;
 
-const authorizerOf = ({ authorizer: one }: ProviderClient): Authorizer => {
+const authorizerOf = ({ authorizer: one }: ProviderClient): ByNames => {
   if (!one) throw new Error('no authorizer');
-  return one;
+  return byNames(one);
 };
 const pinned = async () => {
   const one = await organization.fresh();
@@ -21,9 +22,9 @@ const pinned = async () => {
   if (!pin) throw new Error('not pinned');
   return { ...one, pin };
 };
-const present = (one: EntitlementRef, by = authorizer) => by.ensurePresent(one, until, calm());
-const absent = (one: EntitlementRef, by = authorizer) => by.ensureAbsent(one, calm());
-const holds = (one: EntitlementRef, by = authorizer) => by.holds(one, calm());
+const present = (one: NamedEntitlement, by = authorizer) => by.ensurePresent(one, until, calm());
+const absent = (one: NamedEntitlement, by = authorizer) => by.ensureAbsent(one, calm());
+const holds = (one: NamedEntitlement, by = authorizer) => by.holds(one, calm());
 const through = async () => {
   const front = await organization.front();
   return { front, by: authorizerOf(await organization.client({ url: front.url })) };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Authorizer, EntitlementRef } from '../../src/index.js';
 import { openOrganization } from './organization.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -13,12 +13,12 @@ const crowds = [
 ];
 
 let organization: Awaited<ReturnType<typeof openOrganization>>;
-let authorizer: Authorizer;
-const present = (one: EntitlementRef) => authorizer.ensurePresent(one, until, calm());
-const absent = (one: EntitlementRef) => authorizer.ensureAbsent(one, calm());
-const holds = (one: EntitlementRef) => authorizer.holds(one, calm());
+let authorizer: ByNames;
+const present = (one: NamedEntitlement) => authorizer.ensurePresent(one, until, calm());
+const absent = (one: NamedEntitlement) => authorizer.ensureAbsent(one, calm());
+const holds = (one: NamedEntitlement) => authorizer.holds(one, calm());
 const authorizerOf = async (config: Record<string, unknown>) =>
-  (await organization.client(config)).authorizer as Authorizer;
+  byNames((await organization.client(config)).authorizer);
 
 beforeAll(async () => {
   organization = await openOrganization({ crowds });

@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Authorizer, type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
+import { type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
 import { openTestServer, type TestServer } from './server.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -9,9 +10,9 @@ const calm = () => new AbortController().signal;
 describe('the postgres authorizer', () => {
   let server: TestServer;
   const clients: ProviderClient[] = [];
-  let authorizer: Authorizer;
+  let authorizer: ByNames;
 
-  const authorizerOf = (config: Record<string, unknown>, log: (line: string) => void = () => {}): Authorizer => {
+  const authorizerOf = (config: Record<string, unknown>, log: (line: string) => void = () => {}): ByNames => {
     const client = postgresConnector.create(
       postgresConnector.config.parse({
         url: server.url(),
@@ -23,7 +24,7 @@ describe('the postgres authorizer', () => {
     );
     clients.push(client);
     if (!client.authorizer) throw new Error('the connector has no authorizer');
-    return client.authorizer;
+    return byNames(client.authorizer);
   };
   const entitlement = (role: string, identity: string) => ({ id: 'e', identity, access: { role } });
   const terminal = async (work: Promise<unknown>) => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Authorizer, type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
+import { type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
 import { hasFifteen, startFifteen } from './fifteen.js';
 import { openTestServer, type TestServer } from './server.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -11,7 +12,7 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
   let server: TestServer;
   const clients: ProviderClient[] = [];
 
-  const open = (config: Record<string, unknown> = {}): ProviderClient & { authorizer: Authorizer } => {
+  const open = (config: Record<string, unknown> = {}): Omit<ProviderClient, 'authorizer'> & { authorizer: ByNames } => {
     const client = postgresConnector.create(
       postgresConnector.config.parse({ url: server.url(), email_domains: ['example.test'], ...config }),
       {
@@ -21,7 +22,7 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     );
     clients.push(client);
     if (!client.authorizer) throw new Error('the connector has no authorizer');
-    return { ...client, authorizer: client.authorizer };
+    return { ...client, authorizer: byNames(client.authorizer) };
   };
   const accepting = () => open({ accept_objects_left_behind: true }).authorizer;
   const failure = (work: Promise<unknown>) =>

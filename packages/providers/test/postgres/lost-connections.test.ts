@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FaultyProxy, type Loss, startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { type Authorizer, type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
+import { type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
 import type { PostgresConfig } from '../../src/postgres/config.js';
 import { openDatabase, type Statements } from '../../src/postgres/database.js';
 import { openTestServer, type TestServer } from './server.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -14,7 +15,7 @@ describe('the postgres connector', () => {
   let proxy: FaultyProxy;
   let config: PostgresConfig;
   let client: ProviderClient;
-  let authorizer: Authorizer;
+  let authorizer: ByNames;
   let entitlement: { id: string; identity: string; access: { role: string } };
 
   beforeAll(async () => {
@@ -30,7 +31,7 @@ describe('the postgres connector', () => {
     });
     client = postgresConnector.create(config, { now: Date.now, log: () => {} });
     if (!client.authorizer) throw new Error('the connector has no authorizer');
-    authorizer = client.authorizer;
+    authorizer = byNames(client.authorizer);
     entitlement = { id: 'e', identity: (await server.login()).name, access: { role: await server.role() } };
   });
   afterAll(async () => {

@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
-import { type Authorizer, type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
+import { type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
 import { openTestServer, type TestServer } from './server.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
 
 describe('the postgres authorizer against what a role makes possible', () => {
   let server: TestServer;
-  let authorizer: Authorizer;
+  let authorizer: ByNames;
   const clients: ProviderClient[] = [];
 
-  const authorizerOf = (config: Record<string, unknown> = {}): Authorizer => {
+  const authorizerOf = (config: Record<string, unknown> = {}): ByNames => {
     const parsed = postgresConnector.config.parse({
       url: server.url(),
       email_domains: ['example.test'],
@@ -21,7 +22,7 @@ describe('the postgres authorizer against what a role makes possible', () => {
     const client = postgresConnector.create(parsed, { now: Date.now, log: () => {} });
     clients.push(client);
     if (!client.authorizer) throw new Error('the connector has no authorizer');
-    return client.authorizer;
+    return byNames(client.authorizer);
   };
   const entitlement = (role: string, identity: string) => ({ id: 'e', identity, access: { role } });
   const failure = (work: Promise<unknown>) =>
@@ -341,13 +342,13 @@ describe('the postgres authorizer against what a role makes possible', () => {
     expect(others).toEqual([]);
     expect(found?.message).toContain('may not grant');
     // The obstacle is the error that a grant would get, and its cure is sufficient.
-    const { authorizer: its } = client;
-    await expect(its?.ensurePresent(entitlement(own, user.name), until, calm())).rejects.toThrow('not permitted');
+    const its = byNames(client.authorizer);
+    await expect(its.ensurePresent(entitlement(own, user.name), until, calm())).rejects.toThrow('not permitted');
     await server.admin.unsafe(found?.cure ?? '');
     expect(await obstacles(own)).toEqual([]);
-    await its?.ensurePresent(entitlement(own, user.name), until, calm());
-    expect(await its?.holds(entitlement(own, user.name), calm())).toBe(true);
-    await its?.ensureAbsent(entitlement(own, user.name), calm());
+    await its.ensurePresent(entitlement(own, user.name), until, calm());
+    expect(await its.holds(entitlement(own, user.name), calm())).toBe(true);
+    await its.ensureAbsent(entitlement(own, user.name), calm());
     // The connector rejects a role whose members can grant another one.
     const other = await reader();
     await server.admin.unsafe(

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeHostile } from '../../../testkit/src/hostile-settings.js';
-import { type Authorizer, type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
+import { type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
 import { openTestServer, type TestServer } from './server.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -19,7 +20,7 @@ describe('a target whose defaults change what statements mean', () => {
   });
 
   /** Makes a login that may grant the role, and a client of the connector with that login. */
-  async function connector(role: string): Promise<{ name: string; client: ProviderClient; authorizer: Authorizer }> {
+  async function connector(role: string): Promise<{ name: string; client: ProviderClient; authorizer: ByNames }> {
     const own = await server.login('createrole');
     await server.admin.unsafe(`grant ${role} to ${own.name} with admin option`);
     await server.admin.unsafe(`grant pg_signal_backend to ${own.name}`);
@@ -33,7 +34,7 @@ describe('a target whose defaults change what statements mean', () => {
     );
     clients.push(client);
     if (!client.authorizer) throw new Error('the connector has no authorizer');
-    return { name: own.name, client, authorizer: client.authorizer };
+    return { name: own.name, client, authorizer: byNames(client.authorizer) };
   }
 
   const failureOf = (work: Promise<unknown>) =>

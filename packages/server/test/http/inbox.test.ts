@@ -155,8 +155,8 @@ describe('the inbox as a queue, without a script', () => {
         from source s join executions e on e.id = s.eid cross join generate_series(1, 10) n
         cross join (select id from users where subject like 'many-%') u
         returning id)
-      insert into approvals (id, execution_id, step_key, rule, excluded, subject, request_digest, status, expires_at)
-        select gen_random_uuid(), made.id, s.step_key, s.rule, s.excluded, s.subject, s.request_digest, 'open', s.expires_at
+      insert into approvals (id, execution_id, step_key, rule, excluded, known_as, subject, request_digest, status, expires_at)
+        select gen_random_uuid(), made.id, s.step_key, s.rule, s.excluded, s.known_as, s.subject, s.request_digest, 'open', s.expires_at
         from made cross join source s`;
     const times: number[] = [];
     for (let turn = 0; turn < 5; turn += 1) {

@@ -12,6 +12,7 @@ import { foldName } from '../../people/names.js';
 import { requireAdministrator } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
 import { requireReason } from '../revoke.js';
+import { namesWith } from '../rows.js';
 import { type ComparisonFacts, decideOpen, decideSkip } from './decide.js';
 import { lockGate, reopen } from './gate.js';
 import { providersToCompare } from './status.js';
@@ -81,6 +82,8 @@ export async function oweRevocation(
   >,
 ): Promise<void> {
   const { key, provider, identity, access, target, subject, mark } = found;
+  // The names by which it was found count beside those that were committed with it.
+  const names = [{ identity, access }];
   const owed = {
     state: 'revoking' as const,
     dueAt: sql`app_now()`,
@@ -92,11 +95,17 @@ export async function oweRevocation(
   await tx
     .insert(entitlements)
     // A connector may use the mark to find the access that it revokes.
-    .values({ id: await freeId(tx, mark, found.id), key, provider, identity, access, target, subject, ...owed })
+    .values({ id: await freeId(tx, mark, found.id), key, provider, identity, access, names, target, subject, ...owed })
     .onConflictDoUpdate({
       target: entitlements.key,
       // The access was found at this provider, which can revoke it there.
-      set: { ...owed, provider, target, address: sql`case when ${entitlements.provider} = ${provider} then ${entitlements.address} end` },
+      set: {
+        ...owed,
+        provider,
+        target,
+        address: sql`case when ${entitlements.provider} = ${provider} then ${entitlements.address} end`,
+        names: namesWith(entitlements.names, sql`excluded.names`),
+      },
       setWhere: eq(entitlements.state, 'absent'),
     });
 }

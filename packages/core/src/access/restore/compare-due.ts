@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { comparisons, entitlements, executions, grants, leftovers } from '@belay/db';
+import { comparisons, executions, grants, leftovers } from '@belay/db';
 import { within } from '@belay/providers';
 import { and, eq, isNotNull, isNull, lt, notInArray, or, sql } from 'drizzle-orm';
 import { publicMessage } from '../../catalog/authorizer.js';
@@ -7,7 +7,7 @@ import type { Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 import { compareProvider, type Difference } from '../compare.js';
 import { endHeld } from '../end-held.js';
-import { entitlementKey, keyByNames } from '../rows.js';
+import { entitlementKey } from '../rows.js';
 import { isLive } from '../wanted.js';
 import { openNoticed, oweRevocation } from './answer.js';
 import { type Gate, lockGate, readGate } from './gate.js';
@@ -132,8 +132,8 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
 
 /** Returns a difference as a row that is not stored yet: with an id, and the key that its entitlement has or would have. */
 export function describeDifference(ctx: Store, provider: string, { identity, access, pin, mark }: Difference) {
-  const key = pin ? entitlementKey(ctx, provider, pin) : keyByNames({ provider, identity, access });
-  return { id: ctx.newId(), key, provider, identity, access, target: pin?.target ?? null, subject: pin?.subject, mark };
+  const { target, subject } = pin;
+  return { id: ctx.newId(), key: entitlementKey(ctx, provider, pin), provider, identity, access, target, subject, mark };
 }
 
 /**
@@ -145,10 +145,9 @@ async function endMissing(ctx: Store, provider: string, gate: Gate, entitlementI
   // Only access that is active can be extended, and none has become active since the gate closed.
   const isOfBefore = or(lt(grants.createdAt, gate.closedAt), isNotNull(executions.extendsId));
   const owners = await ctx.db
-    .selectDistinct({ executionId: grants.executionId, userId: grants.userId, identity: entitlements.identity })
+    .selectDistinct({ executionId: grants.executionId, userId: grants.userId, identity: grants.identity })
     .from(grants)
     .innerJoin(executions, eq(executions.id, grants.executionId))
-    .innerJoin(entitlements, eq(entitlements.id, grants.entitlementId))
     .where(and(eq(grants.entitlementId, entitlementId), isLive, isOfBefore));
   for (const { executionId, userId, identity } of owners) {
     const message = `After a restore ${identity} no longer held the access at ${provider}; request it again if it is needed`;

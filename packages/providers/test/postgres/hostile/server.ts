@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startTemporaryPostgres } from '@belay/embedded-postgres';
 import postgres from 'postgres';
-import { type Authorizer, type EntitlementRef, postgresConnector } from '../../../src/index.js';
-import type { Seat } from '../../../src/testkit/index.js';
+import { postgresConnector } from '../../../src/index.js';
+import { byNames, type ByNames, type NamedEntitlement, type Seat } from '../../../src/testkit/index.js';
 
 /** A login of the server with its connections. */
 export interface Login {
@@ -31,7 +31,7 @@ export interface PostgresSeat extends Seat {
 /** A separate PostgreSQL server, because its holders use up its connections and locks. */
 export interface HostileServer {
   admin: postgres.Sql;
-  authorizer: Authorizer;
+  authorizer: ByNames;
   url(login?: { name: string; password: string }, database?: string): string;
   login(options?: string): Promise<Login>;
   seat(): Promise<PostgresSeat>;
@@ -103,7 +103,7 @@ export async function openHostileServer(): Promise<HostileServer> {
 
   const made: HostileServer = {
     admin,
-    authorizer,
+    authorizer: byNames(authorizer),
     url,
     login,
     async seat() {
@@ -117,7 +117,7 @@ export async function openHostileServer(): Promise<HostileServer> {
         create schema both_${holder.name};
         grant usage, create on schema both_${holder.name} to public`);
       await other.unsafe(`grant select on report to ${role}`);
-      const entitlement: EntitlementRef = { id: holder.name, identity: holder.name, access: { role } };
+      const entitlement: NamedEntitlement = { id: holder.name, identity: holder.name, access: { role } };
       return {
         admin,
         role,
