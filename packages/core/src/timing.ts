@@ -57,6 +57,8 @@ export const timing = {
    * people can cause them.
    */
   repeat: 1_000,
+  /** How often the mark of a target is renewed while access is held there, by which an earlier state of it is known (R7). */
+  mark: 60_000,
   /** How long a provider must hold nothing before the connection for its revocations is closed. */
   standDown: 60_000,
   /** `overdue`: the longest pause while access exists that should be gone. */

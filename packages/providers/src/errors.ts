@@ -44,3 +44,11 @@ export class OtherTarget extends Terminal {
     super("The provider's address now leads to another target than the one where the access was granted");
   }
 }
+
+/**
+ * The server that responded is the target, but may lack what was last done there: it is a standby, a copy, or was restored to an earlier
+ * time. Nothing was settled there. The call may succeed later, when the address leads to the right server, or an operator has decided.
+ */
+export class TargetDoubted extends Retryable {
+  override readonly name = 'TargetDoubted';
+}

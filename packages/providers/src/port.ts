@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { History } from './history.js';
 import type { Json, Notifications, Verdict } from './notifications.js';
 
 export type { Json } from './notifications.js';
@@ -124,6 +125,8 @@ export interface Authorizer {
   standBy?(signal: AbortSignal): Promise<void>;
   /** Closes what `standBy` keeps open, when no access is held there any more. */
   standDown?(): Promise<void>;
+  /** What can be told of the history of the target, so that a copy or an earlier state of it settles nothing. Absent where nothing can. */
+  history?: History;
   /** What the holder may leave behind that a revocation does not remove, in a sentence; shown beside `residual`. */
   leavesBehind?: string;
   /**

@@ -5,6 +5,7 @@ import type { Store } from '../context.js';
 import { notifying, writingLedger } from '../ledger/append.js';
 import type { Claimed, Concern, Resting } from './claimed.js';
 import { decideClaim } from './decide.js';
+import { type Remembered, rememberedOf } from './history/memory.js';
 import { freeLostClaim } from './lost-claims.js';
 import { grantsWait } from './restore/gate.js';
 import { isLive, isOver, overAt } from './wanted.js';
@@ -97,7 +98,8 @@ const latestName = sqlText`(array_agg(jsonb_build_object('identity', ${grants.id
   order by ${grants.createdAt} desc, ${grants.id} desc))[1]`;
 
 /** The columns of a row `e` that a claim returns. */
-export const claimReturning = sqlText`e.id, e.provider, e.names, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at`;
+export const claimReturning = sqlText`e.id, e.provider, e.names, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at,
+  ${rememberedOf('e')} as remembered`;
 
 /**
  * Whether a row of the expression `locked`, with its `version`, is the one that the statement's snapshot has: then the snapshot
@@ -121,6 +123,8 @@ export type ClaimRow = {
   until: string | null;
   task: 'grant' | 'revoke' | 'rest';
   concerns: string | null;
+  /** What is remembered of the target (`rememberedOf`). */
+  remembered: string;
 };
 
 /**
@@ -167,7 +171,7 @@ async function claim(ctx: Store, which: SqlText, concern: SqlText = sqlText`null
         and ${overAt} <= app_now()`)}),
     notified as (${notifying()})
     select id, provider, names::text, name::text, target, subject::text, fence, failures, last_grant_call_at as called,
-      app_now() as now, until, task, ${concern} as concerns, (select count(*) from notified)
+      app_now() as now, until, task, remembered, ${concern} as concerns, (select count(*) from notified)
     from claimed where task <> 'wait' order by task = 'grant'`,
   ).catch((error: unknown) => {
     // The claim may have been committed, and only this process knows its id.
@@ -181,6 +185,7 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
   const { id, provider, fence, failures, target, task } = row;
   if (task === 'rest') return { id, provider, task };
   const pin = { target, subject: JSON.parse(row.subject) as Json };
+  const remembered = JSON.parse(row.remembered) as Remembered;
   const names = JSON.parse(row.names) as Named[];
   const name = row.name === null ? names.at(-1) : (JSON.parse(row.name) as Named);
   if (!name) throw new Error('An entitlement has no name that was committed');
@@ -201,6 +206,7 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
     task,
     until,
     concern,
+    remembered,
     claimingAt,
   };
 }

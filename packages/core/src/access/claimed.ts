@@ -1,4 +1,5 @@
 import type { Named, Pin } from '@belay/providers';
+import type { Remembered } from './history/memory.js';
 
 /**
  * An execution that waits for a call. For a grant call: also its step, which has no other grant, and the duration of
@@ -31,6 +32,8 @@ export interface Claimed {
    * the call's result.
    */
   concern: Concern | null;
+  /** What is remembered of the history of the target, by which its server is judged (R7). */
+  remembered: Remembered;
   /** When this process started to claim, by its own clock: the lease ends no earlier than `timing.lease` after this. */
   claimingAt: number;
 }

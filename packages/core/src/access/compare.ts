@@ -3,6 +3,7 @@ import type { Access, Authorizer, ListedEntitlement, Named, Pin } from '@belay/p
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import { type Held, settles } from './decide.js';
+import { watch } from './history/watch.js';
 import { entitlementKey } from './rows.js';
 import { isLive } from './wanted.js';
 
@@ -48,8 +49,8 @@ const together = 4;
  * compare again before acting on it. Throws the errors of the connector, so a provider that does not respond has no result.
  */
 export async function compareProvider(ctx: Store, provider: string, signal: AbortSignal): Promise<Comparison> {
-  const authorizer = authorizerOf(ctx, provider, 'observe');
-  const listed = await readList(ctx, provider, signal);
+  const { authorizer } = watch(ctx, provider, authorizerOf(ctx, provider, 'observe'));
+  const listed = await readList(ctx, authorizer, provider, signal);
   // Read after the list: access that was granted meanwhile has a row before the provider holds it (R1).
   const rows = await readRows(ctx, provider, [...(listed?.keys() ?? [])]);
   const differences: Difference[] = [];
@@ -91,10 +92,10 @@ function judge(held: Held | 'changing', row: Row, knows: boolean): Difference['k
 /** Returns what the provider lists, by the key of its row; null when the connector cannot list. */
 async function readList(
   ctx: Store,
+  authorizer: Authorizer,
   provider: string,
   signal: AbortSignal,
 ): Promise<Map<string, ListedEntitlement> | null> {
-  const authorizer = authorizerOf(ctx, provider, 'observe');
   if (!authorizer.list) return null;
   const found = new Map<string, ListedEntitlement>();
   for await (const one of authorizer.list(signal)) found.set(entitlementKey(ctx, provider, one.pin), one);

@@ -22,6 +22,7 @@ import { foldName } from '../people/names.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
 import { degreeOf, findOtherDegree, lockSlots } from './degrees.js';
+import { watch } from './history/watch.js';
 import type { Intention, PlannedRow } from './intention.js';
 import { openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
@@ -65,11 +66,11 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   refuseTwice(planned);
   const providers = [...new Set(planned.map((grant) => grant.provider))];
   // Awaited first: until it succeeds, there is nothing to decide.
-  await Promise.all(providers.map((provider) => standByFor(ctx, authorizerOf(ctx, provider, 'observe'), signal)));
+  await Promise.all(providers.map((provider) => standByFor(ctx, provider, authorizerOf(ctx, provider, 'observe'), signal)));
   const held = await Promise.all(
     planned.map((grant) =>
       readHeld(
-        authorizerOf(ctx, grant.provider, 'observe'),
+        watch(ctx, grant.provider, authorizerOf(ctx, grant.provider, 'observe')).authorizer,
         { id: grant.id, pin: grant.pin, names: [{ identity: grant.identity, access: grant.access }] },
         signal,
       ),

@@ -1,7 +1,7 @@
 import { isOutage } from '@belay/contract/outage';
 import { entitlements, inGroups } from '@belay/db';
 import { traced } from '@belay/engine';
-import { type Authorizer, Pending } from '@belay/providers';
+import { Pending } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
@@ -9,6 +9,7 @@ import { untilStopped } from '../until-stopped.js';
 import type { Claim } from './claim.js';
 import type { Claimed } from './claimed.js';
 import { isConfirmed } from './decide.js';
+import { watch } from './history/watch.js';
 import { openCall } from './pulse.js';
 import { readHeld } from './read-held.js';
 import { recordFailure } from './record-failure.js';
@@ -89,7 +90,7 @@ function tracedCall<T>({ id, task, provider, concern }: Claimed, ask: () => Prom
 }
 
 async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Promise<Called | 'too late'> {
-  const authorizer: Authorizer = authorizerOf(ctx, claim.provider, claim.task);
+  const { authorizer, position } = watch(ctx, claim.provider, authorizerOf(ctx, claim.provider, claim.task), claim);
   const { id, pin, names, name, generation } = claim;
   const entitlement = { id, pin, names, ...(generation === null ? {} : { generation }) };
   // A call that could outlast the lease would run beside the next worker's call, so it is not started.
@@ -102,7 +103,8 @@ async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Pr
     ctx.crashpoint(`${claim.task} called`);
   }
   // The state that the provider reports now counts, not the return of the call; an unknown state settles nothing.
-  return { claim, held: await readHeld(authorizer, entitlement, signal) };
+  const held = await readHeld(authorizer, entitlement, signal);
+  return { claim, held, position: position() };
 }
 
 /**

@@ -2,7 +2,7 @@ import { pauseAfter } from '@belay/contract/back-off';
 import { cutText, toStorable } from '@belay/contract/text';
 import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { OtherTarget, Pending, saidBy, Terminal } from '@belay/providers';
+import { OtherTarget, Pending, saidBy, TargetDoubted, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
 import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
@@ -84,7 +84,7 @@ export async function recordFailure(
           said: said === undefined ? null : cutText(toStorable(said), 500),
           pending: pending ? message : null,
           // R7: an alarm from now until a call has succeeded, also when other errors follow.
-          ...(error instanceof OtherTarget ? { elsewhere: true } : {}),
+          ...(error instanceof OtherTarget || error instanceof TargetDoubted ? { elsewhere: true } : {}),
           leaseUntil: null,
           dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })

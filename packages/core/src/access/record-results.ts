@@ -20,6 +20,8 @@ import { expiryFrom, isLive, isOver } from './wanted.js';
 export interface Called {
   claim: Claimed;
   held: Held;
+  /** How far the history of the target was at the read-back; null when that cannot be told. */
+  position: string | null;
 }
 
 /** Which claims were recorded; `woken` resolves when the steps that waited for them were checked or made due. */
@@ -135,6 +137,7 @@ export function recording(
     ['fence', 'int', ({ claim }) => claim.fence],
     ['started', 'timestamptz', ({ claim }) => claim.startedAt.toISOString()],
     ['verified', 'boolean', ({ held }) => held !== 'unknown'],
+    ['reached', 'text', ({ position }) => (position === null ? 'null' : JSON.stringify(position))],
     ...part.called,
   ])})`;
   // Lock order: grants, then entitlements, each in the order of their ids.
@@ -162,6 +165,7 @@ export function recording(
     recorded as (
       update ${entitlements} e set state = ${state}, due_at = judged.due,
         lease_until = null, failures = 0, last_error = null, pending = null, elsewhere = false,
+        position = coalesce(judged.reached, e.position), recorded_at = app_now(),
         last_grant_call_at = case when ${state} = 'absent' then null else e.last_grant_call_at end
       from judged where e.id = judged.id and ${then}
       returning e.id, e.due_at, settled),

@@ -3,6 +3,7 @@ import { type Authorizer, within } from '@belay/providers';
 import { ne } from 'drizzle-orm';
 import { publicMessage } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
+import { renewMark } from './history/renew.js';
 
 interface Standing {
   /** When this process last had a reason to stand by, by its own clock. */
@@ -22,10 +23,16 @@ const standing = new WeakMap<Authorizer, Standing>();
  * up such resources afterwards, for example all connections. Throws the error of the connector; then nothing is
  * granted.
  */
-export async function standByFor(ctx: Store, authorizer: Authorizer, signal: AbortSignal): Promise<void> {
-  if (!authorizer.standBy) return;
+export async function standByFor(
+  ctx: Store,
+  provider: string,
+  authorizer: Authorizer,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!authorizer.standBy && !authorizer.history) return;
   note(ctx, authorizer);
-  await authorizer.standBy(signal);
+  await authorizer.standBy?.(signal);
+  await renewMark(ctx, provider, authorizer);
 }
 
 /**
@@ -47,7 +54,7 @@ export async function standByHeld(ctx: Store, signal: AbortSignal): Promise<{ fi
   signal.addEventListener('abort', abort);
   const calls = [...ctx.catalog.current().providers.keys()].map((provider) => {
     const authorizer = ctx.catalog.client(provider)?.authorizer;
-    if (!authorizer?.standBy) return undefined;
+    if (!authorizer?.standBy && !authorizer?.history) return undefined;
     if (held.has(provider)) note(ctx, authorizer);
     return keep(ctx, provider, authorizer, round.signal);
   });
@@ -77,6 +84,7 @@ async function keep(ctx: Store, provider: string, authorizer: Authorizer, stop: 
       return;
     }
     await authorizer.standBy?.(call);
+    await renewMark(ctx, provider, authorizer);
     if (state.failing) ctx.log.info({ provider }, 'the provider can be reached for revocations again');
     state.failing = false;
   } catch (error) {

@@ -3,6 +3,7 @@ import { catalogs, entitlements, executions, grants, type SqlText, sqlText } fro
 import { parkingWith, writing } from '@belay/engine';
 import type { Store } from '../context.js';
 import { type ClaimRow, claimOf } from './claim.js';
+import { rememberedOf } from './history/memory.js';
 import { type Intention, intendedEntries, type PlannedRow } from './intention.js';
 import type { Places } from './places.js';
 import { grantsWait } from './restore/gate.js';
@@ -118,7 +119,7 @@ export function writingIntent(
     // A claim makes a row due at the end of its lease; every other row is due now.
     returning: sqlText`
       select held.id, held.key, provider, names::text, target, subject::text, fence, failures,
-        last_grant_call_at as called, app_now() as now,
+        last_grant_call_at as called, app_now() as now, ${rememberedOf('held')} as remembered,
         greatest(app_now() + ${interval(plan.duration + ctx.timing.callTimeout)},
           (select max(case when ${activatedAt} is null then ${told} else ${expiresAt} end) ${others})) as until,
         coalesce((select false ${others} and ${activatedAt} is null limit 1), true) as alone,

@@ -1,15 +1,26 @@
-import { disabledChannels, entitlements, ledger, messages, reviews, steps } from '@belay/db';
-import { and, count, countDistinct, eq, gt, ne, sql } from 'drizzle-orm';
+import { disabledChannels, entitlements, ledger, messages, reviews, steps, targets } from '@belay/db';
+import { and, count, countDistinct, eq, gt, isNotNull, ne, notExists, sql } from 'drizzle-orm';
 import { overdueOf } from '../access/overdue.js';
 import type { Store } from '../context.js';
 
-/** Returns how many entitlements cannot be reached because the address of their provider leads to another target (R7). */
+/**
+ * Returns how many entitlements cannot be reached because the address of their provider leads to another target, or to a server that is
+ * not believed (R7). A target whose server is not believed counts as one where no call for an entitlement has found that yet.
+ */
 export async function countElsewhere(ctx: Store): Promise<number> {
-  const [row] = await ctx.db
-    .select({ count: count() })
+  const there = and(eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent'));
+  const known = ctx.db
+    .select({ one: sql`1` })
     .from(entitlements)
-    .where(and(eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent')));
-  return row?.count ?? 0;
+    .where(and(there, eq(entitlements.target, targets.target)));
+  const [[held], [doubted]] = await Promise.all([
+    ctx.db.select({ count: count() }).from(entitlements).where(there),
+    ctx.db
+      .select({ count: count() })
+      .from(targets)
+      .where(and(isNotNull(targets.doubt), notExists(known))),
+  ]);
+  return (held?.count ?? 0) + (doubted?.count ?? 0);
 }
 
 /**

@@ -58,6 +58,10 @@ export const entitlements = pgTable(
      * where it was granted.
      */
     elsewhere: boolean('elsewhere').notNull().default(false),
+    /** How far the target's history had come when the latest result of a call was read back there; null when that cannot be told. */
+    position: text('position'),
+    /** When the latest result of a call was recorded; null before the first. */
+    recordedAt: instant('recorded_at'),
     /** Labels for people, of when the row was last absent: no decision and no call reads them. */
     identity: text('identity').notNull(),
     access: json<{ [key: string]: unknown }>('access').notNull(),

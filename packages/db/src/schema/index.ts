@@ -15,3 +15,4 @@ export * from './restore.js';
 export * from './reviews.js';
 export * from './runs.js';
 export * from './sessions.js';
+export * from './targets.js';

@@ -10,7 +10,7 @@ import { findMissing } from './reviews.js';
 const verbs = ['get', 'create', 'patch', 'delete'];
 const guide = 'bind the ClusterRole of docs/connectors/kubernetes.md to it';
 /** The identity of no person: its binding is only tried (`dryRun`), and never stored. */
-const tried = { id: '', identity: 'belay-dry-run' };
+const tried = { id: '', user: 'belay-dry-run' };
 
 /** Returns the accesses whose grant the cluster or this connector would reject, each with its cure. */
 export async function findObstacles(

@@ -1,6 +1,6 @@
 import type { Access, Obstacle, Weakness } from '../port.js';
-import { hasRole, readAccess } from './accounts.js';
-import { type MysqlConfig, quoteName } from './config.js';
+import { hasRole } from './accounts.js';
+import { grantedRole, type MysqlConfig, quoteName } from './config.js';
 import type { Statements } from './database.js';
 import { readAdministered } from './memberships.js';
 import { findReason, reasons } from './rights.js';
@@ -16,7 +16,7 @@ export async function findObstacles(
   const administered = new Set(await readAdministered(sql));
   const found: Obstacle[] = [];
   for (const access of accesses) {
-    const { role } = readAccess({ access });
+    const { role } = grantedRole.parse(access);
     const obstacle = await findOne(sql, role, config);
     if (obstacle) found.push({ access, ...obstacle });
     // MySQL has a privilege to grant every role (ROLE_ADMIN), which the view does not show.

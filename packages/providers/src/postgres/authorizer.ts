@@ -1,19 +1,42 @@
 import { Terminal } from '../errors.js';
+import { type Trust, trustSettled } from '../history.js';
 import type { Authorizer, ConnectorTools, Entitlement } from '../port.js';
 import type { PostgresConfig } from './config.js';
 import { type Database, type Statements, untilSettled } from './database.js';
 import { findReasonElsewhere } from './elsewhere.js';
 import { readFacts, refuse, refusePrivileged } from './facts.js';
+import { comparePositions, readSighting, trustingDatabase, writeMark } from './history.js';
 import { findLeftovers } from './leftovers.js';
 import { listMemberships, listRoles } from './lists.js';
 import { grantMembership, readMemberships, readVersion } from './membership.js';
 import { findPin, findSubject, readTarget, serverOf } from './pin.js';
-import { createRevoker } from './revoke.js';
+import { type Absences, createRevoker } from './revoke.js';
 import { warmUp } from './sessions.js';
 
 /** Creates the port's `Authorizer`, which grants and revokes direct membership of database roles. */
 export function createAuthorizer(config: PostgresConfig, database: Database, tools: ConnectorTools): Authorizer {
-  const revoker = createRevoker(config, database, tools);
+  const absences: Absences = new Map();
+  const open = (trust: Trust) => openAuthorizer(config, trustingDatabase(database, trust), { tools, absences });
+  return {
+    ...open(trustSettled),
+    history: {
+      compare: comparePositions,
+      trusting: open,
+      mark: (decide, signal) =>
+        database.transaction(signal, async (sql) => {
+          const mark = await decide(() => readSighting(sql));
+          return mark !== null && (await writeMark(sql, mark));
+        }),
+    },
+  };
+}
+
+function openAuthorizer(
+  config: PostgresConfig,
+  database: Database,
+  shared: { tools: ConnectorTools; absences: Absences },
+): Authorizer {
+  const revoker = createRevoker(config, database, shared);
   return {
     // Privileges are checked in the catalog at each statement, and sessions that could bypass that are ended.
     residual: 'PT0S',

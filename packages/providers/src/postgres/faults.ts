@@ -34,6 +34,11 @@ export function isBlocked(error: unknown): boolean {
   return isOutOfRoom(error) || ['55P03', '57014', '40P01'].includes(codeOf(error));
 }
 
+/** Returns whether the connector's user is not permitted to do what it tried. */
+export function isForbidden(error: unknown): boolean {
+  return codeOf(error) === '42501';
+}
+
 /** A rename or another grant happened in between: the same transaction may succeed immediately. */
 export class Overtaken extends Retryable {}
 

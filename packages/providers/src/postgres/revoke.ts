@@ -36,10 +36,14 @@ const mostRounds = 4;
 /** The largest number of ended memberships that are remembered. Repeated revocations of others end all sessions again. */
 const mostRemembered = 10_000;
 
-export function createRevoker(config: PostgresConfig, database: Database, tools: ConnectorTools): Revoker {
-  /** By the id of the entitlement. */
-  const absences = new Map<string, Absence>();
+/** By the id of the entitlement. */
+export type Absences = Map<string, Absence>;
 
+export function createRevoker(
+  config: PostgresConfig,
+  database: Database,
+  { tools, absences }: { tools: ConnectorTools; absences: Absences },
+): Revoker {
   const takeAway = (entitlement: Entitlement, signal: AbortSignal) =>
     untilSettled(signal, () =>
       database.transaction(
@@ -117,7 +121,7 @@ export function createRevoker(config: PostgresConfig, database: Database, tools:
   };
 }
 
-function remember(absences: Map<string, Absence>, key: string, absence: Absence): void {
+function remember(absences: Absences, key: string, absence: Absence): void {
   const [oldest] = absences.keys();
   if (absences.size >= mostRemembered && oldest !== undefined) absences.delete(oldest);
   absences.set(key, absence);

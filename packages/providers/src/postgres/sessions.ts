@@ -2,7 +2,8 @@ import { Retryable, Terminal } from '../errors.js';
 import type { Holders } from './borrowers.js';
 import { readBorrowers } from './borrowers.js';
 import { type Database, pause, type Statements } from './database.js';
-import { readTarget } from './pin.js';
+import { isForbidden } from './faults.js';
+import { readSighting } from './history.js';
 
 /** How long the terminated sessions may take to end, in milliseconds. */
 const endingMilliseconds = 8_000;
@@ -73,7 +74,7 @@ export async function warmUp(sql: Statements): Promise<void> {
   const none = { identity: 0, role: 0, since: null };
   await readSessions(sql, none);
   await readBorrowers(sql, none, await readServerTime(sql));
-  await readTarget(sql);
+  await readSighting(sql);
 }
 
 async function readServerTime(sql: Statements): Promise<string> {
@@ -108,10 +109,6 @@ async function terminate(sql: Statements, pids: number[]): Promise<void> {
   await sql`
     select pg_catalog.pg_terminate_backend(pid::int)
     from pg_catalog.string_to_table(${pids.join(',')}, ',') as pid`;
-}
-
-function isForbidden(error: unknown): boolean {
-  return (error as { code?: string }).code === '42501';
 }
 
 /**
