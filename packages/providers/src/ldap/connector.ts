@@ -5,7 +5,6 @@ import { check, findWeaknesses } from './check.js';
 import { addressOf, type LdapConfig, ldapConfig, readUrl } from './config.js';
 import { createIdentities } from './identities.js';
 import { findObstacles } from './obstacles.js';
-import { whileCurrent } from './position.js';
 import { openDirectory } from './session.js';
 
 /** The connector for LDAP directories, OpenLDAP and Active Directory: membership of groups. */
@@ -21,7 +20,7 @@ export const ldapConnector: Connector<LdapConfig> = {
   async create(config, { now }) {
     const directory = openDirectory(await import('ldapts'), config);
     return {
-      authorizer: createAuthorizer(config, whileCurrent(directory, config), now),
+      authorizer: createAuthorizer(config, directory, now),
       identities: createIdentities(config, directory),
       check: (signal) => directory.call(signal, (session) => check(session, config)),
       weaknesses: (signal) => directory.call(signal, (session) => findWeaknesses(session, config)),

@@ -8,10 +8,8 @@ import {
 } from 'mysql2/promise';
 import { refuseWhenAborted, stopped, untilAborted } from '../abort.js';
 import { Retryable } from '../errors.js';
-import { createHistory, type History } from '../history.js';
 import { createPlaces } from '../turns.js';
 import { isLoopback, type MysqlConfig, readUrl } from './config.js';
-import { readPosition, requireCurrent } from './current.js';
 import { isFull, toPortError } from './faults.js';
 import { prepareSession } from './session.js';
 
@@ -54,7 +52,6 @@ export function openDatabase(config: MysqlConfig): Database {
   let spare: Connection | undefined;
   let closed = false;
   const places = createPlaces(1);
-  const history = createHistory('The database');
 
   /**
    * Runs one call at a time, because there is one spare connection. The next call starts only after the statement of an aborted one has
@@ -80,7 +77,7 @@ export function openDatabase(config: MysqlConfig): Database {
     const destroy = () => connection.destroy();
     signal.addEventListener('abort', destroy, { once: true });
     try {
-      const result = await begin(connection, { signal, history }, work);
+      const result = await begin(connection, signal, work);
       connection.release();
       return result;
     } catch (error) {
@@ -100,7 +97,7 @@ export function openDatabase(config: MysqlConfig): Database {
         if (signal.aborted || !isFull(error)) throw toPortError(error);
         return await inTurn(signal, async () => {
           if (!spare) throw error;
-          return begin(spare, { signal, history }, work);
+          return begin(spare, signal, work);
         });
       }
     },
@@ -140,27 +137,11 @@ async function connect<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs `work` on a connection, unless the server may be outdated. Sends no further statement after `signal` has aborted. */
-async function begin<T>(
-  connection: Connection,
-  { signal, history }: { signal: AbortSignal; history: History },
-  work: Work<T>,
-): Promise<T> {
+/** Runs `work` on a connection. Sends no further statement after `signal` has aborted. */
+async function begin<T>(connection: Connection, signal: AbortSignal, work: Work<T>): Promise<T> {
   const sql = statementsOn(connection, signal);
-  const { galera } = await prepareSession(connection, sql);
-  await requireCurrent(sql, galera);
-  const note = async () => history.require(await readPosition(sql));
-  await note();
-  let changed = false;
-  const result = await work({
-    ...sql,
-    async run(statement) {
-      changed = true;
-      await sql.run(statement);
-    },
-  });
-  if (changed) await note();
-  return result;
+  await prepareSession(connection, sql);
+  return work(sql);
 }
 
 function statementsOn(connection: Connection, signal: AbortSignal): Statements {

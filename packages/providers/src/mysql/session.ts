@@ -1,6 +1,5 @@
 import type { Connection } from 'mysql2/promise';
 import { Retryable } from '../errors.js';
-import { isGalera } from './current.js';
 
 /**
  * What every connection sets, so that no default of the server, of `init_connect` or of a proxy decides what a statement means or how
@@ -41,13 +40,7 @@ const characters = {
   collation_connection: 'utf8mb4_bin',
 };
 
-/** The connections that are prepared, with what is known of their servers. */
-const prepared = new WeakMap<object, Server>();
-
-/** What a connection knows of its server. */
-interface Server {
-  galera: boolean;
-}
+const prepared = new WeakSet<object>();
 
 /** Sends statements over a connection. */
 interface Sender {
@@ -56,14 +49,13 @@ interface Sender {
 }
 
 /**
- * Sets and then checks the settings of a connection, once, and returns what it knows of its server. Throws `Retryable` with the names
- * of the settings that are not in force, as behind a proxy that drops them.
+ * Sets and then checks the settings of a connection, once. Throws `Retryable` with the names of the settings that are not in force,
+ * as behind a proxy that drops them.
  */
-export async function prepareSession(connection: Connection, sql: Sender): Promise<Server> {
+export async function prepareSession(connection: Connection, sql: Sender): Promise<void> {
   // A pool wraps its connection anew each time that it gives it out.
   const { connection: raw } = connection as Connection & { connection: object };
-  const known = prepared.get(raw);
-  if (known) return known;
+  if (prepared.has(raw)) return;
   // Without a limit first, because a limit could cut even this.
   await sql.run('set session sql_select_limit = 18446744073709551615');
   const [server] = await sql.rows<{ maria: number }>("select version() like '%MariaDB%' as maria");
@@ -86,8 +78,13 @@ export async function prepareSession(connection: Connection, sql: Sender): Promi
       `The database ignores the settings ${missing.join(' and ')}, as a proxy does: let the connector reach the server directly (docs/connectors/mysql.md)`,
     );
   }
-  prepared.set(raw, { galera });
-  return { galera };
+  prepared.add(raw);
+}
+
+/** Returns whether the server is a node of a Galera cluster. */
+async function isGalera(sql: Sender): Promise<boolean> {
+  const rows = await sql.rows("show global variables where variable_name = 'wsrep_on' and value in ('ON', '1')");
+  return rows.length > 0;
 }
 
 /** How the server writes a setting that is on or off, as a text. */
