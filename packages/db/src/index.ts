@@ -14,7 +14,7 @@ export { inGroups } from './in-groups.js';
 export { inOrder, type Statement } from './in-order.js';
 export { listenTo } from './listen.js';
 export { migrateDatabase, OutdatedDatabaseError } from './migrate.js';
-export { type EndedReason, type EntitlementState, entitlements, grants } from './schema/access.js';
+export { type CommittedName, type EndedReason, type EntitlementState, entitlements, grants } from './schema/access.js';
 export { agents } from './schema/agents.js';
 export {
   type ApprovalRule,
@@ -78,5 +78,6 @@ export { clusters, comparisons, driftAudits, drifts, leftovers, restores } from 
 export { reviews } from './schema/reviews.js';
 export { type RunOutcome, reachable, runs } from './schema/runs.js';
 export { sessions } from './schema/sessions.js';
+export { targets } from './schema/targets.js';
 export { execute, joinTexts, rawText, SqlText, sqlText, statementOf } from './sql-text.js';
 export { type Turn, takeTurn, tryTurn } from './turns.js';

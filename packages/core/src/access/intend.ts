@@ -66,7 +66,9 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
   refuseTwice(planned);
   const providers = [...new Set(planned.map((grant) => grant.provider))];
   // Awaited first: until it succeeds, there is nothing to decide.
-  await Promise.all(providers.map((provider) => standByFor(ctx, provider, authorizerOf(ctx, provider, 'observe'), signal)));
+  await Promise.all(
+    providers.map((provider) => standByFor(ctx, provider, authorizerOf(ctx, provider, 'observe'), signal)),
+  );
   const held = await Promise.all(
     planned.map((grant) =>
       readHeld(

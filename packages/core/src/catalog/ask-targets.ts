@@ -1,9 +1,12 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import type { Database } from '@belay/db';
+import type { History } from '@belay/providers';
+import { doubts, judge } from '../access/history/judge.js';
+import { readMemory } from '../access/history/memory.js';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { timing } from '../timing.js';
 import { publicMessage } from './authorizer.js';
-import { type AskedTargets, isMoved, lookAtTargets, type Place, selectPlaces } from './targets.js';
+import { type AskedTarget, type AskedTargets, isMoved, lookAtTargets, type Place, selectPlaces } from './targets.js';
 
 /**
  * Reads into `asked` the target of each provider where access is held and whose address differs in `catalog`: another
@@ -18,7 +21,7 @@ export async function askTargets(db: Database, catalog: Catalog, asked: AskedTar
       .filter((id) => !asked.has(id))
       .map(async (id) => {
         const provider = catalog.providers.get(id);
-        if (provider) asked.set(id, await askTarget(provider));
+        if (provider) asked.set(id, await askTarget(db, provider));
       }),
   );
   return places;
@@ -38,18 +41,46 @@ export async function checkTargets(db: Database, catalog: Catalog): Promise<Erro
   }
 }
 
-async function askTarget(provider: CompiledProvider): Promise<{ target: string } | { reason: string }> {
+/** Returns the target of a provider's new address, with why its server cannot be told from a copy of it, if so. */
+async function askTarget(db: Database, provider: CompiledProvider): Promise<AskedTarget> {
   if (provider.config === undefined) return { reason: 'its configuration is not complete' };
   try {
     // A client for one call needs no clock.
     const client = await provider.connector.create(provider.config, { now: () => 0, log: () => {} });
     try {
-      const target = await client.authorizer?.target(AbortSignal.timeout(timing.targetCheck));
-      return target === undefined ? { reason: 'it has no target' } : { target };
+      const signal = AbortSignal.timeout(timing.targetCheck);
+      const { authorizer } = client;
+      if (!authorizer) return { reason: 'it has no target' };
+      if (!authorizer.history) return { target: await authorizer.target(signal) };
+      return await askServer(db, authorizer.history, signal);
     } finally {
       await client.close().catch(() => undefined);
     }
   } catch (error) {
     return { reason: publicMessage(error) };
   }
+}
+
+/**
+ * Returns the target at a new address. A copy of it has the same fingerprint, so its server must have the mark that Belay wrote last at
+ * the address where the access is held.
+ */
+async function askServer(db: Database, history: History, signal: AbortSignal): Promise<AskedTarget> {
+  let doubt: string | undefined;
+  const target = await history
+    .trusting(async (look) => {
+      // The mark may be renewed between the two looks.
+      for (let looks = 1; looks <= 2; looks += 1) {
+        const { target: here } = await look();
+        const memory = await readMemory(db, here);
+        const verdict = judge(history.compare, await look(), { memory, row: null, latest: null });
+        if (verdict.is === 'believed' && verdict.marked) {
+          doubt = undefined;
+          return;
+        }
+        doubt = verdict.is === 'doubted' ? doubts[verdict.doubt].says : doubts.mark_missing.says;
+      }
+    })
+    .target(signal);
+  return doubt === undefined ? { target } : { target, doubt };
 }

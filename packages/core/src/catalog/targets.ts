@@ -4,8 +4,12 @@ import { type Database, entitlements, grants, inOrder, type Transaction } from '
 import { and, asc, count, eq, inArray, isNull, max, ne } from 'drizzle-orm';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 
-/** The target of each provider with a new address that was read, or the reason why it could not be read. */
-export type AskedTargets = Map<string, { target: string } | { reason: string }>;
+/**
+ * The target of a provider with a new address, or the reason why it could not be read. `doubt`: what shows that the server may be
+ * another one with the target's fingerprint, as the end of "The server …".
+ */
+export type AskedTarget = { target: string; doubt?: string } | { reason: string };
+export type AskedTargets = Map<string, AskedTarget>;
 
 /** How many holders an error lists. */
 const mostListed = 10;
@@ -43,11 +47,8 @@ export async function lookAtTargets(
     } else if (isMoved(place, catalog)) {
       const answer = asked.get(id);
       if (!answer) return 'unasked';
-      if ('target' in answer && answer.target === place.target) continue;
-      const message =
-        'target' in answer
-          ? 'leads to another target than the one where access is held'
-          : `has a new address whose target cannot be read (${answer.reason}), while access is held at the old one`;
+      const message = describeMoved(answer, place);
+      if (message === null) continue;
       faults.set(id, { path: `providers.${id}.config`, message });
     }
   }
@@ -56,6 +57,15 @@ export async function lookAtTargets(
     issues.push({ path, message: `${message}. Access held: ${await listHolders(db, id)}` });
   }
   return { issues };
+}
+
+/** Returns why a new address cannot come into force while access is held; null when it leads to the same server. */
+function describeMoved(answer: AskedTarget, { target }: Place): string | null {
+  if ('reason' in answer)
+    return `has a new address whose target cannot be read (${answer.reason}), while access is held at the old one`;
+  if (answer.target !== target) return 'leads to another target than the one where access is held';
+  if (answer.doubt === undefined) return null;
+  return `has a new address whose server ${answer.doubt}, while access is held at the old one`;
 }
 
 /** Stores the new addresses that lead to the same target, so that the next change does not have to reach the provider. */

@@ -78,7 +78,11 @@ async function engineHealth(ctx: Context): Promise<string> {
     ...(gate ? ['nothing is granted until providers are compared after a restore; see "belay restore status"'] : []),
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
     // Reported without a delay: the state ends only when the address leads to the first target again.
-    ...(elsewhere > 0 ? [`${elsewhere} entitlements at providers whose address now leads to another target, or to a server that is not believed; see the audit log (target.doubted)`] : []),
+    ...(elsewhere > 0
+      ? [
+          `${elsewhere} entitlements at providers whose address now leads to another target, or to a server that is not believed; see the audit log (target.doubted)`,
+        ]
+      : []),
     ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
     ...(drifted > 0
       ? [`${drifted} differences between what providers hold and what Belay granted; see the audit log (drift.found)`]

@@ -59,7 +59,8 @@ export function comparePositions(known: string, seen: string): Course {
 
 function parse(position: string): { timeline: number; place: bigint } {
   const [, timeline, high, low] = /^([0-9A-F]{8}) ([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/.exec(position) ?? [];
-  if (timeline === undefined || high === undefined || low === undefined) throw new Error('A stored position is not valid');
+  if (timeline === undefined || high === undefined || low === undefined)
+    throw new Error('A stored position is not valid');
   return { timeline: Number.parseInt(timeline, 16), place: (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`) };
 }
 

@@ -15,11 +15,20 @@ export type Doubt = keyof typeof doubts;
 export const doubts = {
   unsettling: { lasts: false, says: 'is a standby, or is still in recovery' },
   two_servers: { lasts: false, says: 'is another one than at the beginning of the call' },
-  mark_missing: { lasts: false, says: "has none of Belay's marks: it is another server, or a copy from before the last mark" },
-  mark_earlier: { lasts: false, says: "has an earlier mark of Belay's: it is a copy, or was restored to an earlier time" },
+  mark_missing: {
+    lasts: false,
+    says: "has none of Belay's marks: it is another server, or a copy from before the last mark",
+  },
+  mark_earlier: {
+    lasts: false,
+    says: "has an earlier mark of Belay's: it is a copy, or was restored to an earlier time",
+  },
   mark_other: { lasts: false, says: "has a mark that this database of Belay's did not write" },
   late: { lasts: false, says: 'has not heard of everything yet that was done at another server of the same system' },
-  earlier: { lasts: true, says: 'lacks something that it had before: it is a copy, or was restored to an earlier time' },
+  earlier: {
+    lasts: true,
+    says: 'lacks something that it had before: it is a copy, or was restored to an earlier time',
+  },
   forked: { lasts: true, says: 'was promoted or recovered, and nothing shows whether it lacks something' },
 } as const satisfies Record<string, { lasts: boolean; says: string }>;
 
@@ -56,7 +65,8 @@ export function judge(compare: (known: string, seen: string) => Course, seen: Si
   const course = (position: string | null | undefined): Course =>
     position && seen.position !== null ? compare(position, seen.position) : 'ahead';
   const [since, sinceRow, sinceLatest] = [course(memory?.position), course(row), course(latest?.position)];
-  if (since === 'behind' || sinceRow === 'behind' || sinceLatest === 'behind') return { is: 'doubted', doubt: 'earlier' };
+  if (since === 'behind' || sinceRow === 'behind' || sinceLatest === 'behind')
+    return { is: 'doubted', doubt: 'earlier' };
   if ([since, sinceRow, sinceLatest].includes('late')) return { is: 'doubted', doubt: 'late' };
   // A fork that was accepted is in the memory; the rows keep their positions from before it.
   const forked = since === 'forked' || (!memory?.position && sinceRow === 'forked');

@@ -1,4 +1,13 @@
-import { type Database, entitlements, execute, rawText, type SqlText, sqlText, targets, type Transaction } from '@belay/db';
+import {
+  type Database,
+  entitlements,
+  execute,
+  rawText,
+  type SqlText,
+  sqlText,
+  type Transaction,
+  targets,
+} from '@belay/db';
 import { eq } from 'drizzle-orm';
 import type { Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
@@ -26,7 +35,10 @@ export async function readMemory(db: Database | Transaction, target: string): Pr
 }
 
 /** Stores that the server of a target is not believed, once while it lasts, and tells the ledger. A lasting doubt stays. */
-export async function noteDoubt(ctx: Store, { provider, target, doubt }: { provider: string; target: string; doubt: Doubt }): Promise<void> {
+export async function noteDoubt(
+  ctx: Store,
+  { provider, target, doubt }: { provider: string; target: string; doubt: Doubt },
+): Promise<void> {
   const lasting = Object.entries(doubts).flatMap(([name, { lasts }]) => (lasts ? [name] : []));
   const noted = await ctx.db.transaction(async (tx) => {
     const rows = await execute<{ target: string }>(
@@ -50,11 +62,15 @@ export async function noteDoubt(ctx: Store, { provider, target, doubt }: { provi
     ]);
     return true;
   });
-  if (noted) ctx.log.error({ provider, target, doubt }, `the server of a target is not believed: it ${doubts[doubt].says}`);
+  if (noted)
+    ctx.log.error({ provider, target, doubt }, `the server of a target is not believed: it ${doubts[doubt].says}`);
 }
 
 /** Stores that the server of a target is believed again. */
-export async function endDoubt(ctx: Store, { provider, target, doubt }: { provider: string; target: string; doubt: string }): Promise<void> {
+export async function endDoubt(
+  ctx: Store,
+  { provider, target, doubt }: { provider: string; target: string; doubt: string },
+): Promise<void> {
   await ctx.db.transaction(async (tx) => {
     const rows = await execute<{ target: string }>(
       tx,

@@ -17,7 +17,7 @@ export async function renewMark(ctx: Store, provider: string, authorizer: Author
   if (!authorizer.history) return;
   const now = ctx.clock().getTime();
   const last = renewals.get(authorizer);
-  if (last?.running) return last.running;
+  if (last?.running !== undefined) return last.running;
   if (last && now - last.at < ctx.timing.mark) return;
   const running = renew(ctx, provider, authorizer, AbortSignal.timeout(ctx.timing.callTimeout));
   renewals.set(authorizer, { at: now, running });
@@ -41,7 +41,17 @@ async function renew(ctx: Store, provider: string, authorizer: Authorizer, signa
     const { target } = first;
     const before = await readMemory(ctx.db, target);
     const known = new Map<string, Memory | null>();
-    const seen = await believe(ctx, { provider, target, history, row: null, latest: null, seen: first, memory: before, look, known });
+    const seen = await believe(ctx, {
+      provider,
+      target,
+      history,
+      row: null,
+      latest: null,
+      seen: first,
+      memory: before,
+      look,
+      known,
+    });
     const memory = known.get(target) ?? before;
     const mark = await prepare(ctx, seen, memory, history.mark !== undefined);
     keepMemory(authorizer, target, await readMemory(ctx.db, target));
@@ -50,7 +60,10 @@ async function renew(ctx: Store, provider: string, authorizer: Authorizer, signa
   };
   const written = history.mark
     ? await history.mark(decide, signal)
-    : await history.trusting(async (look) => void (await decide(look))).target(signal).then(() => false);
+    : await history
+        .trusting(async (look) => void (await decide(look)))
+        .target(signal)
+        .then(() => false);
   if (next) await settle(ctx, next, written);
 }
 

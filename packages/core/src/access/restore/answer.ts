@@ -104,7 +104,7 @@ export async function oweRevocation(
         provider,
         target,
         address: sql`case when ${entitlements.provider} = ${provider} then ${entitlements.address} end`,
-        names: namesWith(entitlements.names, sql`excluded.names`),
+        names: namesWith(entitlements.names, sqlText`excluded.names`),
       },
       setWhere: eq(entitlements.state, 'absent'),
     });

@@ -1,0 +1,19 @@
+CREATE TABLE "targets" (
+	"target" text PRIMARY KEY NOT NULL,
+	"position" text,
+	"mark" text,
+	"marked_at" timestamp (3) with time zone,
+	"next_mark" text,
+	"next_at" timestamp (3) with time zone,
+	"doubt" text,
+	"doubted_at" timestamp (3) with time zone,
+	CONSTRAINT "target_mark_has_a_time" CHECK (("targets"."mark" is null) = ("targets"."marked_at" is null)),
+	CONSTRAINT "target_next_mark_has_a_time" CHECK (("targets"."next_mark" is null) = ("targets"."next_at" is null)),
+	CONSTRAINT "target_doubt_has_a_time" CHECK (("targets"."doubt" is null) = ("targets"."doubted_at" is null))
+);
+--> statement-breakpoint
+ALTER TABLE "entitlements" ADD COLUMN "position" text;--> statement-breakpoint
+ALTER TABLE "entitlements" ADD COLUMN "recorded_at" timestamp (3) with time zone;--> statement-breakpoint
+ALTER TABLE "entitlements" ADD COLUMN "said" text;--> statement-breakpoint
+ALTER TABLE "grants" ADD COLUMN "through" text;--> statement-breakpoint
+ALTER TABLE "entitlements" ADD CONSTRAINT "entitlement_is_of_one_provider" CHECK ("entitlements"."provider" <> '');
