@@ -1,8 +1,10 @@
 import { getExecution, returnAccess } from '@belay/core';
+import { performStep } from '@belay/engine';
 import type { Connector } from '@belay/providers';
 import { createMemoryConnector, createMemoryProvider, type MemoryProvider } from '@belay/providers/testkit';
 import fc from 'fast-check';
 import { afterEach, expect, it } from 'vitest';
+import { gateOf } from './support/gate.js';
 import { access, ask, type Cast, catalogWith, minute, openCast, request, runOut } from './support/stories.js';
 
 // BELAY_TEST_ROUNDS sets the number of sequences, BELAY_TEST_SEED the seed.
@@ -51,16 +53,47 @@ afterEach(async () => {
   cast = undefined;
 });
 
+function openStates(): Map<string, MemoryProvider> {
+  const people = [{ id: 'ada@example.com', name: 'ada', email: 'ada@example.com' }];
+  return new Map(servers.map((name) => [name as string, createMemoryProvider({ now: () => new Date(0), people })]));
+}
+
+/** Returns a catalog with the providers `p0`, `p1` and so on at these addresses, and a role `at_<provider>` for each. */
+function catalogAt(places: readonly string[]): object {
+  const base = catalogWith({}) as { providers: object; roles: { reader: object } };
+  const providers = places.map((address, index) => [`p${index}`, { provider: 'server', config: { address } }] as const);
+  const roleAt = (id: string) => ({ ...base.roles.reader, providers: [id], inherits: [`${id}:read`] });
+  return {
+    ...base,
+    providers: Object.fromEntries(providers),
+    roles: Object.fromEntries(providers.map(([id]) => [`at_${id}`, roleAt(id)])),
+  };
+}
+
+it('of two requests at the same time, neither of which saw the access of the other, one is granted', async () => {
+  const states = openStates();
+  cast = await openCast({ connectors: [serverConnector(states)] });
+  const { house, ada } = cast;
+  await house.applyCatalog(catalogAt(['one/a', 'one/b']));
+  const gate = gateOf(house, 'holds', 'after');
+  const slow = await request(ada, { role: 'at_p1', workflow: 'automatic' });
+  const [step] = await house.database.sql<{ key: string }[]>`select key from steps where execution_id = ${slow}`;
+  const performed = performStep(gate.ctx, { executionId: slow, key: step?.key ?? '' });
+  await gate.reached;
+  const fast = await ask(house, ada, { role: 'at_p0', workflow: 'automatic', duration: 'PT10M' });
+  gate.open();
+  await performed;
+  await house.work();
+  expect((await getExecution(ada, { id: fast })).grants).toMatchObject([{ provider: 'p0', state: 'active' }]);
+  const { grants, error } = await getExecution(ada, { id: slow });
+  expect(grants).toEqual([]);
+  expect(error).toMatchObject({ detail: expect.stringMatching(/^"p1" leads to the same target as "p0", or to a copy/) });
+  await runOut(house);
+  expect(states.get('one')?.held()).toEqual([]);
+});
+
 it('whichever providers lead to one server, an access is held through one, and no end takes what another holds', async () => {
-  const states = new Map(
-    servers.map((name) => [
-      name as string,
-      createMemoryProvider({
-        now: () => new Date(0),
-        people: [{ id: 'ada@example.com', name: 'ada', email: 'ada@example.com' }],
-      }),
-    ]),
-  );
+  const states = openStates();
   cast = await openCast({ connectors: [serverConnector(states)] });
   const { house, ada } = cast;
   const { sql } = house.database;
@@ -84,21 +117,14 @@ it('whichever providers lead to one server, an access is held through one, and n
 
   async function play(providers: readonly (readonly [string, string])[], todo: readonly Operation[]): Promise<void> {
     const places = providers.map(([server, database]) => `${server}/${database}`);
-    const base = catalogWith({}) as { providers: object; roles: { reader: object } };
     const ids = places.map((_, index) => `p${index}`);
-    await house.applyCatalog({
-      ...base,
-      providers: Object.fromEntries(ids.map((id, index) => [id, { provider: 'server', config: { address: places[index] } }])),
-      roles: Object.fromEntries(
-        ids.map((id) => [`at_${id}`, { ...base.roles.reader, providers: [id], inherits: [`${id}:read`] }]),
-      ),
-    });
+    await house.applyCatalog(catalogAt(places));
     const asked: string[] = [];
     for (const one of todo) {
       if (one.do === 'pass') await house.pass(one.minutes * minute);
       else if (one.do === 'return') {
         const id = asked[one.pick % Math.max(1, asked.length)];
-        if (id !== undefined) await returnAccess(ada, { id }).catch(() => undefined);
+        if (id !== undefined) await returnAccess(ada, { execution_id: id }).catch(() => undefined);
         await house.work();
       } else {
         // Requested before any of them is worked on, so that their intents race.

@@ -52,13 +52,13 @@ async function inspect(role: { reader: string; billing: string }): Promise<Recor
 it('names the second of two providers that lead to one server, and the accesses that roles of both grant', async () => {
   const [reader, writer] = [await server.role(), await server.role()];
   expect(await inspect({ reader, billing: writer })).toEqual({
-    orders: [],
-    billing: ['leads to the same target as "orders", or to a copy of it; no access is in roles of both'],
+    billing: [],
+    orders: ['leads to the same target as "billing", or to a copy of it; no access is in roles of both'],
   });
   expect(await inspect({ reader, billing: reader })).toEqual({
-    orders: [],
-    billing: [
-      `leads to the same target as "orders", or to a copy of it, and roles of both grant ${reader}: a person holds that through one of them at a time`,
+    billing: [],
+    orders: [
+      `leads to the same target as "billing", or to a copy of it, and roles of both grant ${reader}: a person holds that through one of them at a time`,
     ],
   });
 });

@@ -20,7 +20,8 @@ export async function readSighting(session: Session, config: LdapConfig): Promis
   const sighting = { target: await readTarget(session, config), instance: null, mark: null, otherMarks: [] };
   if (dialectOf(config).active) return { ...sighting, ...(await readController(session, context)) };
   const top = await session.read(context, ['contextCSN']);
-  const counters = Object.fromEntries((top?.texts('contextCSN') ?? []).flatMap((text) => readCsn(text) ?? []));
+  const changes = (top?.texts('contextCSN') ?? []).map(readCsn).filter((one) => one !== undefined);
+  const counters = Object.fromEntries(changes);
   return { ...sighting, unsettling: null, position: positionOf(counters) };
 }
 

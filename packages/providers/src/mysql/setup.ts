@@ -97,6 +97,13 @@ export async function findWeaknesses(sql: Statements): Promise<Weakness[]> {
       cure: 'give both providers the same schema, or drop the user that is not needed any more',
     });
   }
+  const rights = grants.filter((line) => line.includes('`.`mark`') || /^GRANT ALL PRIVILEGES ON \*\.\*/.test(line)).join();
+  if (!rights.includes('ALL PRIVILEGES') && !['INSERT', 'UPDATE'].every((right) => rights.includes(right))) {
+    found.push({
+      message: 'the connector cannot write its mark, by which a copy of the server is told from the server',
+      cure: 'create the table mark of the setup in the connector’s schema, and grant insert and update on it',
+    });
+  }
   const [everybody] = await sql.rows(
     "select 1 from mysql.db where User in ('', 'PUBLIC') and 'Y' in (Create_priv, Create_view_priv)",
   );

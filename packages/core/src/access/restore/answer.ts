@@ -1,5 +1,5 @@
 import { AccessError, notFound } from '@belay/contract/errors';
-import { comparisons, entitlements, leftovers, type Transaction } from '@belay/db';
+import { comparisons, entitlements, leftovers, sqlText, type Transaction } from '@belay/db';
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
