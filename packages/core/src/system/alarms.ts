@@ -3,24 +3,28 @@ import { and, count, countDistinct, eq, gt, isNotNull, ne, notExists, sql } from
 import { overdueOf } from '../access/overdue.js';
 import type { Store } from '../context.js';
 
-/**
- * Returns how many entitlements cannot be reached because the address of their provider leads to another target, or to a server that is
- * not believed (R7). A target whose server is not believed counts as one where no call for an entitlement has found that yet.
- */
+/** Returns how many entitlements cannot be reached because the address of their provider leads to another target (R7), or to a copy of it. */
 export async function countElsewhere(ctx: Store): Promise<number> {
-  const there = and(eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent'));
-  const known = ctx.db
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(entitlements)
+    .where(and(eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent')));
+  return row?.count ?? 0;
+}
+
+/** Returns how many targets have a server that is not believed, without those whose entitlements `countElsewhere` counts. */
+export async function countDoubted(ctx: Store): Promise<number> {
+  const counted = ctx.db
     .select({ one: sql`1` })
     .from(entitlements)
-    .where(and(there, eq(entitlements.target, targets.target)));
-  const [[held], [doubted]] = await Promise.all([
-    ctx.db.select({ count: count() }).from(entitlements).where(there),
-    ctx.db
-      .select({ count: count() })
-      .from(targets)
-      .where(and(isNotNull(targets.doubt), notExists(known))),
-  ]);
-  return (held?.count ?? 0) + (doubted?.count ?? 0);
+    .where(
+      and(eq(entitlements.target, targets.target), eq(entitlements.elsewhere, true), ne(entitlements.state, 'absent')),
+    );
+  const [row] = await ctx.db
+    .select({ count: count() })
+    .from(targets)
+    .where(and(isNotNull(targets.doubt), notExists(counted)));
+  return row?.count ?? 0;
 }
 
 /**

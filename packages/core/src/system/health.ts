@@ -8,6 +8,7 @@ import { noteOutage } from '../outage.js';
 import { open, seal } from '../tokens/seal.js';
 import {
   countDisabledChannels,
+  countDoubted,
   countElsewhere,
   countFailing,
   countOverdue,
@@ -64,10 +65,11 @@ async function schedulerHealth(input: { scheduler: () => Promise<string>; droppe
 
 /** Returns the alarms of the engine, for example overdue revocations, failing executions and undelivered messages. */
 async function engineHealth(ctx: Context): Promise<string> {
-  const [gate, overdue, elsewhere, failing, drifted, undelivered, disabled, reviews] = await Promise.all([
+  const [gate, overdue, elsewhere, doubted, failing, drifted, undelivered, disabled, reviews] = await Promise.all([
     readGate(ctx),
     countOverdue(ctx),
     countElsewhere(ctx),
+    countDoubted(ctx),
     countFailing(ctx),
     countDrifts(ctx),
     countUndelivered(ctx),
@@ -78,11 +80,8 @@ async function engineHealth(ctx: Context): Promise<string> {
     ...(gate ? ['nothing is granted until providers are compared after a restore; see "belay restore status"'] : []),
     ...(overdue > 0 ? [`${overdue} revocations overdue`] : []),
     // Reported without a delay: the state ends only when the address leads to the first target again.
-    ...(elsewhere > 0
-      ? [
-          `${elsewhere} entitlements at providers whose address now leads to another target, or to a server that is not believed; see the audit log (target.doubted)`,
-        ]
-      : []),
+    ...(elsewhere > 0 ? [`${elsewhere} entitlements at providers whose address now leads to another target`] : []),
+    ...(doubted > 0 ? [`${doubted} targets whose server is not believed; see the audit log (target.doubted)`] : []),
     ...(failing > 0 ? [`${failing} executions fail with an internal error; see the log`] : []),
     ...(drifted > 0
       ? [`${drifted} differences between what providers hold and what Belay granted; see the audit log (drift.found)`]

@@ -8,6 +8,7 @@ import { readGate } from '../access/restore/gate.js';
 import type { Store } from '../context.js';
 import {
   countDisabledChannels,
+  countDoubted,
   countElsewhere,
   countFailing,
   countOverdue,
@@ -37,6 +38,7 @@ export async function readMetrics(
       from (select reltuples::bigint as estimate from pg_class where oid = 'executions'::regclass) as planner`),
       countOverdue(ctx),
       countElsewhere(ctx),
+      countDoubted(ctx),
       countFailing(ctx),
       countUndelivered(ctx),
       countDisabledChannels(ctx),
@@ -46,10 +48,22 @@ export async function readMetrics(
       countDrifts(ctx),
       countOverdueReviews(ctx),
     ]);
-  const [[counted], overdue, elsewhere, failing, undelivered, disabled, backlog, gate, archive, drifted, reviews] =
-    await answerInTime(ctx, count, () => {
-      throw new AccessError('unavailable', 'The database does not respond');
-    });
+  const [
+    [counted],
+    overdue,
+    elsewhere,
+    doubted,
+    failing,
+    undelivered,
+    disabled,
+    backlog,
+    gate,
+    archive,
+    drifted,
+    reviews,
+  ] = await answerInTime(ctx, count, () => {
+    throw new AccessError('unavailable', 'The database does not respond');
+  });
   return {
     uptime: formatDuration(input.uptimeMilliseconds),
     total_requests: input.requests,
@@ -57,7 +71,7 @@ export async function readMetrics(
     workflows_count: catalog.workflows.size,
     providers_count: catalog.providers.size,
     elevate_requests: counted?.count ?? 0,
-    overdue_revocations: overdue + elsewhere,
+    overdue_revocations: overdue + elsewhere + doubted,
     failing_executions: failing,
     failing_providers: backlog.failingProviders,
     undelivered_messages: undelivered,
