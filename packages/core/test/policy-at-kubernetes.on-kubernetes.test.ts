@@ -69,7 +69,7 @@ it('what an admission policy says of its reason is in the log and in the list of
       return (await cluster.target.call('admin', 'DELETE', `${at}/probe`)).status;
     })
     .toBe(422);
-  await returnAccess(ada, { id });
+  await returnAccess(ada, { execution_id: id });
   await house.work();
   for (let step = 0; step < 10; step += 1) await house.pass(15_000);
   const { revocations } = await listOverdue(house.operator(), {});

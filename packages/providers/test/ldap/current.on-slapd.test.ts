@@ -94,7 +94,7 @@ describe('a directory behind whose address another server responds', () => {
   });
 
   it('settles by what it returns where a directory has no contextCSN', async () => {
-    const directory = await openLdap();
+    const directory = await openLdap({ settings: [] });
     closing.push(() => directory[Symbol.asyncDispose]());
     const [person, group] = [await directory.person(), await directory.group()];
     const authorizer = byNames((await directory.connect({})).authorizer);
@@ -102,5 +102,9 @@ describe('a directory behind whose address another server responds', () => {
     await authorizer.ensurePresent(entitlement, until, calm());
     await authorizer.ensureAbsent(entitlement, calm());
     expect(await authorizer.holds(entitlement, calm())).toBe(false);
+    const weaknesses = await (await directory.connect({ exclusive: [group] })).weaknesses?.(calm());
+    expect(weaknesses?.map(({ message }) => message)).toEqual([
+      'The server does not say how far it has come (contextCSN), so Belay would believe a copy of it, or a replica that lags behind',
+    ]);
   });
 });

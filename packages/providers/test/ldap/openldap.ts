@@ -55,10 +55,10 @@ const leastRights = [
 /** The same permissions, but every signed-in user may write. */
 export const looseRights = leastRights.map((line) => line.replace('by users read', 'by users write'));
 
-/** Starts a server. `settings` are further lines of its configuration. */
+/** Starts a server. `settings` are further lines of its configuration: the overlay that keeps contextCSN, unless set. */
 export async function openLdap({
   rights = leastRights,
-  settings: lines = [],
+  settings: lines = ['overlay syncprov'],
 }: {
   rights?: readonly string[];
   settings?: readonly string[];
