@@ -3,6 +3,8 @@
 create database belay;
 create table belay.target (id char(36) not null primary key);
 insert into belay.target select uuid();
+-- The mark that Belay renews while access is held, by which it tells the server from a copy.
+create table belay.mark (account varchar(255) not null primary key, mark varchar(200) not null);
 
 create sql security definer view belay.accounts as
   select u.User as user, u.Host as host,
@@ -31,6 +33,7 @@ create view belay.routines as select '' as db, '' as name, '' as definer from du
 
 create user belay@'%' identified by 'change-me';
 grant select on belay.* to belay@'%';
+grant insert, update on belay.mark to belay@'%';
 grant select on mysql.db to belay@'%';
 grant select on mysql.tables_priv to belay@'%';
 grant select on mysql.columns_priv to belay@'%';

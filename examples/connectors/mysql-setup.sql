@@ -4,6 +4,8 @@
 create database belay;
 create table belay.target (id char(36) not null primary key);
 insert into belay.target select uuid();
+-- The mark that Belay renews while access is held, by which it tells the server from a copy.
+create table belay.mark (account varchar(255) not null primary key, mark varchar(200) not null);
 
 create definer = `mariadb.sys`@`localhost` sql security definer view belay.accounts as
   select User as user, Host as host,
@@ -19,6 +21,7 @@ create sql security invoker view belay.routines as select db, name, definer from
 
 create user belay@'%' identified by 'change-me';
 grant select on belay.* to belay@'%';
+grant insert, update on belay.mark to belay@'%';
 grant select on mysql.roles_mapping to belay@'%';
 grant select (db, name, definer) on mysql.proc to belay@'%';
 grant select on mysql.db to belay@'%';

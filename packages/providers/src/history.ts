@@ -29,6 +29,8 @@ export type Course =
   | 'ahead'
   /** The server lacks something of the earlier one: it is a copy, or was restored. */
   | 'behind'
+  /** Another server of the same system, which has not heard of everything yet: it may catch up. */
+  | 'late'
   /** The history forked since: a standby was promoted, or the server was recovered to an earlier time. Only a mark can tell. */
   | 'forked';
 

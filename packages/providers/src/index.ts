@@ -7,6 +7,7 @@ export { Disabled, LeftToOthers, OtherTarget, Pending, Renamed, Retryable, Targe
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
 export { type Course, type History, refuseUnsettling, type Sighting, type Trust, trustSettled } from './history.js';
+export { saidBy } from './http/answer.js';
 export { readBounded, remake } from './http/bounded-fetch.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
 export { ldapConnector } from './ldap/connector.js';

@@ -96,6 +96,11 @@ export interface Authorizer {
   /** Returns the target's fingerprint. Throws `Retryable` when the target cannot be reached. */
   target(signal: AbortSignal): Promise<string>;
   /**
+   * Returns the part of a fingerprint that is equal for all targets at which the same access is held: for a database of PostgreSQL,
+   * that of its server. Pure. Absent where the same access is held at targets with equal fingerprints only.
+   */
+  realm?(target: string): string;
+  /**
    * Resolves names to identifiers that do not change, or returns null when a name does not exist. Two accesses that a person can have
    * at the same time have different pins; where a target has one slot for several of them, see `degreeOf`.
    */

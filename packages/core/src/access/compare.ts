@@ -34,6 +34,7 @@ interface Comparison {
 
 type Row = { id: string; names: string; target: string; subject: string } & {
   key: string;
+  provider: string;
   state: EntitlementState;
   wanted: boolean;
 };
@@ -49,16 +50,20 @@ const together = 4;
  */
 export async function compareProvider(ctx: Store, provider: string, signal: AbortSignal): Promise<Comparison> {
   const { authorizer } = watch(ctx, provider, authorizerOf(ctx, provider, 'observe'));
-  const listed = await readList(authorizer, provider, signal);
+  const listed = await readList(ctx, authorizer, provider, signal);
   // Read after the list: access that was granted meanwhile has a row before the provider holds it (R1).
-  const rows = await readRows(ctx, provider);
+  const rows = await readRows(ctx, provider, [...(listed?.keys() ?? [])]);
   const differences: Difference[] = [];
   let compared = 0;
   const queue = rows.values();
   const follow = async () => {
-    for (const row of queue) {
-      const entry = listed?.get(row.key);
-      listed?.delete(row.key);
+    for (const found of queue) {
+      const entry = listed?.get(found.key);
+      listed?.delete(found.key);
+      const isOther = found.provider !== provider;
+      // Listed here too, and compared with the provider of its row.
+      if (isOther && found.state !== 'absent') continue;
+      const row = isOther && entry ? { ...found, ...namedBy(entry) } : found;
       // Neither the row nor the list says that the access is held.
       if (listed && !entry && row.state === 'absent') continue;
       compared += 1;
@@ -86,27 +91,38 @@ function judge(held: Held | 'changing', row: Row, knows: boolean): Difference['k
 
 /** Returns what the provider lists, by the key of its row; null when the connector cannot list. */
 async function readList(
+  ctx: Store,
   authorizer: Authorizer,
   provider: string,
   signal: AbortSignal,
 ): Promise<Map<string, ListedEntitlement> | null> {
   if (!authorizer.list) return null;
   const found = new Map<string, ListedEntitlement>();
-  for await (const one of authorizer.list(signal)) found.set(entitlementKey(provider, one.pin), one);
+  for await (const one of authorizer.list(signal)) found.set(entitlementKey(ctx, provider, one.pin), one);
   return found;
 }
 
-/** Leaves out rows that have ended in an older version without identifiers: the migration gave them a target that no provider has. */
-function readRows(ctx: Store, provider: string): Promise<Row[]> {
+/**
+ * Returns the rows of a provider, and those of other providers for access that it lists, because their targets are one. Leaves out rows
+ * that have ended in an older version without identifiers: the migration gave them a target that no provider has.
+ */
+function readRows(ctx: Store, provider: string, listed: readonly string[]): Promise<Row[]> {
+  const keys = sqlText`select jsonb_array_elements_text(${JSON.stringify(listed)}::text::jsonb)`;
   return ctx.db.execute<Row>(sqlText`
-    select id, key, names::text as names, target, subject::text as subject, state,
+    select id, key, provider, names::text as names, target, subject::text as subject, state,
       exists (select from ${grants} where ${grants.entitlementId} = ${entitlements.id} and ${isLive}) as wanted
-    from ${entitlements} where ${entitlements.provider} = ${provider} and target <> '' order by id`);
+    from ${entitlements} where (${entitlements.provider} = ${provider} or ${entitlements.key} in (${keys})) and target <> '' order by id`);
 }
 
 async function readOne(authorizer: Authorizer, row: Row, signal: AbortSignal): Promise<Held | 'changing'> {
   return authorizer.holds({ id: row.id, pin: pinOf(row), names: namesOf(row) }, signal);
 }
+
+/** Returns what a list says of an access, in place of what the row of another provider has: the target is that of the list. */
+const namedBy = ({ identity, access, pin }: ListedEntitlement) => ({
+  target: pin.target,
+  names: JSON.stringify([{ identity, access }]),
+});
 
 const pinOf = ({ target, subject }: Row): Pin => ({ target, subject: JSON.parse(subject) });
 const namesOf = ({ names }: Row) => JSON.parse(names) as Named[];

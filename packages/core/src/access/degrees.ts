@@ -2,7 +2,7 @@ import { execute, sqlText, type Transaction } from '@belay/db';
 import type { Access, Named } from '@belay/providers';
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
-import { entitlementKey, type LockedRow, type Wanted } from './rows.js';
+import type { LockedRow, Wanted } from './rows.js';
 
 /**
  * Slots: where a target holds one of several degrees of access in one place, such as a person's direct permission in a repository, the
@@ -22,7 +22,7 @@ export function degreeOf(ctx: Store, { provider, access }: { provider: string; a
 export async function lockSlots(ctx: Store, tx: Transaction, planned: readonly Wanted[]): Promise<void> {
   const keys = planned
     .filter((one) => degreeOf(ctx, one) !== undefined)
-    .map((one) => entitlementKey(one.provider, one.pin));
+    .map(({ key }) => key);
   for (const key of [...new Set(keys)].sort())
     await execute(tx, sqlText`select pg_advisory_xact_lock(hashtextextended(${key}::text, 0))`);
 }

@@ -1,3 +1,4 @@
+import { AccessError } from '@belay/contract/errors';
 import {
   catalogs,
   commitWith,
@@ -27,7 +28,7 @@ import { openPlaces, type Places } from './places.js';
 import { readHeld } from './read-held.js';
 import { entitlementKey, lockEntitlements } from './rows.js';
 import { standByFor } from './stand-by.js';
-import { type IntentRow, keepIntent, writingIntent } from './write-intent.js';
+import { type IntentRow, isOfAnother, keepIntent, writingIntent } from './write-intent.js';
 
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
@@ -55,7 +56,7 @@ export type Intended =
  * identity already holds without a grant of this service. The provider is read before the transaction, because no
  * transaction spans a network call; the decision is made inside it, on the entitlement's state under its lock. Throws
  * `Retryable` when the provider cannot report what it holds or the configuration has changed, `conflict` when the
- * access to extend was ended, and the errors of a connector.
+ * access to extend was ended or another provider holds the same access, and the errors of a connector.
  */
 export async function intendGrants(ctx: Context, intention: Intention, signal: AbortSignal): Promise<Intended> {
   const catalog = ctx.catalog.current();
@@ -64,9 +65,11 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     ...grant,
     knownAs: [...new Set([...(intention.plan.knownAs[index] ?? []), foldName(grant.identity)])],
     address: addressOf(catalog.providers.get(grant.provider)),
+    key: entitlementKey(ctx, grant.provider, grant.pin),
     id: ctx.newId(),
     grantId: ctx.newId(),
   }));
+  refuseTwice(planned);
   const providers = [...new Set(planned.map((grant) => grant.provider))];
   // Awaited first: until it succeeds, there is nothing to decide.
   await Promise.all(
@@ -88,7 +91,10 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const intend = async (): Promise<Intended> => {
       const entitlementIds = await intendAlone(ctx, intention, what);
       if (entitlementIds) return { outcome: 'intended', entitlementIds };
-      return ctx.db.transaction((tx) => intendLocked(ctx, tx, intention, what));
+      return ctx.db.transaction((tx) => intendLocked(ctx, tx, intention, what)).catch((error: unknown) => {
+        if (!isOfAnother(error)) throw error;
+        throw new Retryable('Another provider was granting this access at the same time; the request is planned again');
+      });
     };
     const result = await claiming(ctx, pending ? claimedIn(pending) : [], () => places.claiming(intend));
     ctx.crashpoint('intended');
@@ -121,11 +127,16 @@ async function intendAlone(
   const absent = { state: 'absent' as const, gone: true };
   if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
   if (planned.some((one) => degreeOf(ctx, one) !== undefined)) return null;
-  const rows = once(planned.map((one) => ({ ...one, key: entitlementKey(one.provider, one.pin) })));
+  const rows = once(planned);
   const placed = { ids: places.reserve(rows, 'grant'), claimId: places.claimId };
   const statement = writingIntent(ctx, intention, rows, { placed, locked: false });
   const keys = [intention.executionId, ...rows.map(({ key }) => key)];
-  const written = await retryDeadlock(() => executeBeside<IntentRow>(ctx.db, statement, keys));
+  const written = await retryDeadlock(() => executeBeside<IntentRow>(ctx.db, statement, keys)).catch(
+    (error: unknown): IntentRow[] => {
+      if (isOfAnother(error)) return [];
+      throw error;
+    },
+  );
   return written.length === 0 ? null : keepIntent(intention, rows, written, places);
 }
 
@@ -155,6 +166,7 @@ async function intendLocked(
     tx,
     planned.map((one, index) => ({ ...one, held: held[index] ?? false })),
   );
+  for (const one of locked) if (one.through !== null) throw heldThrough(one, one.through);
   const refused = locked.find(({ facts, held: seen }) => decideIntent(facts, seen) === 'refuse');
   if (refused) {
     const { provider, identity, facts } = refused;
@@ -170,6 +182,21 @@ async function intendLocked(
   ]);
   if (entitled.length === 0) return { outcome: 'moved_on' };
   return { outcome: 'intended', entitlementIds: keepIntent(intention, rows, entitled, places) };
+}
+
+/** Throws `conflict` when an intent names one access through two providers: it is granted and revoked through one (R8). */
+function refuseTwice(planned: readonly PlannedRow[]): void {
+  const first = new Map<string, string>();
+  for (const one of planned) {
+    const through = first.get(one.key) ?? one.provider;
+    first.set(one.key, through);
+    if (through !== one.provider) throw heldThrough(one, through);
+  }
+}
+
+function heldThrough({ provider, identity }: PlannedRow, through: string): AccessError {
+  const message = `"${provider}" leads to the same target as "${through}", or to a copy of it, and this access of ${identity} is held, granted or being revoked through "${through}": request it there, or when that has ended`;
+  return new AccessError('conflict', message);
 }
 
 /** Returns the rows without those of an entitlement that an earlier row has. */

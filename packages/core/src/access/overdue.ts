@@ -147,7 +147,8 @@ function describe(row: typeof entitlements.$inferSelect, since: string, owners: 
     executions: [...new Set(own.map(({ executionId }) => executionId))],
     since: new Date(since).toISOString(),
     attempts: row.failures,
-    last_error: row.lastError,
+    // Requesters read the first part only (`last_error` of the execution).
+    last_error: row.lastError && row.said ? `${row.lastError}: ${row.said}` : row.lastError,
     pending: row.pending,
     elsewhere: row.elsewhere,
     left_to_others: row.leftToOthers,

@@ -1,7 +1,8 @@
 import { pauseAfter } from '@belay/contract/back-off';
+import { cutText, toStorable } from '@belay/contract/text';
 import { entitlements, grants, inOrder, type SqlText, sqlText } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { OtherTarget, Pending, Renamed, TargetDoubted, Terminal } from '@belay/providers';
+import { OtherTarget, Pending, Renamed, saidBy, TargetDoubted, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
 import { leftToOthers } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
@@ -31,11 +32,12 @@ export async function recordFailure(
   { error, overtaken = false }: { error?: unknown; overtaken?: boolean } = {},
 ): Promise<void> {
   const refused = claim.task === 'grant' && error instanceof Terminal;
+  const said = saidBy(error);
   const pending = error instanceof Pending;
   if (pending) ctx.log.info({ entitlement: claim.id, provider: claim.provider }, `${claim.task}: ${message}`);
   else
     ctx.log.warn(
-      { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error },
+      { entitlement: claim.id, provider: claim.provider, failures: claim.failures + 1, error, ...(said && { said }) },
       `the ${claim.task} call failed: ${message}`,
     );
   const next = await ctx.db
@@ -81,6 +83,7 @@ export async function recordFailure(
         .set({
           failures,
           lastError: pending ? null : message,
+          said: said === undefined ? null : cutText(toStorable(said), 500),
           pending: pending ? message : null,
           // R7: an alarm from now until a call has succeeded, also when other errors follow.
           ...(error instanceof OtherTarget || error instanceof TargetDoubted ? { elsewhere: true } : {}),

@@ -1,3 +1,4 @@
+import { causesOf } from '@belay/contract/outage';
 import { catalogs, entitlements, executions, grants, type SqlText, sqlText } from '@belay/db';
 import { parkingWith, writing } from '@belay/engine';
 import type { Store } from '../context.js';
@@ -7,9 +8,6 @@ import { type Intention, intendedEntries, type PlannedRow } from './intention.js
 import type { Places } from './places.js';
 import { grantsWait } from './restore/gate.js';
 import { isLive } from './wanted.js';
-
-/** A grant of an intent, with the key of its entitlement. */
-export type KeyedRow = PlannedRow & { key: string };
 
 /** A row that the statement returns: an entitlement of the intent, and whether it was claimed. */
 export type IntentRow = Omit<ClaimRow, 'task' | 'concerns' | 'name'> & { key: string; claimed: boolean; alone: boolean };
@@ -24,13 +22,16 @@ export type IntentRow = Omit<ClaimRow, 'task' | 'concerns' | 'name'> & { key: st
  * locked the execution. What is written to an entitlement depends on the locked row. It is claimed only when that row is the
  * one in the statement's snapshot, because then its other grants are in the snapshot too (decision 0070).
  *
+ * A row that is not absent belongs to one provider. When it belongs to another one, the statement fails with `isOfAnother`: only the
+ * locked row can tell.
+ *
  * `locked`: the caller's transaction has locked and checked what the statement alone cannot: the execution that is extended,
  * and entitlements whose access the provider holds. Without it, nothing is written for an extension.
  */
 export function writingIntent(
   ctx: Store,
   intention: Intention,
-  rows: readonly KeyedRow[],
+  rows: readonly PlannedRow[],
   { placed, locked }: { placed: { ids: ReadonlySet<string>; claimId: string }; locked: boolean },
 ): SqlText {
   const { plan, stepKey, userId, executionId, approved } = intention;
@@ -84,6 +85,7 @@ export function writingIntent(
           case when placed and granting then app_now() end, (placed and granting)::int
         from moved, planned, permitted order by key
         on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
+          provider = case when e.state = 'absent' or e.provider = excluded.provider then excluded.provider else '' end,
           address = excluded.address,
           identity = case when e.state = 'absent' then excluded.identity else e.identity end,
           access = case when e.state = 'absent' then excluded.access else e.access end,
@@ -102,8 +104,8 @@ export function writingIntent(
       // The duration of a grant starts when it is active. Until then it waits for the provider, but never longer than its
       // approval lasts.
       sqlText`intended as (
-        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by)
-        select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, planned.identity, planned.access, planned.known_as, ${plan.duration}::bigint,
+        insert into ${grants} (id, execution_id, step_key, entitlement_id, user_id, through, identity, access, known_as, duration, activate_by)
+        select planned.grant_id, moved.id, ${stepKey}::text, held.id, ${userId}::uuid, planned.provider, planned.identity, planned.access, planned.known_as, ${plan.duration}::bigint,
           least(app_now() + ${interval(plan.duration + ctx.timing.activation)}, ${until}::timestamptz)
         from moved, planned join held using (key))`,
     ],
@@ -131,10 +133,17 @@ export function writingIntent(
   return parkingWith(ctx, call, { ...written, next: ctx.timing.lease });
 }
 
+/** Returns whether the database rejected an intent because the access is held, or may be, through another provider. */
+export function isOfAnother(error: unknown): boolean {
+  return causesOf(error).some(
+    (one) => 'constraint_name' in one && one.constraint_name === 'entitlement_is_of_one_provider',
+  );
+}
+
 /** Keeps what an intent has claimed and made due. Returns the ids of its entitlements. */
 export function keepIntent(
   { executionId, stepKey, plan }: Intention,
-  rows: readonly KeyedRow[],
+  rows: readonly PlannedRow[],
   written: readonly IntentRow[],
   places: Places,
 ): string[] {

@@ -38,8 +38,9 @@ export const entitlements = pgTable(
   'entitlements',
   {
     id: uuid('id').primaryKey(),
-    /** Digest of provider, target and subject. */
+    /** Digest of the connector's type, the target's realm and the subject. */
     key: text('key').notNull(),
+    /** The provider through which it is held, or was held last: while it is not absent, no other provider may call. */
     provider: text('provider').notNull(),
     /** The fingerprint of the target where it is held. */
     target: text('target').notNull(),
@@ -83,6 +84,8 @@ export const entitlements = pgTable(
     claim: text('claim'),
     failures: integer('failures').notNull().default(0),
     lastError: text('last_error'),
+    /** What the provider said of the reason for it, which only operators read; null for nothing. */
+    said: text('said'),
     /** What the provider is still working on, by its response to the latest call; null when that call ended otherwise. */
     pending: text('pending'),
     /**
@@ -109,6 +112,7 @@ export const entitlements = pgTable(
       'entitlement_was_called_before_it_is_granted',
       sql`${table.state} <> 'granted' or ${table.lastGrantCallAt} is not null`,
     ),
+    check('entitlement_is_of_one_provider', sql`${table.provider} <> ''`),
   ],
 );
 
@@ -135,6 +139,8 @@ export const grants = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id),
+    /** The provider that the request named: the row of the entitlement may be another provider's since. Null in rows of older versions. */
+    through: text('through'),
     /** The names of its identity and access as they were committed; in a slot, the access says the degree. Never changed. */
     identity: text('identity').notNull(),
     access: json<{ [key: string]: unknown }>('access').notNull(),

@@ -1,3 +1,4 @@
+import { causesOf } from '@belay/contract/outage';
 import type { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 
@@ -19,11 +20,25 @@ export class HttpFault extends Error {
   override readonly name = 'HttpFault';
   constructor(
     message: string,
-    readonly detail: { method: string; path: string; status?: number; code?: string; issues?: readonly string[] },
+    readonly detail: {
+      method: string;
+      path: string;
+      status?: number;
+      code?: string;
+      issues?: readonly string[];
+      /** What the provider said of its reason, for operators only. */
+      said?: string;
+    },
     options: { cause?: unknown } = {},
   ) {
     super(message, options);
   }
+}
+
+/** Returns what a provider said of the reason why it rejected a call; undefined when it said nothing that its connector reads. */
+export function saidBy(error: unknown): string | undefined {
+  const fault = causesOf(error).find((one) => one instanceof HttpFault);
+  return fault?.detail.said;
 }
 
 /** The call that a response belongs to. The path is without its query, which can contain a cursor or a name. */
@@ -46,12 +61,16 @@ export function parseAnswer<T>(schema: z.ZodType<T>, body: unknown, { service, m
 /**
  * Converts an unexpected response into an error. Only its status and `wait` decide, because requesters must not read
  * the provider's text. `wait` is the pause that the provider demands, in milliseconds; with it, the error is
- * `Retryable` for every status from 400 on.
+ * `Retryable` for every status from 400 on. `said` is the provider's text for operators.
  */
-export function explainStatus(answer: HttpAnswer, asked: Asked, wait: number | undefined): Retryable | Terminal {
+export function explainStatus(
+  answer: HttpAnswer,
+  asked: Asked,
+  { wait, said }: { wait?: number | undefined; said?: string | undefined },
+): Retryable | Terminal {
   const { service, method, path } = asked;
   const { status } = answer;
-  const cause = new HttpFault(`status ${status}`, { method, path, status });
+  const cause = new HttpFault(`status ${status}`, { method, path, status, ...(said === undefined ? {} : { said }) });
   const options = { cause, ...(wait === undefined ? {} : { afterMilliseconds: wait }) };
   if (status === 429 || (wait !== undefined && status >= 400)) {
     return new Retryable(`${service} is handling too many requests`, options);

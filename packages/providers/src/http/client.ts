@@ -39,6 +39,8 @@ export interface HttpOptions {
    * takes precedence.
    */
   waitOf?(answer: HttpAnswer, now: number): number | undefined;
+  /** Returns what the provider says of the reason why it rejected a call: for the log and for operators, never for requesters. */
+  saidOf?(answer: HttpAnswer): string | undefined;
   /** Returns the error of a response whose status is not sufficient; with undefined, the status decides. */
   explain?(answer: HttpAnswer): Retryable | Terminal | undefined;
 }
@@ -173,7 +175,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
     if (explained) throw explained;
     if (status >= 200 && status < 300) return answer;
     if (call.accept?.includes(status)) return answer;
-    throw explainStatus(answer, asked, wait);
+    throw explainStatus(answer, asked, { wait, said: options.saidOf?.(answer) });
   }
 
   return {

@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { cutText } from '@belay/contract/text';
+import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { type HttpClient, openHttpClient } from '../http/client.js';
 import { type Credentials, fixedCredentials, readCredentials } from '../http/tokens.js';
@@ -19,6 +21,9 @@ const needed: readonly Action[] = [
 ];
 const changing = ['create', 'patch', 'delete'];
 
+/** What the API server returns for a call that it rejects, for example the message of an admission policy. */
+const statusSchema = z.object({ kind: z.literal('Status'), message: z.string().transform((text) => cutText(text, 500)) });
+
 /** Opens the client of a cluster. */
 export async function openKubernetes(config: KubernetesConfig, tools: ConnectorTools): Promise<ProviderClient> {
   const connection = connectionOf(config);
@@ -29,6 +34,7 @@ export async function openKubernetes(config: KubernetesConfig, tools: ConnectorT
     service: 'The cluster',
     url,
     now: tools.now,
+    saidOf: ({ body }) => statusSchema.safeParse(body).data?.message,
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
     ...(credentials && { credentials }),

@@ -1,6 +1,8 @@
 import { Renamed, Terminal } from '../errors.js';
+import { type Trust, trustSettled } from '../history.js';
 import type { Authorizer, ListedEntitlement, ProviderRole } from '../port.js';
 import { dialectOf, type LdapConfig } from './config.js';
+import { compareIn, trustingDirectory } from './history.js';
 import { add, holds, removeAll } from './members.js';
 import { isDynamic, isProtected, refuse } from './refuse.js';
 import type { Directory, Session } from './session.js';
@@ -8,6 +10,11 @@ import { findByNames, findGroup, findSubject, idOf, idsOf, isGroup, readTarget }
 
 /** Creates the port's `Authorizer`, which grants and revokes direct membership of groups. */
 export function createAuthorizer(config: LdapConfig, directory: Directory, now: () => number): Authorizer {
+  const open = (trust: Trust) => openAuthorizer(config, trustingDirectory(directory, config, trust), now);
+  return { ...open(trustSettled), history: { compare: compareIn(config), trusting: open } };
+}
+
+function openAuthorizer(config: LdapConfig, directory: Directory, now: () => number): Authorizer {
   return {
     residual: dialectOf(config).residual,
     knows: true,

@@ -1,6 +1,7 @@
 import { Terminal } from '../errors.js';
 import type { Weakness } from '../port.js';
 import { dialectOf, type LdapConfig, readUrl } from './config.js';
+import { readSighting } from './history.js';
 import { mayChange } from './obstacles.js';
 import { type Session, withoutFeature } from './session.js';
 import { findGroup, idOf, readTarget } from './subject.js';
@@ -42,6 +43,14 @@ export async function findWeaknesses(session: Session, config: LdapConfig): Prom
       cure: `Permit it to write ${config.member_attribute} of the groups below groups_base (docs/connectors/ldap.md)`,
     });
     break;
+  }
+  if ((await readSighting(session, config)).position === null) {
+    found.push({
+      message: `The server does not say how far it has come (${active ? 'invocationId' : 'contextCSN'}), so Belay would believe a copy of it, or a replica that lags behind`,
+      cure: active
+        ? 'Permit the account to read the NTDS Settings of the domain controller'
+        : 'Load the syncprov overlay for the database, and permit the account to read contextCSN at its top',
+    });
   }
   if (active && !(await isOneServer(session, config))) {
     found.push({

@@ -46,7 +46,7 @@ export interface Directory {
 }
 
 /** Attributes whose values are bytes and not text. */
-const binary = ['objectGUID', 'objectSid'];
+const binary = ['objectGUID', 'objectSid', 'invocationId', 'replUpToDateVector'];
 const pageSize = 500;
 /** Active Directory's rule that follows nested memberships. */
 const inChain = '1.2.840.113556.1.4.1941';

@@ -32,7 +32,7 @@ export interface Former {
 }
 
 /** Returns the naming context that contains a base. Throws `Terminal` when no naming context of the server does. */
-async function findContext(session: Session, base: string, key: string): Promise<string> {
+export async function findContext(session: Session, base: string, key: string): Promise<string> {
   const root = await session.read('', ['namingContexts']);
   const contexts = (root?.texts('namingContexts') ?? [])
     .filter((context) => context !== '' && isBelow(base, context))

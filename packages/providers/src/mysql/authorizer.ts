@@ -1,8 +1,11 @@
+import { compareCounters } from '../counters.js';
 import { Retryable, Terminal } from '../errors.js';
+import { type Trust, trustSettled } from '../history.js';
 import type { Authorizer, ConnectorTools, Entitlement, ProviderRole } from '../port.js';
 import { findPinned, findSubject, markOf, readTarget, type Subject } from './accounts.js';
 import type { MysqlConfig } from './config.js';
 import type { Database, Statements } from './database.js';
+import { readSighting, trustingDatabase, writeMark } from './history.js';
 import { listEntitlements } from './lists.js';
 import { grantRole, readAdministered, readMembers, removeMark, revokeRole } from './memberships.js';
 import { findReason, refuse } from './rights.js';
@@ -22,9 +25,28 @@ interface Absence {
 
 /** Creates the port's `Authorizer`, which grants and revokes roles of the server. */
 export function createAuthorizer(config: MysqlConfig, database: Database, tools: ConnectorTools): Authorizer {
-  /** By the id of the entitlement. */
   const absences = new Map<string, Absence>();
+  const open = (trust: Trust) => openAuthorizer(config, trustingDatabase(database, trust), { tools, absences });
+  return {
+    ...open(trustSettled),
+    history: {
+      compare: compareCounters,
+      trusting: open,
+      mark: (decide, signal) =>
+        database.use(signal, async (sql) => {
+          const mark = await decide(() => readSighting(sql));
+          return mark !== null && (await writeMark(sql, mark));
+        }),
+    },
+  };
+}
 
+/** `absences`: by the id of the entitlement. */
+function openAuthorizer(
+  config: MysqlConfig,
+  database: Database,
+  { tools, absences }: { tools: ConnectorTools; absences: Map<string, Absence> },
+): Authorizer {
   async function end(
     entitlement: Entitlement,
     subject: Subject,

@@ -5,11 +5,11 @@ import { Retryable, Terminal } from '../errors.js';
 const absent = new Set([1141, 1133, 1269, 1396, 1959, 1962, 3523, 3530]);
 
 /**
- * Temporary errors: connections or memory used up, locks, a server that is stopping or read-only, sessions that are read-only, statements and connections that
- * were ended (MariaDB, "Error Codes").
+ * Temporary errors: connections or memory used up, locks, a server that is stopping or read-only, sessions that are read-only, a node of Galera that is
+ * cut off (1047), statements and connections that were ended (MariaDB, "Error Codes").
  */
 const passing = new Set([
-  1037, 1038, 1040, 1041, 1053, 1129, 1152, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1226, 1290, 1317, 1792, 1836,
+  1037, 1038, 1040, 1041, 1047, 1053, 1129, 1152, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1226, 1290, 1317, 1792, 1836,
   1927, 1969, 3024, 4031,
 ]);
 

@@ -29,6 +29,9 @@ const settingsOfMariadb: Record<string, string | number> = {
   idle_transaction_timeout: 0,
 };
 
+/** The same for a node of a Galera cluster: every statement waits until the node has applied what the others committed before it. */
+const settingsOfGalera: Record<string, string | number> = { wsrep_sync_wait: 15 };
+
 /** The character set and collation of all that is sent and returned, set by `set names`. */
 const characters = {
   character_set_client: 'utf8mb4',
@@ -56,7 +59,9 @@ export async function prepareSession(connection: Connection, sql: Sender): Promi
   // Without a limit first, because a limit could cut even this.
   await sql.run('set session sql_select_limit = 18446744073709551615');
   const [server] = await sql.rows<{ maria: number }>("select version() like '%MariaDB%' as maria");
-  const asked = Number(server?.maria) === 1 ? settingsOfMariadb : settings;
+  const maria = Number(server?.maria) === 1;
+  const galera = maria && (await isGalera(sql));
+  const asked = { ...(maria ? settingsOfMariadb : settings), ...(galera ? settingsOfGalera : {}) };
   await sql.run("set names 'utf8mb4' collate 'utf8mb4_bin'");
   await sql.run(
     `set session ${Object.entries(asked)
@@ -74,6 +79,12 @@ export async function prepareSession(connection: Connection, sql: Sender): Promi
     );
   }
   prepared.add(raw);
+}
+
+/** Returns whether the server is a node of a Galera cluster. */
+async function isGalera(sql: Sender): Promise<boolean> {
+  const rows = await sql.rows("show global variables where variable_name = 'wsrep_on' and value in ('ON', '1')");
+  return rows.length > 0;
 }
 
 /** How the server writes a setting that is on or off, as a text. */

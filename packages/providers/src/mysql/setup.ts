@@ -85,6 +85,25 @@ export async function findWeaknesses(sql: Statements): Promise<Weakness[]> {
       cure: 'have people connect to the node that the provider names, and to no other',
     });
   }
+  const copied = await findReplication(sql);
+  if (copied) found.push(copied);
+  const [another] = await sql.rows<{ user: string }>(
+    "select concat(User, '@', Host) as user from mysql.db where Db = ? and concat(User, '@', Host) <> current_user() limit 1",
+    [`${markStart}%`],
+  );
+  if (another) {
+    found.push({
+      message: `the server is set up for another connector of Belay too, with the user ${another.user}: with two schemas, Belay cannot know that they lead to one server`,
+      cure: 'give both providers the same schema, or drop the user that is not needed any more',
+    });
+  }
+  const rights = grants.filter((line) => line.includes('`.`mark`') || /^GRANT ALL PRIVILEGES ON \*\.\*/.test(line)).join();
+  if (!rights.includes('ALL PRIVILEGES') && !['INSERT', 'UPDATE'].every((right) => rights.includes(right))) {
+    found.push({
+      message: 'the connector cannot write its mark, by which a copy of the server is told from the server',
+      cure: 'create the table mark of the setup in the connector’s schema, and grant insert and update on it',
+    });
+  }
   const [everybody] = await sql.rows(
     "select 1 from mysql.db where User in ('', 'PUBLIC') and 'Y' in (Create_priv, Create_view_priv)",
   );
@@ -95,6 +114,18 @@ export async function findWeaknesses(sql: Statements): Promise<Weakness[]> {
     });
   }
   return found;
+}
+
+/** Returns a weakness when the server is writable and takes its content from another one, so that it may lag behind. */
+async function findReplication(sql: Statements): Promise<Weakness | undefined> {
+  const rows = await sql.rows(
+    "select 1 from information_schema.processlist where user = 'system user' and command like 'Slave%' limit 1",
+  );
+  if (rows.length === 0) return undefined;
+  return {
+    message: 'the server is writable and replicates from another one: what it returns may be outdated',
+    cure: 'let the provider name the server that people change, and set read_only on its replicas',
+  };
 }
 
 /** Returns the privileges that the connector's user lacks. */

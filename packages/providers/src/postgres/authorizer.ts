@@ -9,7 +9,7 @@ import { comparePositions, readSighting, trustingDatabase, writeMark } from './h
 import { findLeftovers } from './leftovers.js';
 import { listMemberships, listRoles } from './lists.js';
 import { grantMembership, readMemberships, readVersion } from './membership.js';
-import { findPin, findSubject, readTarget } from './pin.js';
+import { findPin, findSubject, readTarget, serverOf } from './pin.js';
 import { type Absences, createRevoker } from './revoke.js';
 import { warmUp } from './sessions.js';
 
@@ -46,6 +46,7 @@ function openAuthorizer(
     ...describeLeftBehind(config),
 
     target: (signal) => database.read(signal, readTarget),
+    realm: serverOf,
 
     pin: (named, signal) => database.read(signal, (sql) => findPin(sql, named)),
 

@@ -29,6 +29,11 @@ export async function readTarget(sql: Statements): Promise<string> {
   return row.target;
 }
 
+/** Returns the server's part of a fingerprint: roles and their members belong to the server, whichever database is connected to. */
+export function serverOf(target: string): string {
+  return target.split('/', 1)[0] ?? target;
+}
+
 /** Returns the role and the identity of an entitlement, at the pinned target alone (throws `OtherTarget` elsewhere). */
 export async function findSubject(sql: Statements, { pin }: Entitlement): Promise<Subject> {
   const ids = pinned.safeParse(pin.subject);

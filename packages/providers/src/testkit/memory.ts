@@ -141,7 +141,7 @@ function unheldProvider(): MemoryProvider {
 
 function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authorizer {
   const { address = 'memory', residuals = {}, residual = 'PT0S', exclusive = [], degrees = [] } = config;
-  const target = () => state.targets.get(address) ?? 'memory';
+  const target = () => state.targets.get(address) ?? address;
   const degreeOf = ({ role }: Access) => splitRole(degrees, role)?.degree;
   /** The access that a pin leads to: without its degree, where it has one. */
   const slotOf = (access: Access): Access => {

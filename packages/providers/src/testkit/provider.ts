@@ -80,7 +80,7 @@ export interface MemoryProvider {
   readonly options: MemoryProviderOptions;
   /** When true, every call throws `Retryable`. */
   down: boolean;
-  /** The target of each address; an address that is not listed has the target `memory`. */
+  /** The target of each address; an address that is not listed is its own target. */
   readonly targets: Map<string, string>;
   /** The latest calls, oldest first (the last 10 000 at least); `count` counts them all. */
   readonly calls: readonly MemoryCall[];

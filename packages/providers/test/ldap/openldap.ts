@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type DirectoryTarget, startTarget } from '@belay/targets';
+import { type SlapdTarget, startTarget } from '@belay/targets';
 import { Attribute, Change, Client } from 'ldapts';
 import type { ProviderClient } from '../../src/index.js';
 import { ldapConnector } from '../../src/index.js';
@@ -8,7 +8,7 @@ const secret = 'the-password-of-an-account';
 
 /** An OpenLDAP server with people and groups, and its administrator. */
 export interface OpenLdap extends AsyncDisposable {
-  target: DirectoryTarget;
+  target: SlapdTarget;
   admin: Client;
   people: string;
   groups: string;
@@ -55,10 +55,10 @@ const leastRights = [
 /** The same permissions, but every signed-in user may write. */
 export const looseRights = leastRights.map((line) => line.replace('by users read', 'by users write'));
 
-/** Starts a server. `settings` are further lines of its configuration. */
+/** Starts a server. `settings` are further lines of its configuration: the overlay that keeps contextCSN, unless set. */
 export async function openLdap({
   rights = leastRights,
-  settings: lines = [],
+  settings: lines = ['overlay syncprov'],
 }: {
   rights?: readonly string[];
   settings?: readonly string[];

@@ -32,8 +32,9 @@ export interface MysqlServer {
 const setupFile = new URL('../../../../examples/connectors/mysql-setup.sql', import.meta.url);
 const password = 'the-password-of-belay';
 
-export async function openServer(): Promise<MysqlServer> {
-  const target = await startTarget('mariadb');
+/** `settings` are further options of the server. */
+export async function openServer(settings: readonly string[] = []): Promise<MysqlServer> {
+  const target = await startTarget('mariadb', { settings });
   const admin = await createConnection({ socketPath: target.socket, user: target.admin, multipleStatements: true });
   await admin.query((await readFile(setupFile, 'utf8')).replace('change-me', password));
   await admin.query(`

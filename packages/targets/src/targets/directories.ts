@@ -12,6 +12,11 @@ export interface DirectoryTarget extends AsyncDisposable {
   admin: { dn: string; password: string };
 }
 
+export interface SlapdTarget extends DirectoryTarget {
+  /** Returns all entries with their identifiers, as LDIF: the content of a copy. */
+  copy(): Promise<string>;
+}
+
 /** Returns whether a port on loopback accepts connections. */
 export function listens(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -26,15 +31,24 @@ export function listens(port: number): Promise<boolean> {
 
 const suffix = 'dc=belay,dc=test';
 
-/** Starts OpenLDAP with a suffix that has only `ou=people` and `ou=groups`. `settings` are further lines for the database. */
-export async function startSlapd({ settings = [] }: { settings?: readonly string[] } = {}): Promise<DirectoryTarget> {
+/**
+ * Starts OpenLDAP with a suffix that has only `ou=people` and `ou=groups`, or with the content of another server. `settings` are further
+ * lines for the database.
+ */
+export async function startSlapd({
+  settings = [],
+  content,
+}: {
+  settings?: readonly string[];
+  content?: string;
+} = {}): Promise<SlapdTarget> {
   const scratch = await makeScratch('slapd');
   const port = await findFreePort('127.0.0.1');
   const admin = { dn: `cn=admin,${suffix}`, password: 'the-password-of-admin' };
   const configuration = [
     ...['core', 'cosine', 'inetorgperson', 'nis'].map((name) => `include /etc/ldap/schema/${name}.schema`),
     'modulepath /usr/lib/ldap',
-    ...['back_mdb', 'memberof', 'refint', 'dynlist'].map((name) => `moduleload ${name}`),
+    ...['back_mdb', 'memberof', 'refint', 'dynlist', 'syncprov'].map((name) => `moduleload ${name}`),
     'database mdb',
     `suffix "${suffix}"`,
     `rootdn "${admin.dn}"`,
@@ -48,7 +62,7 @@ export async function startSlapd({ settings = [] }: { settings?: readonly string
   ];
   await mkdir(join(scratch, 'data'));
   await writeFile(join(scratch, 'slapd.conf'), `${configuration.join('\n')}\n`);
-  await writeFile(join(scratch, 'tree.ldif'), tree.join('\n'));
+  await writeFile(join(scratch, 'tree.ldif'), content ?? tree.join('\n'));
   await run(programs.slapadd, ['-f', join(scratch, 'slapd.conf'), '-l', join(scratch, 'tree.ldif')]);
   const url = `ldap://127.0.0.1:${port}`;
   const server = await start(programs.slapd, ['-h', url, '-f', join(scratch, 'slapd.conf'), '-d', '0'], {
@@ -59,6 +73,11 @@ export async function startSlapd({ settings = [] }: { settings?: readonly string
     url,
     suffix,
     admin,
+    async copy() {
+      const file = join(scratch, 'copy.ldif');
+      await run(programs.slapcat, ['-f', join(scratch, 'slapd.conf'), '-l', file]);
+      return readFile(file, 'utf8');
+    },
     async [Symbol.asyncDispose]() {
       await server.stop();
       await removeScratch(scratch);

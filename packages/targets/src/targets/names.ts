@@ -34,6 +34,7 @@ export const programs = {
   keycloak: join(cache, `keycloak-${versions.keycloak}`, 'bin', 'kc.sh'),
   slapd: '/usr/sbin/slapd',
   slapadd: '/usr/sbin/slapadd',
+  slapcat: '/usr/sbin/slapcat',
   samba: '/usr/sbin/samba',
   sambaTool: '/usr/bin/samba-tool',
   mariadbd: '/usr/sbin/mariadbd',

@@ -13,8 +13,8 @@ export interface MariadbTarget extends AsyncDisposable {
   admin: 'root';
 }
 
-/** Starts MariaDB on a socket and on loopback, with an empty database `test`. */
-export async function startMariadb(): Promise<MariadbTarget> {
+/** Starts MariaDB on a socket and on loopback, with an empty database `test`. `settings` are further options of the server. */
+export async function startMariadb({ settings = [] }: { settings?: readonly string[] } = {}): Promise<MariadbTarget> {
   const scratch = await makeScratch('mariadb');
   const port = await findFreePort('127.0.0.1');
   const data = join(scratch, 'data');
@@ -30,6 +30,7 @@ export async function startMariadb(): Promise<MariadbTarget> {
       // A folder of its own: at its start, a server deletes the temporary tables of all servers in the folder.
       `--tmpdir=${scratch}`,
       ...['--bind-address=127.0.0.1', `--pid-file=${join(scratch, 'pid')}`, '--innodb-flush-log-at-trx-commit=0'],
+      ...settings,
     ],
     { scratch, ready: () => listens(port) },
   );

@@ -1,4 +1,4 @@
-import { type ActiveDirectoryTarget, type DirectoryTarget, startSamba, startSlapd } from './directories.js';
+import { type ActiveDirectoryTarget, type SlapdTarget, startSamba, startSlapd } from './directories.js';
 import { type KeycloakTarget, startKeycloak } from './keycloak.js';
 import { type KubernetesTarget, startKubernetes } from './kubernetes.js';
 import { isInstalled, type TargetName } from './names.js';
@@ -7,7 +7,7 @@ import { type HttpTarget, type MariadbTarget, startMariadb, startMoto } from './
 /** What each target provides to its tests. `scim2-tester` and `helm` are not servers: `programs` has their paths. */
 export interface Targets {
   kubernetes: KubernetesTarget;
-  slapd: DirectoryTarget;
+  slapd: SlapdTarget;
   samba: ActiveDirectoryTarget;
   mariadb: MariadbTarget;
   moto: HttpTarget;
@@ -16,8 +16,10 @@ export interface Targets {
 
 /** The options with which a target can be started. */
 interface TargetOptions {
-  /** Further lines of the configuration, for the database. */
-  slapd: { settings?: readonly string[] };
+  /** Further lines of the configuration, for the database; the entries of another server. */
+  slapd: { settings?: readonly string[]; content?: string };
+  /** Further options of the server. */
+  mariadb: { settings?: readonly string[] };
 }
 
 type OptionsOf<Name> = Name extends keyof TargetOptions ? TargetOptions[Name] : undefined;

@@ -24,6 +24,7 @@ export const doubts = {
     says: "has an earlier mark of Belay's: it is a copy, or was restored to an earlier time",
   },
   mark_other: { lasts: false, says: "has a mark that this database of Belay's did not write" },
+  late: { lasts: false, says: 'has not heard of everything yet that was done at another server of the same system' },
   earlier: {
     lasts: true,
     says: 'lacks something that it had before: it is a copy, or was restored to an earlier time',
@@ -66,6 +67,7 @@ export function judge(compare: (known: string, seen: string) => Course, seen: Si
   const [since, sinceRow, sinceLatest] = [course(memory?.position), course(row), course(latest?.position)];
   if (since === 'behind' || sinceRow === 'behind' || sinceLatest === 'behind')
     return { is: 'doubted', doubt: 'earlier' };
+  if ([since, sinceRow, sinceLatest].includes('late')) return { is: 'doubted', doubt: 'late' };
   // A fork that was accepted is in the memory; the rows keep their positions from before it.
   const forked = since === 'forked' || (!memory?.position && sinceRow === 'forked');
   if (forked && !marked) return { is: 'doubted', doubt: 'forked' };

@@ -110,7 +110,14 @@ export async function oweRevocation(
     .values({ id: await freeId(tx, mark, found.id), key, provider, identity, access, names, target, subject, ...owed })
     .onConflictDoUpdate({
       target: entitlements.key,
-      set: { ...owed, names: namesWith(entitlements.names, sqlText`excluded.names`) },
+      // The access was found at this provider, which can revoke it there.
+      set: {
+        ...owed,
+        provider,
+        target,
+        address: sql`case when ${entitlements.provider} = ${provider} then ${entitlements.address} end`,
+        names: namesWith(entitlements.names, sqlText`excluded.names`),
+      },
       setWhere: eq(entitlements.state, 'absent'),
     });
 }
