@@ -34,7 +34,7 @@ const workflow = (name: string, work: readonly object[]) => ({
  */
 export const catalogWith = (workflows: Readonly<Record<string, object>> = {}) => ({
   access: { auditors: { groups: ['auditors'] } },
-  server: { limits: { open_requests: 10_000, event_streams: 10_000 } },
+  server: { limits: { open_requests: 10_000, event_streams: 10_000, ...hourly } },
   providers: { memory: { provider: 'memory' }, silent: { provider: 'silent' } },
   roles: {
     reader: {

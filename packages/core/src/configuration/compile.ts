@@ -98,8 +98,14 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
   return { ok: true, catalog };
 }
 
-function compileLimits({ open_requests, event_streams, signals }: CatalogDocument['server']['limits']) {
-  return { openRequests: open_requests, eventStreams: event_streams, signals };
+function compileLimits(limits: CatalogDocument['server']['limits']): Catalog['limits'] {
+  const { open_requests, requests_per_hour, event_streams, signals } = limits;
+  return {
+    openRequests: open_requests,
+    requestsPerHour: requests_per_hour,
+    eventStreams: event_streams,
+    signals,
+  };
 }
 
 /**

@@ -171,6 +171,8 @@ const serverSchema = z.strictObject({
     .strictObject({
       /** Requests that have not ended, and ended requests whose access has not ended. */
       open_requests: limit(20),
+      /** Requests of the last hour, whatever became of them; extensions count as well. */
+      requests_per_hour: limit(120),
       /** Event streams per process. */
       event_streams: limit(10),
       /** Events for one request that no task has taken yet. */
