@@ -7,6 +7,8 @@ export { Disabled, OtherTarget, Pending, Retryable, Terminal } from './errors.js
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
 export { readBounded, remake } from './http/bounded-fetch.js';
+export { type Budget, createBudget, type Pause } from './http/budget.js';
+export { urgently } from './http/urgency.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
 export { ldapConnector } from './ldap/connector.js';
 export { languageModelConfig } from './llm/config.js';

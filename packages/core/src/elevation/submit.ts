@@ -19,13 +19,14 @@ import { Retryable, Terminal } from '@belay/providers';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { deliverMessages } from '../messages/deliver.js';
+import { noteOutage } from '../outage.js';
 import { foldName } from '../people/names.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type Plan, type PlannedGrant, planElevation } from '../plans/plan.js';
 import { endAfter } from '../share-patience.js';
 import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
-import { type Counting, countFirst } from './admission.js';
+import { type Counting, countFirst, countLookup } from './admission.js';
 import { checkAuthenticator } from './authenticators.js';
 import { composeRequest } from './compose-request.js';
 import { beginHere, mayAskAtOnce, readSeen, type Seen, servingPlan } from './first-turn.js';
@@ -94,6 +95,10 @@ async function check(
     const planned = await refuseEarly(ctx, { input, workflow: workflow.name }, extending?.check);
     return { planned, seen: asksAtOnce ? seen : null, counting };
   } catch (error) {
+    // A provider may have been called, so the rejected request counts.
+    await countLookup(ctx, user, 'request', catalog.limits.requestsPerHour).catch((cause: unknown) =>
+      noteOutage(ctx, cause),
+    );
     counting.end();
     throw error;
   }

@@ -29,6 +29,7 @@ export async function openKubernetes(config: KubernetesConfig, tools: ConnectorT
     service: 'The cluster',
     url,
     now: tools.now,
+    budget: tools.budget,
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
     ...(credentials && { credentials }),
