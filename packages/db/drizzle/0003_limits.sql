@@ -8,7 +8,7 @@ CREATE TABLE "lookups" (
 --> statement-breakpoint
 CREATE TABLE "provider_calls" (
 	"provider" text NOT NULL,
-	"left" double precision NOT NULL,
+	"remaining" double precision NOT NULL,
 	"at" timestamp (3) with time zone NOT NULL,
 	CONSTRAINT "provider_calls_pk" PRIMARY KEY("provider")
 );
@@ -51,10 +51,10 @@ CREATE FUNCTION lease_calls(which text, most integer, per double precision, keep
 declare
   has double precision;
 begin
-  insert into provider_calls (provider, "left", at) values (which, most, app_now()) on conflict do nothing;
-  select least(most, "left" + greatest(0, extract(epoch from app_now() - at)) * 1000 * most / per) into has
+  insert into provider_calls (provider, "remaining", at) values (which, most, app_now()) on conflict do nothing;
+  select least(most, "remaining" + greatest(0, extract(epoch from app_now() - at)) * 1000 * most / per) into has
     from provider_calls where provider = which for update;
   taken := greatest(0, least(wanted, floor(has - keep)::integer));
   wait := case when taken > 0 then 0 else (keep + 1 - has) * per / most end;
-  if taken > 0 then update provider_calls set "left" = has - taken, at = app_now() where provider = which; end if;
+  if taken > 0 then update provider_calls set "remaining" = has - taken, at = app_now() where provider = which; end if;
 end';

@@ -27,7 +27,7 @@ export const providerCalls = pgTable(
   'provider_calls',
   {
     provider: text('provider').notNull(),
-    left: doublePrecision('left').notNull(),
+    remaining: doublePrecision('remaining').notNull(),
     at: instant('at').notNull(),
   },
   (table) => [primaryKey({ name: 'provider_calls_pk', columns: [table.provider] })],

@@ -102,6 +102,7 @@ describe('a place at a provider', () => {
     const first = places.take(calm, () => new Promise<void>((resolve) => (free = resolve)));
     const others = ['one', 'two'].map((name) => places.take(calm, async () => void order.push(name)));
     const ahead = places.take(calm, async () => void order.push('revocation'), true);
+    await new Promise(setImmediate);
     free();
     await Promise.all([first, ...others, ahead]);
     expect(order).toEqual(['revocation', 'one', 'two']);
