@@ -9,6 +9,8 @@ export { githubConnector } from './github/connector.js';
 export { type Course, type History, refuseUnsettling, type Sighting, type Trust, trustSettled } from './history.js';
 export { saidBy } from './http/answer.js';
 export { readBounded, remake } from './http/bounded-fetch.js';
+export { type Budget, createBudget, type Pause } from './http/budget.js';
+export { urgently } from './http/urgency.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
 export { ldapConnector } from './ldap/connector.js';
 export { languageModelConfig } from './llm/config.js';

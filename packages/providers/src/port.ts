@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { History } from './history.js';
+import type { Budget } from './http/budget.js';
 import type { Json, Notifications, Verdict } from './notifications.js';
 
 export type { Json } from './notifications.js';
@@ -364,6 +365,8 @@ export interface ConnectorTools {
   /** Returns the time in milliseconds since 1970: for the end of tokens and of pauses. */
   now(): number;
   log(line: string, detail?: Record<string, Json>): void;
+  /** What the provider still accepts, for all processes together; without it, a client knows only what it was told itself. */
+  budget?: Budget;
 }
 
 /** What the holder of access needs to connect. */

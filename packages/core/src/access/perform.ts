@@ -1,7 +1,7 @@
 import { isOutage } from '@belay/contract/outage';
 import { entitlements, inGroups } from '@belay/db';
 import { traced } from '@belay/engine';
-import { Pending, Renamed } from '@belay/providers';
+import { Pending, Renamed, urgently } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { authorizerOf, leftToOthers, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
@@ -69,7 +69,9 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     );
   const call = openCall(ctx, [claim.provider]);
   try {
-    const outcome = await tracedCall(claim, () => untilStopped(callWithin(ctx, claim, call.signal), call.signal, late));
+    const perform = () => callWithin(ctx, claim, call.signal);
+    const ask = claim.task === 'revoke' ? () => urgently(perform) : perform;
+    const outcome = await tracedCall(claim, () => untilStopped(ask(), call.signal, late));
     if (outcome !== 'too late') call.answered();
     return outcome;
   } catch (error) {
