@@ -12,6 +12,8 @@ export interface GoogleClients {
 /** Changes and reads one kind of access; each kind has its own shape of the pin's subject. */
 export interface KindOfAccess {
   pin(entitlement: EntitlementRef, signal: AbortSignal): Promise<Pin['subject'] | null>;
+  /** Returns the names by which `inherits` can name the access; absent where it has one name. */
+  aliases?(entitlement: EntitlementRef, signal: AbortSignal): Promise<string[]>;
   holds(entitlement: EntitlementRef, signal: AbortSignal): Promise<Held>;
   ensurePresent(entitlement: EntitlementRef, until: Date, signal: AbortSignal): Promise<void>;
   ensureAbsent(entitlement: EntitlementRef, signal: AbortSignal): Promise<void>;
