@@ -295,6 +295,14 @@ export const adminOperations = {
   }),
   person: query({ input: z.strictObject({ user: email }), output: personDetails }),
   stop: mutation({ input: z.strictObject({ user: email, reason: why }), output: stoppedPerson }),
+  separate: mutation({
+    input: z.strictObject({
+      user: email,
+      other: name.describe('E-mail address of the other person, or the id of their account'),
+      reason: why,
+    }),
+    output: done,
+  }),
   endLogin: mutation({ input: one, output: done }),
   agents: query({ input: z.strictObject(paging), output: agentList }),
   removeAgent: mutation({ input: one, output: done }),

@@ -23,6 +23,7 @@ const methods: Record<string, (client: BelayClient) => Promise<unknown> | AsyncG
   'admin.skipProvider': (client) => client.admin.skipProvider({ provider: 'p', reason: 'r' }),
   'admin.openRestore': (client) => client.admin.openRestore(),
   'admin.removeAgent': (client) => client.admin.removeAgent({ id: 'id', reason: 'r' }),
+  'admin.separate': (client) => client.admin.separatePeople({ user: 'u', other: 'o', reason: 'r' }),
   'admin.stop': (client) => client.admin.stopPerson({ user: 'u', reason: 'r' }),
   'admin.overdue': (client) => client.admin.listOverdue(),
   'admin.retry': (client) => client.admin.retryRevocation({ id: 'id', reason: 'r' }),

@@ -20,6 +20,7 @@ import {
   removeAgent,
   retryRevocation,
   revokeAccess,
+  separatePeople,
   skipProvider,
   stopUser,
 } from '@belay/core';
@@ -170,6 +171,20 @@ export const adminRouter = router({
     .input(adminOperations.stop.input)
     .output(adminOperations.stop.output)
     .mutation(async ({ ctx, input }) => ({ status: 'ok', ...(await stopUser(ctx.caller, input)) })),
+  separate: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/people/{user}/separate',
+        tags,
+        summary: 'Record that two accounts that share an address belong to two people, as an administrator',
+        contentTypes,
+      },
+      rest: redirect,
+    })
+    .input(adminOperations.separate.input)
+    .output(adminOperations.separate.output)
+    .mutation(async ({ ctx, input }) => ({ status: 'ok', ...(await separatePeople(ctx.caller, input)) })),
   endLogin: authenticated
     .meta({
       openapi: {

@@ -87,6 +87,11 @@ export const admin = {
   stop: 'Stop',
   stopTitle: 'Stop this person?',
   stopAbout: (person: Inserted) => `Ends all logins, tokens, open requests and access of ${person} now.`,
+  separate: 'Separate',
+  separateTitle: 'Separate this account from another?',
+  separateAbout: (person: Inserted) =>
+    `Records that ${person} and the owner of another account are two people, although both accounts have or had one address.`,
+  separateFrom: 'E-mail address or id of the other account',
   loginsTitle: 'Logins and tokens',
   noLogins: 'No logins',
   kinds: { browser: 'Browser', device: 'Program', token: 'Token' },

@@ -53,6 +53,8 @@ export interface AdminResource {
   getPerson(user: string, options?: CallOptions): Promise<PersonDetails>;
   /** Ends all logins, tokens, open requests and access of a person. */
   stopPerson(act: { user: string; reason: string }, options?: CallOptions): Promise<StoppedPerson>;
+  /** Records that two accounts that share an address belong to two people. `other` is an address, or the id of an account. */
+  separatePeople(act: { user: string; other: string; reason: string }, options?: CallOptions): Promise<Done>;
   /** Ends one login or token. */
   endLogin(act: Act, options?: CallOptions): Promise<Done>;
   listAgents(options?: PageOptions): Promise<AgentList>;
@@ -95,6 +97,7 @@ export function createAdmin(transport: Transport): AdminResource {
       transport.query('admin.people', { ...filter, ...pageOf({ limit, cursor }) }, options),
     getPerson: (user, options) => transport.query('admin.person', { user }, options),
     stopPerson: (act, options) => transport.mutate('admin.stop', act, options),
+    separatePeople: (act, options) => transport.mutate('admin.separate', act, options),
     endLogin: (act, options) => transport.mutate('admin.endLogin', act, options),
     listAgents: ({ limit, cursor, ...options } = {}) =>
       transport.query('admin.agents', pageOf({ limit, cursor }), options),

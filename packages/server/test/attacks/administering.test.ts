@@ -42,6 +42,7 @@ const acts: [string, object][] = [
   [`/admin/overdue/${id}/retry`, { reason: 'x' }],
   [`/admin/overdue/${id}/accept`, { reason: 'x' }],
   ['/admin/people/rita@example.test/stop', { reason: 'x' }],
+  ['/admin/people/rita@example.test/separate', { other: 'adam@example.test', reason: 'x' }],
   [`/admin/logins/${id}/end`, { reason: 'x' }],
   [`/admin/agents/${id}/remove`, { reason: 'x' }],
 ];
