@@ -1,5 +1,5 @@
 import { AccessError, notFound } from '@belay/contract/errors';
-import { comparisons, entitlements, leftovers, sqlText, type Transaction } from '@belay/db';
+import { comparisons, entitlements, leftovers, type Transaction } from '@belay/db';
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
@@ -110,7 +110,7 @@ export async function oweRevocation(
     .values({ id: await freeId(tx, mark, found.id), key, provider, identity, access, names, target, subject, ...owed })
     .onConflictDoUpdate({
       target: entitlements.key,
-      set: { ...owed, names: namesWith(entitlements.names, sqlText`excluded.names`) },
+      set: { ...owed, names: namesWith(entitlements.names, sql`excluded.names`) },
       setWhere: eq(entitlements.state, 'absent'),
     });
 }
