@@ -107,7 +107,7 @@ function detailsOf(id: string, part: HistoryPart): SqlText {
   return sqlText`
     select ${summaryColumns}, ${decisionColumn}, ${gapColumn}, ${archivedColumn},
       e.status, e.ended_at, e.owner_id, e.output, e.fault, app_now() as now,
-      (select json_agg(json_build_object(${grantPairs}, 'provider', provider, 'identity', identity, 'access', access,
+      (select json_agg(json_build_object(${grantPairs}, 'provider', provider, 'identity', ${grants.identity}, 'access', ${grants.access},
          'ended_reason', ended_reason, 'pending', pending, 'last_error', last_error)
          order by ${grants.createdAt}, ${entitlements.key})
        from ${grants} join ${entitlements} on ${entitlements.id} = ${grants.entitlementId} where ${grantsOfRow}) as held,
