@@ -32,7 +32,7 @@ for (const kind of ['team', 'repo-role', 'org-role'] as const) {
       holds: async () => (await organization.held()).some((line) => logins.some((one) => line.split(' ').includes(one))),
       async rename() {
         github.world.renameUser(names.login, `${names.login}-r`);
-        github.world.renameTeam(names.team, `${names.team}-r`);
+        github.world.renameTeam('oncall', `${names.team}-r`);
         await admin('PATCH', `/repos/acme/${names.repository}`, { name: `${names.repository}-r` });
         names.login += '-r';
         logins.push(names.login);
