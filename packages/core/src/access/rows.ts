@@ -1,7 +1,7 @@
 import { digestOf } from '@belay/contract/canonical';
-import { type CommittedName, entitlements, type SqlText, type Transaction } from '@belay/db';
+import { type CommittedName, entitlements, type Transaction } from '@belay/db';
 import type { Access, Named, Pin } from '@belay/providers';
-import { asc, type Column, inArray, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { asc, type Column, inArray, type SQL, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import type { IntentFacts } from './decide.js';
@@ -67,7 +67,7 @@ export async function lockEntitlements<W extends Wanted>(
 }
 
 /** Returns, as SQL, the names of a row with those of a list of one, unless the row has them already. */
-export function namesWith(names: Column, one: SQLWrapper): SQL {
+export function namesWith(names: Column, one: SQL): SQL {
   return sql`case when exists (select from jsonb_array_elements(${names}) as known where known = ${one} -> 0)
     then ${names} else ${names} || ${one} end`;
 }
