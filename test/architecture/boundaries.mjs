@@ -18,6 +18,7 @@ const contract = [
   'errors',
   'event-types',
   'events',
+  'exact-json',
   'examples',
   'executions',
   'fields',
@@ -81,7 +82,7 @@ export const boundaries = {
     ],
   },
   'packages/workflow': {
-    workspace: ['contract/durations', 'contract/text'],
+    workspace: ['contract/durations', 'contract/exact-json', 'contract/text'],
     outside: ['zod', 'yaml', 'ajv', 'ajv-formats', 'jq-web', 're2js'],
     why: 'the machine is pure: no I/O, no clock, no randomness',
     files: [
@@ -107,6 +108,7 @@ export const boundaries = {
       'contract/address',
       'contract/back-off',
       'contract/durations',
+      'contract/exact-json',
       'contract/outage',
       'contract/postgres-session',
       'contract/postgres-tls',
@@ -182,7 +184,7 @@ export const boundaries = {
     why: 'tables, constraints and migrations; no domain logic',
   },
   'packages/engine': {
-    workspace: ['contract/back-off', 'contract/text', 'workflow', 'db'],
+    workspace: ['contract/back-off', 'contract/exact-json', 'contract/text', 'workflow', 'db'],
     outside: ['zod', 'drizzle-orm', '@opentelemetry/api'],
     why: 'executions know nothing of access, approvals, people or HTTP: what they need comes in by ports',
     folders: ['.', 'steps', 'turns', 'calls', 'index.ts'],
@@ -228,7 +230,7 @@ export const boundaries = {
     ],
   },
   'packages/rest': {
-    workspace: ['contract/csv', 'contract/errors', 'contract/limits', 'contract/outage'],
+    workspace: ['contract/csv', 'contract/errors', 'contract/exact-json', 'contract/limits', 'contract/outage'],
     outside: [
       'zod',
       '@trpc/server',
@@ -247,7 +249,7 @@ export const boundaries = {
     why: 'a router validates, calls a verb and returns: no SQL, no queue, no vendor',
   },
   'packages/scim': {
-    workspace: ['contract/errors', 'contract/text', 'core', 'rest'],
+    workspace: ['contract/errors', 'contract/exact-json', 'contract/text', 'core', 'rest'],
     outside: ['lossless-json', 'node:http'],
     why: 'it knows SCIM, and calls a verb for what it was told: no SQL, no queue, no vendor',
   },

@@ -16,7 +16,6 @@ const defaultAgent = 'http://127.0.0.1:8791';
 
 const { argv, env, platform, stdin, stdout, stderr } = process;
 
-/** Returns a variable; an empty one counts as not set. */
 /** Returns the name of the account for the audit log; its number where the machine has no account of this number, as in containers. */
 function accountName(): string {
   try {
@@ -36,6 +35,7 @@ function homeFolder(): string {
 }
 const home = homeFolder();
 
+/** Returns a variable; an empty one counts as not set. */
 function variable(name: string): string | undefined {
   return env[name] || undefined;
 }

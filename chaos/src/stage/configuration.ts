@@ -75,7 +75,7 @@ export function makeConfiguration(): string {
     config: { url: `\${env:TARGET_${name.toUpperCase()}}`, identity: 'username', email_domains: ['example.com'] },
   });
   return JSON.stringify({
-    server: { limits: { open_requests: 100, event_streams: 100 } },
+    server: { limits: { open_requests: 100, requests_per_hour: 100_000, event_streams: 100 } },
     providers: { one: provider('one'), two: provider('two') },
     roles: Object.fromEntries(
       Object.entries(roles).map(([name, { grants, workflow }]) => [

@@ -81,6 +81,12 @@ export const overdueRevocation = z.object({
   elsewhere: z
     .boolean()
     .describe('Whether the address of the provider leads to another target than the one that holds it'),
+  left_to_others: z
+    .string()
+    .nullable()
+    .describe(
+      "What the revocation leaves at the provider because it was given by others or can be another person's; it stays when an administrator accepts it",
+    ),
   next_try: instant.describe('In the past while an attempt runs or is due'),
 });
 export type OverdueRevocation = z.infer<typeof overdueRevocation>;
@@ -256,6 +262,14 @@ export const adminOperations = {
   revoke: mutation({ input: revokeRequest, output: revoked }),
   overdue: query({ input: z.strictObject(paging), output: overdueList }),
   retry: mutation({ input: one, output: done }),
+  accept: mutation({
+    input: one.extend({
+      left: opaque
+        .optional()
+        .describe('`left_to_others` as it was read: rejected with `conflict` when something else is left now'),
+    }),
+    output: done,
+  }),
   logs: query({ input: auditFilter.extend(paging), output: auditPage }),
   exportLogs: query({
     input: auditFilter.extend({
@@ -281,6 +295,14 @@ export const adminOperations = {
   }),
   person: query({ input: z.strictObject({ user: email }), output: personDetails }),
   stop: mutation({ input: z.strictObject({ user: email, reason: why }), output: stoppedPerson }),
+  separate: mutation({
+    input: z.strictObject({
+      user: email,
+      other: name.describe('E-mail address of the other person, or the id of their account'),
+      reason: why,
+    }),
+    output: done,
+  }),
   endLogin: mutation({ input: one, output: done }),
   agents: query({ input: z.strictObject(paging), output: agentList }),
   removeAgent: mutation({ input: one, output: done }),

@@ -75,6 +75,7 @@ export type EventType =
   | 'restore.skipped'
   | 'review.closed'
   | 'review.opened'
+  | 'revocation.accepted'
   | 'revocation.retried'
   | 'run.ended'
   | 'run.lapsed'

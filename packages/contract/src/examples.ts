@@ -186,6 +186,8 @@ const words: Readonly<Record<string, unknown>> = {
   due_at: '2026-01-22T10:02:11.000Z',
   duration: 'PT1H',
   elsewhere: false,
+  left: 'The membership is also granted by ops_lead',
+  left_to_others: null,
   email: rita.email,
   enabled: true,
   encryption: 'enabled',

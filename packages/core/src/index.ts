@@ -5,6 +5,7 @@ export { auditDrift } from './access/drift.js';
 export { type Due, findDue } from './access/due.js';
 export { listAccess } from './access/list.js';
 export { listAllAccess } from './access/list-all.js';
+export { acceptLeft } from './access/accept-left.js';
 export { listOverdue, retryRevocation } from './access/overdue.js';
 export { performClaims } from './access/perform.js';
 export { reconcileEntitlement } from './access/reconcile.js';

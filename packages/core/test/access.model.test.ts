@@ -26,6 +26,14 @@ describe('grants never leak, are never forgotten and never lengthened: every rea
     expect(settled).toBeGreaterThan(100);
   });
 
+  it('no leak without quarantine where calls have landed when they return, and nothing of others is revoked', { timeout }, () => {
+    const { states, settled, wrong, trace } = explore(false, { quarantine: Q, neverLate: true });
+    console.info(`model of calls that are never late: ${states} states, ${settled} settled`);
+    expect({ wrong, trace }).toEqual({ wrong: null, trace: [] });
+    expect(states).toBeGreaterThan(400_000);
+    expect(settled).toBeGreaterThan(100);
+  });
+
   it('takes nothing away that others grant by an operation which outlasts the request', () => {
     const { states, settled, wrong, trace } = explore(false, { quarantine: Q, operations: true }, 'neighbour');
     console.info(`model with an operation of others: ${states} states, ${settled} settled`);
@@ -46,6 +54,9 @@ describe('grants never leak, are never forgotten and never lengthened: every rea
     ['R5 with >= leaks at the boundary', { quarantine: Q - 1 }, 'LEAK'],
     ['R5: one revoke, with no quarantine, leaks', { quarantine: Number.NEGATIVE_INFINITY }, 'LEAK'],
     ['R5: a quarantine per grant leaks', { quarantine: Q, quarantinePerGrant: true }, 'LEAK'],
+    ['R5: no quarantine leaks while calls are open', { quarantine: Q, neverLate: true, countNothing: true }, 'LEAK'],
+    ['R5: a call that lands after it returned leaks', { quarantine: Q, neverLate: true, lagging: true }, 'UNCOUNTED'],
+    ['R5: a failed call is open', { quarantine: Q, neverLate: true, countFailures: true }, 'UNCOUNTED'],
     ['R6: the return of a call says nothing of what is held', { quarantine: Q, believeReturn: true }, 'FORGOTTEN'],
     ['R6: an unknown read after a call settles nothing', { quarantine: Q, blind: true }, 'FORGOTTEN'],
     ['R6: an operation is not its result', { quarantine: Q, operations: true, believeChanging: true }, 'FORGOTTEN'],

@@ -32,7 +32,7 @@ describe('the right to decide by a button in a message', () => {
   async function signIn(provider: PeopleProvider, person = gail, secret = 'this browser'): Promise<string> {
     const { ctx } = cast.house;
     signIns += 1;
-    const tokens = { refreshToken: `given-${signIns}`, expiresInMilliseconds: 2 * hour };
+    const tokens = { refreshToken: `given-${signIns}`, expiresInMilliseconds: 2 * hour, ...person.tokens };
     provider.state.person = { ...person, tokens };
     const id = provider.connector.type;
     await beginLogin(ctx, { provider: id, browserSecret: secret });
@@ -73,6 +73,24 @@ describe('the right to decide by a button in a message', () => {
     await signIn(corp, { ...gail, tokens: { sid: 's1' } });
     await logOut({ subject: 'gail', sid: 'another' });
     expect(await mayDecide()).toBe(true);
+  });
+
+  it('ends with a logout token for the only sign-in, or for the last one that is live', async () => {
+    await signIn(corp, { ...gail, tokens: { sid: 's1' } });
+    await signIn(corp, { ...gail, tokens: { sid: 's2' } }, 'another browser');
+    await signIn(corp, { ...gail, subject: 'hal', email: 'hal@example.com', tokens: { sid: 's3' } }, 'a third browser');
+    await logOut({ sid: 's1' });
+    expect([(await logins()).length, await mayDecide()]).toEqual([2, true]);
+    await logOut({ sid: 's2' });
+    expect([(await logins()).length, await mayDecide(), await mayDecide('hal@example.com')]).toEqual([1, false, true]);
+  });
+
+  it('ends with a logout token for a sign-in whose login had ended before', async () => {
+    await signIn(corp, { ...gail, tokens: { sid: 's1' } });
+    await cast.house.database.advance(20 * hour);
+    expect(await mayDecide()).toBe(true);
+    await logOut({ subject: 'gail', sid: 's1' });
+    expect(await mayDecide()).toBe(false);
   });
 
   it('ends when the provider no longer accepts the only sign-in, also with a token of an operator', async () => {

@@ -3,6 +3,8 @@ import {
   createSignal,
   decideApproval,
   listInbox,
+  listProviderIdentities,
+  listProviderRoles,
   requestElevation,
   signalExecution,
   withActor,
@@ -19,6 +21,7 @@ import {
   openCast,
   type Person,
   request,
+  second,
   together,
 } from './support/stories.js';
 
@@ -77,6 +80,16 @@ describe('what one person may have at a time', () => {
     expect(await request(ada, { workflow: 'pause' })).toEqual(expect.any(String));
   });
 
+  it('calls no provider for a request beyond the limit, through any workflow', async () => {
+    const { house, ada } = cast;
+    for (let made = 0; made < 20; made += 1) await request(ada, { workflow: 'pause' });
+    const before = house.provider.count('identities');
+    for (const workflow of ['pause', 'given', 'automatic', 'approved']) {
+      await expect(request(ada, { workflow })).rejects.toMatchObject(refusal);
+    }
+    expect(house.provider.count('identities')).toBe(before);
+  });
+
   it('is a number of events that no task has taken yet, for each sender', async () => {
     const { house, ada } = cast;
     const id = await ask(house, ada, { workflow: 'listening' });
@@ -91,6 +104,65 @@ describe('what one person may have at a time', () => {
     // An event that a task consumes immediately is not counted.
     await house.pass(5 * minute);
     await send('ready');
+  });
+});
+
+describe('what one person may request in an hour', () => {
+  let cast: Cast;
+  beforeEach(async () => {
+    const limits = { requests_per_hour: 5, lists_per_hour: 3 };
+    cast = await openCast({ catalog: { ...catalogWith({}), server: { limits } } });
+  });
+  afterEach(() => cast[Symbol.asyncDispose]());
+
+  const refusal = { code: 'too_many_requests', message: expect.stringContaining('5 requests in the last hour') };
+  const askAndCancel = async (person: Person) => {
+    await cancelExecution(person, { id: await ask(cast.house, person) });
+    await cast.house.work();
+  };
+
+  it('is a number of requests, cancelled ones among them, and a rejected one calls no provider', async () => {
+    const { house, ada, alan } = cast;
+    for (let made = 0; made < 5; made += 1) await askAndCancel(ada);
+    const before = house.provider.count('identities');
+    for (const workflow of ['automatic', 'approved']) {
+      await expect(request(ada, { workflow })).rejects.toMatchObject(refusal);
+    }
+    expect(house.provider.count('identities')).toBe(before);
+    await askAndCancel(alan);
+    await house.pass(hour + second);
+    await askAndCancel(ada);
+  });
+
+  it('is counted for requests that come at once: no more than the rest of them are accepted or call a provider', async () => {
+    const { house, ada } = cast;
+    for (let made = 0; made < 3; made += 1) await askAndCancel(ada);
+    const before = house.provider.count('identities');
+    const tried = await together(Array.from({ length: 12 }, () => request(ada)));
+    expect(tried.filter((one) => one === 'ok')).toHaveLength(2);
+    expect(new Set(tried)).toEqual(new Set(['ok', 'too_many_requests']));
+    expect(house.provider.count('identities') - before).toBe(2);
+  });
+
+  it('counts requests that were rejected after a provider was called', async () => {
+    const { ada } = cast;
+    for (let made = 0; made < 5; made += 1) {
+      await expect(request(ada, { identities: ['nobody'] })).rejects.toMatchObject({ code: 'forbidden' });
+    }
+    await expect(request(ada)).rejects.toMatchObject(refusal);
+  });
+
+  it('is a number of lists that are read from providers, too', async () => {
+    const { house, ada, alan } = cast;
+    const [provider = ''] = house.catalog.current().roles.get('reader')?.providers ?? [];
+    for (let made = 0; made < 3; made += 1) await listProviderRoles(ada, { provider });
+    const before = house.provider.count('roles');
+    await expect(listProviderRoles(ada, { provider })).rejects.toMatchObject({ code: 'too_many_requests' });
+    await expect(listProviderIdentities(ada, { provider })).rejects.toMatchObject({ code: 'too_many_requests' });
+    expect(house.provider.count('roles')).toBe(before);
+    await listProviderRoles(alan, { provider });
+    await house.database.advance(hour + second);
+    await listProviderRoles(ada, { provider });
   });
 });
 

@@ -2,6 +2,7 @@ import { findLiteralSecrets, getWorkflow } from '@belay/core';
 import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compareEntries } from '../src/configuration/compare.js';
+import { withoutCredentials } from '../src/configuration/credentials.js';
 import { type Cast, openCast } from './support/stories.js';
 
 const call = (given: object) => ({ call: 'http', with: { method: 'post', ...given } });
@@ -49,6 +50,58 @@ const tasks = [
   },
   { kept: { set: { api_token: 'SECRET-14', shown: 'https://docs.example.com/page' } } },
 ];
+
+/** Addresses whose path has a secret, and what is shown of them. */
+const paths: [address: string, shown: string][] = [
+  ['https://hooks.slack.com/services/T0SECRET1/B0SECRET2/abcdefghij', 'https://hooks.slack.com/…/…/…/…'],
+  [
+    'https://discord.com/api/webhooks/112233445566778899/aB3-SECRET_x9Zq0LmN4pQ7rS2tU5vW8',
+    'https://discord.com/api/webhooks/…/…',
+  ],
+  [
+    'https://acme.webhook.office.com/webhookb2/8f14e45f-ceea-467f-a8d2-SECRET3/IncomingWebhook/SECRET4/5',
+    'https://acme.webhook.office.com/…/…/…/…/…',
+  ],
+  [
+    'https://api.telegram.org/bot110201543:AAHdqTcvCH1vGWJxfSECRET5/sendMessage',
+    'https://api.telegram.org/…/sendMessage',
+  ],
+  ['https://hook.example.com:8443/in/0b12cdbef1f44f0a9c4e/post', 'https://hook.example.com:8443/in/…/post'],
+  ['https://hook.example.com/in/qwertyuiopasdfghjklzxcvb', 'https://hook.example.com/in/…'],
+  ['https://hook.example.com/%41bc/v1', 'https://hook.example.com/…/v1'],
+];
+/** Addresses without a secret, which are shown as they are. */
+const plain = [
+  'https://api.example.com/v1/change-requests/{id}/approve.json',
+  'https://api.example.com/api/v2.1/listUsers/2024/page_2',
+  'https://api.example.com/{tenant}-prod/tickets:search',
+];
+
+describe('the path of an address in a workflow', () => {
+  const shown = (endpoint: string) => {
+    const [task] = withoutCredentials([{ post: call({ endpoint }) }]);
+    return task?.post.with as unknown;
+  };
+
+  it.each(paths)('is shown without its secret: %s', (endpoint, left) => {
+    expect(shown(endpoint)).toEqual({ method: 'post', endpoint: left });
+    expect(shown(`\${ "${endpoint}" }`)).toEqual({ method: 'post', endpoint: '…' });
+    const changes = [...compareEntries(undefined, { workflow: { do: [{ uri: endpoint }] } }, ['workflows', 'calls'])];
+    expect(JSON.stringify(changes)).not.toContain(endpoint);
+  });
+
+  it.each(plain)('is shown where it consists of words: %s', (endpoint) => {
+    expect(shown(endpoint)).toEqual({ method: 'post', endpoint });
+  });
+
+  it('is warned of where it is most likely a secret', () => {
+    const warned = (endpoint: string) =>
+      findLiteralSecrets({ workflows: { w: { workflow: { do: [{ post: call({ endpoint }) }] } } } }).length > 0;
+    expect(paths.slice(0, 6).map(([endpoint]) => warned(endpoint))).toEqual(Array(6).fill(true));
+    const id = 'https://api.example.com/projects/8f14e45f-ceea-467f-a8d2-0123456789ab';
+    expect([...plain, id].map(warned)).toEqual(Array(4).fill(false));
+  });
+});
 
 describe('a workflow with credentials', () => {
   let cast: Cast;

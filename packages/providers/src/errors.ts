@@ -1,4 +1,5 @@
 import { SystemError } from '@belay/contract/outage';
+import type { Named } from './port.js';
 
 /** The call may succeed later. `afterMilliseconds` is the pause that the provider requests, if any. */
 export class Retryable extends SystemError {
@@ -17,6 +18,26 @@ export class Retryable extends SystemError {
  */
 export class Pending extends Retryable {
   override readonly name = 'Pending';
+}
+
+/**
+ * A revocation has removed everything that is Belay's; what is left at the provider gives the same access, and was given by others or
+ * may be another person's. The message names it, and is the same at each call while the same is left. Core keeps trying until it is
+ * gone, or an operator accepts exactly this (docs/architecture.md, section 6, R2).
+ */
+export class LeftToOthers extends Retryable {
+  override readonly name = 'LeftToOthers';
+}
+
+/**
+ * The identity of a grant has another name at the provider than those that were committed. Nothing was changed: core commits this name as
+ * well and calls again, so that what is written under a name can always be found under it.
+ */
+export class Renamed extends Retryable {
+  override readonly name = 'Renamed';
+  constructor(readonly present: Named) {
+    super('The identity was renamed at the provider');
+  }
 }
 
 /** The call will not succeed when repeated. Messages can be shown to the requester and contain no secret. */

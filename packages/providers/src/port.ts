@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { History } from './history.js';
+import type { Budget } from './http/budget.js';
 import type { Json, Notifications, Verdict } from './notifications.js';
 
 export type { Json } from './notifications.js';
@@ -114,6 +115,11 @@ export interface Authorizer {
   /** Whether `holds` can tell. If so, a result of `unknown` confirms neither a grant nor a revocation. */
   knows: boolean;
   /**
+   * True where a call of `ensurePresent` that returned cannot take effect later, and `holds` sees everything that it did. Then a
+   * revocation needs no second one after the quarantine, unless a grant call was lost (docs/architecture.md, section 6, R5).
+   */
+  neverLate?: boolean;
+  /**
    * Returns every name by which `inherits` can name what an access gives, where there are several (a display name and an identifier),
    * so that a rule that denies one of them also counts for the others. Absent where each thing has one name.
    */
@@ -135,13 +141,16 @@ export interface Authorizer {
    */
   holds(entitlement: Entitlement, signal: AbortSignal): Promise<Held>;
   /**
-   * Makes the access present, a slot in the degree of `name`; core may repeat the call. `until` is passed on where the provider has native expiry: a later one
-   * extends the access, an earlier one changes nothing. Throws `Pending` while the provider is working on the grant.
+   * Makes the access present, a slot in the degree of `name`; core may repeat the call. A slot that others have changed meanwhile may
+   * be left in a higher degree, or rejected (`Terminal`): the revocation empties it in any. `until` is passed on where the provider has native expiry: a later one
+   * extends the access, an earlier one changes nothing. Throws `Pending` while the provider is working on the grant, and `Renamed` instead of
+   * writing a name of the identity that is not among `names`.
    */
   ensurePresent(entitlement: GrantedEntitlement, until: Date, signal: AbortSignal): Promise<void>;
   /**
    * Makes the access absent, under all its names and in whatever degree the holder has it by now, and ends live sessions where the provider can. "No such user, role or resource" is success. Throws
-   * `Pending` while the provider is working on the revocation, or on a grant that cannot be cancelled.
+   * `Pending` while the provider is working on the revocation, or on a grant that cannot be cancelled. Where marks or grantors tell
+   * what Belay granted, it removes only that, and throws `LeftToOthers` when something else gives the same access.
    */
   ensureAbsent(entitlement: Entitlement, signal: AbortSignal): Promise<void>;
   /**
@@ -356,6 +365,8 @@ export interface ConnectorTools {
   /** Returns the time in milliseconds since 1970: for the end of tokens and of pauses. */
   now(): number;
   log(line: string, detail?: Record<string, Json>): void;
+  /** What the provider still accepts, for all processes together; without it, a client knows only what it was told itself. */
+  budget?: Budget;
 }
 
 /** What the holder of access needs to connect. */

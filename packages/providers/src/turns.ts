@@ -1,17 +1,20 @@
 import { refuseWhenAborted, untilAborted } from './abort.js';
 
-/** Limits how many calls run at once; the others wait in order. */
+/** Limits how many calls run at once; the others wait in order, those that are ahead first. */
 export interface Places {
-  /** Runs `work` as soon as a place is free. Throws `Retryable` when the signal aborts before that. */
-  take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` as soon as a place is free; with `ahead` before all work without it. Throws `Retryable` when the signal aborts before
+   * that.
+   */
+  take<T>(signal: AbortSignal, work: () => Promise<T>, ahead?: boolean): Promise<T>;
 }
 
 /** Creates places for `most` calls at a time. */
 export function createPlaces(most: number): Places {
   let free = most;
-  const waiting: (() => void)[] = [];
+  const waiting: { ahead: (() => void)[]; others: (() => void)[] } = { ahead: [], others: [] };
 
-  async function enter(signal: AbortSignal): Promise<void> {
+  async function enter(signal: AbortSignal, ahead: boolean): Promise<void> {
     refuseWhenAborted(signal);
     if (free > 0) {
       free -= 1;
@@ -21,27 +24,28 @@ export function createPlaces(most: number): Places {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    waiting.push(admit);
+    const queue = ahead ? waiting.ahead : waiting.others;
+    queue.push(admit);
     try {
       await untilAborted(admitted, signal);
     } catch (error) {
-      const index = waiting.indexOf(admit);
+      const index = queue.indexOf(admit);
       // Admitted at the moment of the abort: the place is passed on to the next call.
       if (index === -1) leave();
-      else waiting.splice(index, 1);
+      else queue.splice(index, 1);
       throw error;
     }
   }
 
   function leave(): void {
-    const next = waiting.shift();
+    const next = waiting.ahead.shift() ?? waiting.others.shift();
     if (next) next();
     else free += 1;
   }
 
   return {
-    async take(signal, work) {
-      await enter(signal);
+    async take(signal, work, ahead = false) {
+      await enter(signal, ahead);
       try {
         return await work();
       } finally {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { InexactNumber, parseExactly } from '@belay/contract/exact-json';
 import { refuse } from './refusal.js';
 
 /**
@@ -49,13 +50,13 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   }
 }
 
-/** Returns the JSON object of a body; no value in it is converted. Throws 400 for any other text. */
+/** Returns the JSON object of a body; no value in it is converted, or changed because a double cannot hold it. Throws 400 for any other text. */
 export function parseJsonObject(text: string): Record<string, unknown> {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw refuse(400, 'The body is not JSON');
+    parsed = parseExactly(text);
+  } catch (error) {
+    throw refuse(400, error instanceof InexactNumber ? `The body ${error.message}` : 'The body is not JSON');
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw refuse(400, 'The body must be a JSON object');

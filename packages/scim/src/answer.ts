@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { InexactNumber, parseExactly } from '@belay/contract/exact-json';
 import {
   type Context,
   changeProvisionedGroup,
@@ -249,8 +250,9 @@ async function readJson(request: IncomingMessage): Promise<Body> {
   let parsed: unknown;
   try {
     // JSON.parse would use the last of two values with the same name, and could lose a deactivation before it.
-    parsed = parse(text, undefined, { parseNumber: Number });
-  } catch {
+    parsed = parse(text, undefined, { parseNumber: (number) => parseExactly(number) });
+  } catch (error) {
+    if (error instanceof InexactNumber) throw new ScimError(400, `The body ${error.message}`, 'invalidValue');
     throw new ScimError(400, 'The body is not JSON, or contains a name twice', 'invalidSyntax');
   }
   return toBody(parsed, 'The body');

@@ -10,8 +10,10 @@ export {
 export { startEmulator } from './emulators/start.js';
 export {
   answer,
+  type CallLimit,
   gate,
   holdBack,
+  limitCalls,
   loseAnswer,
   loseRequest,
   meanwhile,

@@ -9,7 +9,7 @@ const together = 8;
  * they start. Returns how much work it found.
  */
 export async function sweep(ctx: Context): Promise<{ steps: number; entitlements: number }> {
-  const { steps, entitlements } = await move(ctx);
+  const { steps, entitlements } = await sweepSilently(ctx);
   // Messages about approvals that close meanwhile are revised in the next pass.
   return { steps: steps + (await deliverMessages(ctx)), entitlements };
 }
@@ -18,7 +18,7 @@ export async function sweep(ctx: Context): Promise<{ steps: number; entitlements
 export async function sweepAll(ctx: Context, passes: number): Promise<void> {
   let silent = false;
   for (let pass = 0; pass < passes; pass += 1) {
-    const { steps, entitlements } = await move(ctx);
+    const { steps, entitlements } = await sweepSilently(ctx);
     const rests = steps + entitlements === 0;
     // If the last pass found no message and nothing was done since, there is no message now.
     if (rests && silent) return;
@@ -29,7 +29,7 @@ export async function sweepAll(ctx: Context, passes: number): Promise<void> {
 }
 
 /** Does what is due once, except messages. */
-async function move(ctx: Context): Promise<{ steps: number; entitlements: number }> {
+export async function sweepSilently(ctx: Context): Promise<{ steps: number; entitlements: number }> {
   let entitlements = 0;
   const found = await findDue(ctx);
   // Entitlements come before steps, because revocations are among them.

@@ -23,7 +23,7 @@ export interface SweepVerbs {
   deleteArchived?(context: Context): Promise<number>;
   deleteRequests?(context: Context): Promise<number>;
   deleteSettled?(context: Context): Promise<number>;
-  deliverMessages?(context: Context): Promise<number>;
+  deliverMessages?(context: Context, options: { signal: AbortSignal }): Promise<number>;
   endLapsedRuns?(context: Context): Promise<number>;
   noticeRestore?(context: Context): Promise<boolean>;
   compareRestored?(context: Context, signal: AbortSignal): Promise<number>;
@@ -87,9 +87,12 @@ export function startSweeper(
    */
   let slowStarts = 4;
 
-  // These three run in parallel to the passes, because each can take long: providers can be slow, and there can be many rows to
-  // delete.
-  const deliver = beside(context, 'messages could not be delivered', () => verbs.deliverMessages?.(context));
+  // These run in parallel to the passes, because each can take long: providers can be slow, and there can be many rows to
+  // delete. Each pass begins to deliver, also while earlier ones still wait for a slow receiver: a process has a limit of
+  // deliveries at a time for each channel, and other channels wait for none of them.
+  const deliver = alongside(context, 'messages could not be delivered', () =>
+    verbs.deliverMessages?.(context, { signal: stopping.signal }),
+  );
   const compare = beside(context, 'a provider could not be compared with what Belay granted', async () => {
     await verbs.compareRestored?.(context, stopping.signal);
     await verbs.auditDrift?.(context, stopping.signal);
@@ -160,17 +163,25 @@ export function startSweeper(
   };
 }
 
+type Work = () => Promise<unknown> | undefined;
+
 /** Returns work that runs in parallel to the passes, once at a time. Its failures are logged. */
-function beside(context: Context, failure: string, work: () => Promise<unknown> | undefined) {
-  let running: Promise<void> | undefined;
+function beside(context: Context, failure: string, work: Work) {
+  const running = alongside(context, failure, work);
+  return { ...running, begin: () => (running.count() > 0 ? undefined : running.begin()) };
+}
+
+/** Returns work that runs in parallel to the passes, and to what is left of its earlier runs. Its failures are logged. */
+function alongside(context: Context, failure: string, work: Work) {
+  const running = new Set<Promise<void>>();
   return {
+    count: () => running.size,
     begin(): void {
-      running ??= Promise.resolve(work())
+      const one = Promise.resolve(work())
         .catch((error: unknown) => context.log.warn({ error }, failure))
-        .then(() => {
-          running = undefined;
-        });
+        .then(() => void running.delete(one));
+      running.add(one);
     },
-    finish: async () => running,
+    finish: async () => void (await Promise.all(running)),
   };
 }

@@ -219,6 +219,12 @@ const acts: readonly Acting[] = [
     act: (admin, on) => admin.retryRevocation(on),
   },
   {
+    name: 'accept <revocation>',
+    description: 'leave the access that a revocation left at its system because others gave it',
+    example: "admin accept 0197… --reason 'a member of the team for good since today'",
+    act: (admin, on) => admin.acceptLeft(on),
+  },
+  {
     name: 'stop <email>',
     description: 'end the logins, tokens, open requests and access of a person',
     example: "admin stop rita@example.com --reason 'left the company'",

@@ -2,6 +2,7 @@ import { adminOperations } from '@belay/contract/admin';
 import { auditColumns } from '@belay/contract/csv';
 import { limits } from '@belay/contract/limits';
 import {
+  acceptLeft,
   answerLeftover,
   beginRestore,
   compareConfigurations,
@@ -19,6 +20,7 @@ import {
   removeAgent,
   retryRevocation,
   revokeAccess,
+  separatePeople,
   skipProvider,
   stopUser,
 } from '@belay/core';
@@ -78,6 +80,20 @@ export const adminRouter = router({
     .input(adminOperations.retry.input)
     .output(adminOperations.retry.output)
     .mutation(({ ctx, input }) => retryRevocation(ctx.caller, input)),
+  accept: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/overdue/{id}/accept',
+        tags,
+        summary: 'Accept what a revocation left because it was given by others, as an administrator',
+        contentTypes,
+      },
+      rest: redirect,
+    })
+    .input(adminOperations.accept.input)
+    .output(adminOperations.accept.output)
+    .mutation(({ ctx, input }) => acceptLeft(ctx.caller, input)),
   logs: authenticated
     .meta({
       openapi: { method: 'GET', path: '/admin/logs', tags, summary: 'Search the whole audit log' },
@@ -155,6 +171,20 @@ export const adminRouter = router({
     .input(adminOperations.stop.input)
     .output(adminOperations.stop.output)
     .mutation(async ({ ctx, input }) => ({ status: 'ok', ...(await stopUser(ctx.caller, input)) })),
+  separate: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/people/{user}/separate',
+        tags,
+        summary: 'Record that two accounts that share an address belong to two people, as an administrator',
+        contentTypes,
+      },
+      rest: redirect,
+    })
+    .input(adminOperations.separate.input)
+    .output(adminOperations.separate.output)
+    .mutation(async ({ ctx, input }) => ({ status: 'ok', ...(await separatePeople(ctx.caller, input)) })),
   endLogin: authenticated
     .meta({
       openapi: {

@@ -76,7 +76,9 @@ const table: Readonly<Record<string, Render>> = {
   'admin.person': (output: Outputs['admin']['person'], view) => ({ page: adminPersonPage(output, view) }),
   'admin.removeAgent': toAdmin('agents'),
   'admin.retry': toAdmin('overdue'),
+  'admin.accept': toAdmin('overdue'),
   'admin.revoke': toAdmin('access'),
+  'admin.separate': toAdmin('people'),
   'admin.stop': toAdmin('people'),
   'approvals.decide': (output: Outputs['approvals']['decide'], view) => ({
     redirect: typeof view.input.next === 'string' ? inInbox(view.input.next) : at('requests', output.execution_id),

@@ -65,7 +65,7 @@ const task: SqlText = rawText(
   `case ${(['absent', 'granting', 'granted', 'revoking'] as const)
     .flatMap((state) =>
       [true, false].map((wanted) => {
-        const decision = decideClaim({ state, lastGrantCallAt: null }, wanted);
+        const decision = decideClaim({ state }, wanted);
         return `when locked.state = '${state}' and ${wanted ? '' : 'not '}live.wanted then '${decision.do}'`;
       }),
     )
@@ -90,6 +90,7 @@ export function claimColumns({
     lease_until = case when ${calls} then ${lease} else e.lease_until end,
     due_at = case when ${calls} then ${lease} else ${otherwise} end,
     last_grant_call_at = case ${task} when 'grant' then app_now() else e.last_grant_call_at end,
+    open_calls = e.open_calls + ((${task}) = 'grant')::int,
     failures = case when ${task} = 'revoke' and e.state <> 'revoking' then 0 else e.failures end`;
 }
 
@@ -98,7 +99,7 @@ const latestName = sqlText`(array_agg(jsonb_build_object('identity', ${grants.id
   order by ${grants.createdAt} desc, ${grants.id} desc))[1]`;
 
 /** The columns of a row `e` that a claim returns. */
-export const claimReturning = sqlText`e.id, e.provider, e.names, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at,
+export const claimReturning = sqlText`e.id, e.provider, e.names, e.target, e.subject, e.fence, e.failures, e.last_grant_call_at, e.open_calls, e.accepted,
   ${rememberedOf('e')} as remembered`;
 
 /**
@@ -119,6 +120,8 @@ export type ClaimRow = {
   fence: number;
   failures: number;
   called: string | null;
+  open_calls: number;
+  accepted: string | null;
   now: string;
   until: string | null;
   task: 'grant' | 'revoke' | 'rest';
@@ -171,7 +174,7 @@ async function claim(ctx: Store, which: SqlText, concern: SqlText = sqlText`null
         and ${overAt} <= app_now()`)}),
     notified as (${notifying()})
     select id, provider, names::text, name::text, target, subject::text, fence, failures, last_grant_call_at as called,
-      app_now() as now, until, task, remembered, ${concern} as concerns, (select count(*) from notified)
+      open_calls, accepted, app_now() as now, until, task, remembered, ${concern} as concerns, (select count(*) from notified)
     from claimed where task <> 'wait' order by task = 'grant'`,
   ).catch((error: unknown) => {
     // The claim may have been committed, and only this process knows its id.
@@ -189,6 +192,7 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
   const names = JSON.parse(row.names) as Named[];
   const name = row.name === null ? names.at(-1) : (JSON.parse(row.name) as Named);
   if (!name) throw new Error('An entitlement has no name that was committed');
+  const remembered = JSON.parse(row.remembered) as Remembered;
   const now = new Date(row.now);
   const generation = row.called === null ? null : new Date(row.called).toISOString();
   const until = row.until === null ? now : new Date(row.until);
@@ -201,6 +205,8 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
     name,
     fence,
     generation,
+    openCalls: row.open_calls,
+    accepted: row.accepted,
     failures,
     startedAt: now,
     task,

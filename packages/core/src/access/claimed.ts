@@ -22,6 +22,10 @@ export interface Claimed {
   fence: number;
   /** When the latest grant call was claimed: the connector's `generation`. Null when there was none. */
   generation: string | null;
+  /** How many grant calls are open, this one included: see `EntitlementFacts`. */
+  openCalls: number;
+  /** What an operator has accepted that a revocation leaves, in the words of `LeftToOthers`. */
+  accepted: string | null;
   failures: number;
   /** When this claim was made, by the database's clock: R5 counts it as the start of the call. */
   startedAt: Date;

@@ -6,6 +6,14 @@ export interface EntitlementFacts {
   state: EntitlementState;
   /** When the latest grant call was claimed; null when there was none since the entitlement was absent. */
   lastGrantCallAt: number | null;
+  /** How many grant calls were claimed since, and not recorded as held by their own record: each may still land. */
+  openCalls: number;
+}
+
+/** What an intent is decided by, as it is under the lock of the entitlement. */
+export interface IntentFacts extends Pick<EntitlementFacts, 'state'> {
+  /** Whether each grant of it was read as gone. */
+  gone: boolean;
 }
 
 /** What a read of the provider returned, when it settles the question: see `settles`. */
@@ -30,7 +38,7 @@ export type ClaimDecision =
   | { do: 'revoke' };
 
 /** Returns what a claimed entitlement needs now. `wanted` is computed from the grants at this moment (R3). */
-export function decideClaim(entitlement: EntitlementFacts, wanted: boolean): ClaimDecision {
+export function decideClaim(entitlement: Pick<EntitlementFacts, 'state'>, wanted: boolean): ClaimDecision {
   if (entitlement.state === 'absent') return { do: 'nothing' };
   if (!wanted) return { do: 'revoke' };
   return entitlement.state === 'granted' ? { do: 'rest' } : { do: 'grant' };
@@ -38,10 +46,11 @@ export function decideClaim(entitlement: EntitlementFacts, wanted: boolean): Cla
 
 /**
  * Returns the state after an intent, or a rejection: access that is absent here and held at the provider is not ours
- * to manage (R2). `held` settles the question: see `settles`.
+ * to manage (R2), and neither is access that is held although each grant of it was read as gone, while its quarantine
+ * goes on. `held` settles the question: see `settles`.
  */
-export function decideIntent(entitlement: EntitlementFacts, held: Held): 'granting' | 'refuse' {
-  if (entitlement.state === 'absent' && held === true) return 'refuse';
+export function decideIntent({ state, gone }: IntentFacts, held: Held): 'granting' | 'refuse' {
+  if ((state === 'absent' || gone) && held === true) return 'refuse';
   // A granted entitlement is ensured again: the provider may need a later end, and it is read back (R6).
   return 'granting';
 }
@@ -57,7 +66,7 @@ export type GrantedDecision = 'granted' | 'again';
  * than the provider has.
  */
 export function decideGranted(
-  entitlement: EntitlementFacts,
+  entitlement: Pick<EntitlementFacts, 'state'>,
   call: { held: Held; changed: boolean },
 ): GrantedDecision | null {
   if (entitlement.state !== 'granting' || call.held === false) return null;
@@ -76,16 +85,17 @@ export type RevokedDecision =
 /**
  * Returns the state after a revoke call that succeeded and was read back; null for a row that is already absent. R5:
  * `absent` only when the call *started* more than the quarantine after the last grant call was claimed; `>=` leaks at
- * the boundary (docs/architecture.md, section 6).
+ * the boundary (docs/architecture.md, section 6). Without quarantine when no grant call is open, at a connector whose calls
+ * have landed when they return (`neverLate`).
  */
 export function decideRevoked(
   entitlement: EntitlementFacts,
-  call: { startedAt: number; wanted: boolean; disturbed: boolean; quarantine: number },
+  call: { startedAt: number; wanted: boolean; disturbed: boolean; quarantine: number; neverLate: boolean },
 ): RevokedDecision | null {
   if (entitlement.state === 'absent') return null;
   if (call.wanted || entitlement.state !== 'revoking') return { state: 'granting' };
   if (call.disturbed) return { state: 'again' };
-  if (entitlement.lastGrantCallAt === null) return { state: 'absent' };
+  if (entitlement.lastGrantCallAt === null || (call.neverLate && entitlement.openCalls === 0)) return { state: 'absent' };
   const quiet = entitlement.lastGrantCallAt + call.quarantine;
   return call.startedAt > quiet ? { state: 'absent' } : { state: 'revoking', notBefore: quiet + 1 };
 }

@@ -168,7 +168,7 @@ function ending(
       where not (is_over and (is_gone or entitlement_id in (select id from locked where state = 'revoking')))`)}),
     notified as (${notifying()})
     select distinct on (due.id) due.id, live.nth, provider, names::text, target, subject::text, fence, failures,
-      last_grant_call_at as called, app_now() as now, claimed, remembered, ${concerns} as concerns, ${related} as related,
+      last_grant_call_at as called, open_calls, accepted, app_now() as now, claimed, remembered, ${concerns} as concerns, ${related} as related,
       (select count(*) from notified)
     from due join live on live.entitlement_id = due.id order by due.id`;
 }

@@ -33,7 +33,13 @@ import { type IntentRow, isOfAnother, keepIntent, writingIntent } from './write-
 export type Intended =
   | { outcome: 'intended'; entitlementIds: string[] }
   /** R2: the identity already holds this access outside this service. */
-  | { outcome: 'held_outside'; provider: string; identity: string }
+  | {
+      outcome: 'held_outside';
+      provider: string;
+      identity: string;
+      /** Whether the access was granted by this service before, and each of its grants read as gone. */
+      again: boolean;
+    }
   /** R8: another grant of Belay's holds, or may still hold, another degree of access in the same slot. */
   | { outcome: 'other_degree'; provider: string; held: Named }
   /** The execution is being cancelled: its cleanup gets no access. */
@@ -118,7 +124,7 @@ async function intendAlone(
   { planned, held, places }: What,
 ): Promise<string[] | null> {
   if (intention.pending && !isWhole(intention.pending)) return null;
-  const absent = { state: 'absent' as const, lastGrantCallAt: null };
+  const absent = { state: 'absent' as const, gone: true };
   if (held.some((seen) => decideIntent(absent, seen) === 'refuse')) return null;
   if (planned.some((one) => degreeOf(ctx, one) !== undefined)) return null;
   const rows = once(planned);
@@ -162,7 +168,10 @@ async function intendLocked(
   );
   for (const one of locked) if (one.through !== null) throw heldThrough(one, one.through);
   const refused = locked.find(({ facts, held: seen }) => decideIntent(facts, seen) === 'refuse');
-  if (refused) return { outcome: 'held_outside', provider: refused.provider, identity: refused.identity };
+  if (refused) {
+    const { provider, identity, facts } = refused;
+    return { outcome: 'held_outside', provider, identity, again: facts.gone };
+  }
   const other = findOtherDegree(ctx, locked);
   if (other) return { outcome: 'other_degree', ...other };
   const rows = once(locked);

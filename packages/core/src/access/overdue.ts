@@ -151,6 +151,7 @@ function describe(row: typeof entitlements.$inferSelect, since: string, owners: 
     last_error: row.lastError && row.said ? `${row.lastError}: ${row.said}` : row.lastError,
     pending: row.pending,
     elsewhere: row.elsewhere,
+    left_to_others: row.leftToOthers,
     next_try: row.dueAt.toISOString(),
   };
 }

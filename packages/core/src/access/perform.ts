@@ -1,9 +1,9 @@
 import { isOutage } from '@belay/contract/outage';
 import { entitlements, inGroups } from '@belay/db';
 import { traced } from '@belay/engine';
-import { Pending } from '@belay/providers';
+import { Pending, Renamed, urgently } from '@belay/providers';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import { authorizerOf, publicMessage } from '../catalog/authorizer.js';
+import { authorizerOf, leftToOthers, publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
 import { untilStopped } from '../until-stopped.js';
 import type { Claim } from './claim.js';
@@ -69,15 +69,18 @@ async function callProvider(ctx: Context, claim: Claimed): Promise<Outcome | 'to
     );
   const call = openCall(ctx, [claim.provider]);
   try {
-    const outcome = await tracedCall(claim, () => untilStopped(callWithin(ctx, claim, call.signal), call.signal, late));
+    const perform = () => callWithin(ctx, claim, call.signal);
+    const ask = claim.task === 'revoke' ? () => urgently(perform) : perform;
+    const outcome = await tracedCall(claim, () => untilStopped(ask(), call.signal, late));
     if (outcome !== 'too late') call.answered();
     return outcome;
   } catch (error) {
     // A provider with a running operation has responded.
     if (error instanceof Pending) call.answered();
     else call.failed(error);
-    // A call whose connection was lost is repeated immediately once; after that, it waits for its pause.
-    return { claim, error, overtaken: call.overtaken() || (claim.failures === 0 && call.lostAlone()) };
+    // A call whose connection was lost, or that found another name, is repeated immediately once; after that, it waits for its pause.
+    const once = claim.failures === 0 && (call.lostAlone() || error instanceof Renamed);
+    return { claim, error, overtaken: call.overtaken() || once };
   } finally {
     call.close();
   }
@@ -95,16 +98,22 @@ async function callWithin(ctx: Context, claim: Claimed, signal: AbortSignal): Pr
   const entitlement = { id, pin, names, ...(generation === null ? {} : { generation }) };
   // A call that could outlast the lease would run beside the next worker's call, so it is not started.
   if (ctx.clock().getTime() - claim.claimingAt > ctx.timing.lease - ctx.timing.callTimeout) return 'too late';
+  const neverLate = authorizer.neverLate === true;
   try {
     if (claim.task === 'grant') await authorizer.ensurePresent({ ...entitlement, name }, claim.until, signal);
     else await authorizer.ensureAbsent(entitlement, signal);
+  } catch (error) {
+    // Belay's part is gone. What is left stays by the decision of an operator, who has seen exactly this.
+    const left = leftToOthers(error);
+    if (left === null || left !== claim.accepted) throw error;
+    return { claim, held: false, neverLate, position: position() };
   } finally {
     // A call that threw may have begun an operation, or have taken effect.
     ctx.crashpoint(`${claim.task} called`);
   }
   // The state that the provider reports now counts, not the return of the call; an unknown state settles nothing.
   const held = await readHeld(authorizer, entitlement, signal);
-  return { claim, held, position: position() };
+  return { claim, held, neverLate, position: position() };
 }
 
 /**

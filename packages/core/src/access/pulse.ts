@@ -145,6 +145,8 @@ async function ask(ctx: Store, system: string, client: ProviderClient, pulse: Pu
   try {
     await untilStopped(client.check(signal), signal);
   } catch (error) {
+    // A provider that requests a pause is not silent, and a check that was not sent says nothing.
+    if (error instanceof Retryable && error.options.afterMilliseconds !== undefined) return;
     if (!pulse.silent) ctx.log.warn({ provider: system, error }, 'a provider does not respond');
     pulse.silent = true;
     return;

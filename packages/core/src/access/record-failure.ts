@@ -1,14 +1,16 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { cutText, toStorable } from '@belay/contract/text';
-import { entitlements, grants, inOrder } from '@belay/db';
+import { entitlements, grants, inOrder, type SqlText, sqlText } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
-import { OtherTarget, Pending, saidBy, TargetDoubted, Terminal } from '@belay/providers';
+import { OtherTarget, Pending, Renamed, saidBy, TargetDoubted, Terminal } from '@belay/providers';
 import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
+import { leftToOthers } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
 import type { Timing } from '../timing.js';
 import type { Claimed } from './claimed.js';
 import { recordLate } from './record-late.js';
+import { namesWith } from './rows.js';
 import { isLive } from './wanted.js';
 
 /**
@@ -85,6 +87,8 @@ export async function recordFailure(
           pending: pending ? message : null,
           // R7: an alarm from now until a call has succeeded, also when other errors follow.
           ...(error instanceof OtherTarget || error instanceof TargetDoubted ? { elsewhere: true } : {}),
+          leftToOthers: leftToOthers(error),
+          ...(error instanceof Renamed ? { names: namesWith(entitlements.names, namesOf(error)) } : {}),
           leaseUntil: null,
           dueAt: sql`app_now() + ${`${wait} milliseconds`}::interval`,
         })
@@ -110,6 +114,11 @@ export async function recordFailure(
     ctx.waker.wake([{ queue: 'entitlements', entitlementId: id, provider, task, dueAt: next.dueAt }]);
   }
   await wakeSteps(ctx, next.executionIds);
+}
+
+/** Returns, as SQL, the list of the name that a provider has for an identity now. */
+function namesOf({ present: { identity, access } }: Renamed): SqlText {
+  return sqlText`${JSON.stringify([{ identity, access }])}::text::jsonb`;
 }
 
 type Entry = Omit<LedgerEntry, 'userId' | 'executionId'>;

@@ -20,6 +20,8 @@ import { expiryFrom, isLive, isOver } from './wanted.js';
 export interface Called {
   claim: Claimed;
   held: Held;
+  /** What the connector declares of its calls (`Authorizer.neverLate`). */
+  neverLate: boolean;
   /** How far the history of the target was at the read-back; null when that cannot be told. */
   position: string | null;
 }
@@ -158,15 +160,20 @@ export function recording(
         case when ${part.settled} then ${part.due}
           when ${part.repeats} then greatest(app_now(), started + ${`${ctx.timing.repeat} milliseconds`}::interval)
           else app_now() end as due
-      from locked cross join lateral (${part.seen}) as seen cross join lateral (select ${part.decision} as next) as decided
+      -- \`offset 0\`: written once for each place that names it, the decision would take twenty times as long to plan.
+      from locked cross join lateral (${part.seen} offset 0) as seen
+        cross join lateral (select ${part.decision} as next offset 0) as decided
       where decided.next is not null)`;
   const state = sqlText`case judged.next when 'again' then ${part.again} else ${part.state} end`;
   const writes = sqlText`
     recorded as (
       update ${entitlements} e set state = ${state}, due_at = judged.due,
-        lease_until = null, failures = 0, last_error = null, pending = null, elsewhere = false,
+        lease_until = null, failures = 0, last_error = null, pending = null, elsewhere = false, left_to_others = null,
         position = coalesce(judged.reached, e.position), recorded_at = app_now(),
-        last_grant_call_at = case when ${state} = 'absent' then null else e.last_grant_call_at end
+        last_grant_call_at = case when ${state} = 'absent' then null else e.last_grant_call_at end,
+        accepted = case when ${state} = 'absent' then null else e.accepted end,
+        -- Only a call's own record, read back as held, ends its count; the lease shows that it was not recorded before.
+        open_calls = case when ${state} = 'absent' then 0 else e.open_calls - (${part.counts} and e.lease_until is not null)::int end
       from judged where e.id = judged.id and ${then}
       returning e.id, e.due_at, settled),
     changed as (
@@ -204,6 +211,8 @@ interface Part {
   /** The state that follows the decision `again`, and any other one. */
   again: SqlText;
   state: SqlText;
+  /** Whether the record ends the count of an open grant call. */
+  counts: SqlText;
   /** When a settled row is due. */
   due: SqlText;
   /** What is written to the locked grants, and to which of them. */
@@ -233,7 +242,7 @@ const not = (condition: string, holds: boolean): string => (holds ? condition : 
 const grantDecision = decisionOf((state) =>
   [true, false].map((changed) => [
     not('seen.changed', changed),
-    decideGranted({ state, lastGrantCallAt: null }, { held: true, changed }) ?? undefined,
+    decideGranted({ state }, { held: true, changed }) ?? undefined,
   ]),
 );
 
@@ -242,7 +251,10 @@ const revokeDecision = decisionOf((state) =>
   [true, false].flatMap((wanted) =>
     [true, false].map((disturbed) => [
       `${not('seen.wanted', wanted)} and ${not('locked.disturbed', disturbed)}`,
-      decideRevoked({ state, lastGrantCallAt: null }, { startedAt: 0, quarantine: 0, wanted, disturbed })?.state,
+      decideRevoked(
+        { state, lastGrantCallAt: null, openCalls: 0 },
+        { startedAt: 0, quarantine: 0, neverLate: false, wanted, disturbed },
+      )?.state,
     ]),
   ),
 );
@@ -266,6 +278,7 @@ function startingGrants(at: Date | null): Part {
     repeats: sqlText`seen.ends is not null`,
     again: sqlText`'granting'`,
     state: sqlText`judged.next`,
+    counts: sqlText`judged.verified`,
     due: sqlText`coalesce(seen.ends, app_now())`,
     change: sqlText`activated_at = ${active}, expires_at = touched.ends`,
     changes: sqlText`true`,
@@ -279,10 +292,10 @@ function startingGrants(at: Date | null): Part {
 /** Records that the access is gone: finally, or until the second revoke that R5 owes. */
 function losingAccess({ timing: { quarantine } }: Store): Part {
   const { entitlementId, goneAt } = grants;
-  const quiet = ({ claim }: Called) => {
-    const lastGrantCallAt = claim.generation === null ? null : Date.parse(claim.generation);
-    const call = { startedAt: claim.startedAt.getTime(), wanted: false, disturbed: false, quarantine };
-    const decision = decideRevoked({ state: 'revoking', lastGrantCallAt }, call);
+  const quiet = ({ claim: { generation, openCalls, startedAt }, neverLate }: Called) => {
+    const lastGrantCallAt = generation === null ? null : Date.parse(generation);
+    const call = { startedAt: startedAt.getTime(), wanted: false, disturbed: false, quarantine, neverLate };
+    const decision = decideRevoked({ state: 'revoking', lastGrantCallAt, openCalls }, call);
     return decision?.state === 'revoking' ? new Date(decision.notBefore).toISOString() : null;
   };
   return {
@@ -296,6 +309,7 @@ function losingAccess({ timing: { quarantine } }: Store): Part {
     repeats: sqlText`decided.next = 'again'`,
     again: sqlText`'revoking'`,
     state: sqlText`case when judged.next = 'absent' and judged.quiet is not null then 'revoking' else judged.next end`,
+    counts: sqlText`false`,
     due: sqlText`coalesce(locked.quiet, app_now())`,
     change: sqlText`gone_at = app_now()`,
     changes: sqlText`recorded.settled`,

@@ -4,7 +4,7 @@ import type { Access, Named, Pin } from '@belay/providers';
 import { asc, type Column, inArray, type SQL, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
-import type { EntitlementFacts } from './decide.js';
+import type { IntentFacts } from './decide.js';
 
 /** An entitlement that is about to be intended. The pin identifies it; the names are committed with it. */
 export interface Wanted {
@@ -34,7 +34,7 @@ export function entitlementKey(ctx: Store, provider: string, { target, subject }
 
 /** A wanted entitlement with its row, which is locked: the facts about it, and the names that were committed with it. */
 export type LockedRow<W extends Wanted> = W & {
-  facts: EntitlementFacts;
+  facts: IntentFacts;
   names: readonly Named[];
   /** Another provider through which the access is held, or may be; null when there is none. */
   through: string | null;
@@ -50,7 +50,7 @@ export async function lockEntitlements<W extends Wanted>(
       key: entitlements.key,
       provider: entitlements.provider,
       state: entitlements.state,
-      lastGrantCallAt: entitlements.lastGrantCallAt,
+      gone: sql<boolean>`not exists (select from grants where grants.entitlement_id = entitlements.id and grants.gone_at is null)`,
       names: entitlements.names,
     })
     .from(entitlements)
@@ -60,15 +60,14 @@ export async function lockEntitlements<W extends Wanted>(
   const byKey = new Map(found.map((row) => [row.key, row]));
   return wanted.map((one) => {
     const row = byKey.get(one.key);
-    const state = row?.state ?? 'absent';
-    const through = row && state !== 'absent' && row.provider !== one.provider ? row.provider : null;
-    const lastGrantCallAt = row?.lastGrantCallAt?.getTime() ?? null;
-    return { ...one, facts: { state, lastGrantCallAt }, names: namedOf(row?.names ?? []), through };
+    const facts = { state: row?.state ?? ('absent' as const), gone: row?.gone ?? false };
+    const through = row && facts.state !== 'absent' && row.provider !== one.provider ? row.provider : null;
+    return { ...one, facts, names: namedOf(row?.names ?? []), through };
   });
 }
 
 /** Returns, as SQL, the names of a row with those of a list of one, unless the row has them already. */
-export function namesWith(names: Column | SqlText, one: SqlText): SQL {
+export function namesWith(names: Column, one: SQL): SQL {
   return sql`case when exists (select from jsonb_array_elements(${names}) as known where known = ${one} -> 0)
     then ${names} else ${names} || ${one} end`;
 }

@@ -77,12 +77,12 @@ export function writingIntent(
     after: [
       sqlText`held as (
         insert into ${entitlements} as e (id, key, provider, target, subject, address, identity, access, names, state, due_at,
-          lease_until, fence, claim, last_grant_call_at)
+          lease_until, fence, claim, last_grant_call_at, open_calls)
         select planned.id, key, provider, target, subject, address, identity, access, ${names}, 'granting',
           case when placed and granting then ${lease} else app_now() end, case when placed and granting then ${lease} end,
           case when placed and granting then 1 else 0 end,
           case when placed and granting then ${placed.claimId}::text || ' 1' end,
-          case when placed and granting then app_now() end
+          case when placed and granting then app_now() end, (placed and granting)::int
         from moved, planned, permitted order by key
         on conflict (key) do update set state = 'granting', target = excluded.target, subject = excluded.subject,
           provider = case when e.state = 'absent' or e.provider = excluded.provider then excluded.provider else '' end,
@@ -92,12 +92,12 @@ export function writingIntent(
           names = case when e.state = 'absent' then excluded.names
             when exists (select from jsonb_array_elements(e.names) as one where one = excluded.names -> 0) then e.names
             else e.names || excluded.names end,
-          failures = 0, last_error = null, pending = null,
-          (due_at, lease_until, fence, claim, last_grant_call_at) = (
+          failures = 0, last_error = null, pending = null, left_to_others = null, accepted = null,
+          (due_at, lease_until, fence, claim, last_grant_call_at, open_calls) = (
             select case when claims then excluded.due_at else app_now() end,
               case when claims then excluded.lease_until else e.lease_until end, e.fence + claims::int,
               case when claims then ${placed.claimId}::text || ' ' || (e.fence + 1) else e.claim end,
-              case when claims then app_now() else e.last_grant_call_at end
+              case when claims then app_now() else e.last_grant_call_at end, e.open_calls + claims::int
             from (select excluded.lease_until is not null and (e.lease_until is null or e.lease_until <= app_now())
               and coalesce(e.xmin = (select known.version from known where known.id = e.id), false) as claims offset 0) as judged)
         returning e.*)`,
@@ -119,7 +119,7 @@ export function writingIntent(
     // A claim makes a row due at the end of its lease; every other row is due now.
     returning: sqlText`
       select held.id, held.key, provider, names::text, target, subject::text, fence, failures,
-        last_grant_call_at as called, app_now() as now, ${rememberedOf('held')} as remembered,
+        last_grant_call_at as called, open_calls, accepted, app_now() as now, ${rememberedOf('held')} as remembered,
         greatest(app_now() + ${interval(plan.duration + ctx.timing.callTimeout)},
           (select max(case when ${activatedAt} is null then ${told} else ${expiresAt} end) ${others})) as until,
         coalesce((select false ${others} and ${activatedAt} is null limit 1), true) as alone,

@@ -1,5 +1,5 @@
 import { cutText, toStorable } from '@belay/contract/text';
-import { type Access, type Authorizer, Retryable, Terminal } from '@belay/providers';
+import { type Access, type Authorizer, LeftToOthers, Retryable, Terminal } from '@belay/providers';
 import type { Store } from '../context.js';
 
 /**
@@ -22,6 +22,14 @@ export function publicMessage(error: unknown): string {
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
     return 'The provider did not respond in time';
   return 'The provider failed unexpectedly';
+}
+
+/**
+ * Returns what a revocation left because it can be another's, in the whole words of its connector, by which an operator accepts
+ * it; null for every other error.
+ */
+export function leftToOthers(error: unknown): string | null {
+  return error instanceof LeftToOthers ? toStorable(error.message) : null;
 }
 
 /** What can remain of access at a provider after its revocation. */

@@ -8,6 +8,7 @@ import { can } from '../can.js';
 import type { CompiledProvider } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorStore, Store } from '../context.js';
+import { countLookup } from '../elevation/admission.js';
 import { rolesConcerning } from './audiences.js';
 import { publicMessage } from './authorizer.js';
 import { type SearchMemory, searchList } from './search.js';
@@ -130,12 +131,24 @@ function heading(ctx: ActorStore, provider: string) {
   return { version: versionText(ctx.catalog.current().version), provider };
 }
 
+/** Throws `too_many_requests` for a person who has read too many lists of providers in the last hour. */
+async function requireLists(ctx: ActorStore): Promise<void> {
+  const { listsPerHour } = ctx.catalog.current().limits;
+  if (ctx.actor.kind !== 'user' || (await countLookup(ctx, ctx.actor, 'list', listsPerHour))) return;
+  throw new AccessError(
+    'too_many_requests',
+    `You read ${listsPerHour} lists of providers in the last hour, which is the limit for one person; wait a few minutes`,
+    { retryAfter: 60 },
+  );
+}
+
 async function ask<T>(
   ctx: ActorStore,
   id: string,
   question: (client: ProviderClient, signal: AbortSignal) => Promise<T[]> | undefined,
 ): Promise<T[]> {
   findProvider(ctx, id);
+  await requireLists(ctx);
   const client = ctx.catalog.client(id);
   const answer = client && question(client, AbortSignal.timeout(ctx.timing.callTimeout));
   if (!answer) throw new AccessError('not_configured', `The provider "${id}" does not support this list`);

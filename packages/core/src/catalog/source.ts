@@ -1,16 +1,16 @@
 import { canonicalJson } from '@belay/contract/canonical';
 import { isOutage } from '@belay/contract/outage';
-import { catalogs, type Database } from '@belay/db';
+import { catalogs, type Database, execute, sqlText } from '@belay/db';
 import type { ProviderClient } from '@belay/providers';
-import { desc } from 'drizzle-orm';
 import { inOnePiece } from '../breathe.js';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { type CompileOptions, compileCatalog, versionText } from '../configuration/compile.js';
 import type { ResolveReference } from '../configuration/references.js';
-import type { CatalogSource, Logger, Store } from '../context.js';
+import type { CatalogSource, Changes, Logger, Store } from '../context.js';
 import { noteOutage } from '../outage.js';
 import type { Timing } from '../timing.js';
 import { checkTargets } from './ask-targets.js';
+import { createBudgets, pausesChanged, selectPauses } from './budgets.js';
 import { readStoredDocument } from './read-stored.js';
 
 export interface LiveCatalog extends CatalogSource {
@@ -19,8 +19,8 @@ export interface LiveCatalog extends CatalogSource {
    * secrets again as well: a client whose secrets changed is created again.
    */
   refresh(options?: { reread?: boolean }): Promise<void>;
-  /** Follows newer versions until `close`. */
-  follow(): void;
+  /** Follows newer versions, and pauses of providers, until `close`. With `changes` a pause is known at once, otherwise within 2 s. */
+  follow(changes?: Changes): void;
   close(): Promise<void>;
 }
 
@@ -44,6 +44,7 @@ export interface CatalogSourceOptions extends CompileOptions {
 export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCatalog> {
   const { db, log } = options;
   const clients = new Map<string, { fingerprint: string; client: ProviderClient }>();
+  const budgets = createBudgets({ db, log, now: options.now });
   const ended = new AbortController();
   let current: Catalog | undefined;
   /** The digest of the stored row: after a restore, another configuration can have the same version. */
@@ -59,11 +60,11 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
   }
 
   async function readNewest({ reread = false }: { reread?: boolean }): Promise<void> {
-    const [latest] = await db
-      .select({ version: catalogs.version, digest: catalogs.digest })
-      .from(catalogs)
-      .orderBy(desc(catalogs.version))
-      .limit(1);
+    const [latest] = await execute<{ version: number; digest: string; pauses: string }>(
+      db,
+      sqlText`select version, digest, ${selectPauses} as pauses from ${catalogs} order by version desc limit 1`,
+    );
+    if (latest) budgets.hear(latest.pauses);
     if (!latest || (latest.version === current?.version && latest.digest === digest && !reread)) return;
     const { version } = latest;
     const document = await readStoredDocument(db, version, options.breathe ?? inOnePiece);
@@ -102,6 +103,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
         const client = await provider.connector.create(provider.config, {
           now: options.now,
           log: (line, detail) => log.info({ provider: provider.id, ...detail }, line),
+          budget: budgets.create(provider),
         });
         clients.set(provider.id, { fingerprint: fingerprint(provider), client });
       } catch (error) {
@@ -109,6 +111,12 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
       }
     }
     await Promise.all(stale.map((client) => client.close().catch(() => undefined)));
+  }
+
+  function tell(error: unknown): void {
+    if (ended.signal.aborted) return;
+    if (isOutage(error)) noteOutage({ log, clock: () => new Date(options.now()) }, error);
+    else log.warn({ error }, 'the newest configuration could not be loaded');
   }
 
   await refresh();
@@ -120,16 +128,16 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
     },
     client: (provider) => clients.get(provider)?.client,
     refresh,
-    follow() {
+    follow(changes) {
+      const stop = changes?.subscribe(pausesChanged, () => void refresh().catch(tell));
+      ended.signal.addEventListener('abort', () => stop?.());
       following = (async () => {
         while (!ended.signal.aborted) {
           try {
             await options.delay(options.timing.catalogRefresh, ended.signal);
             await refresh();
           } catch (error) {
-            if (ended.signal.aborted) continue;
-            if (isOutage(error)) noteOutage({ log, clock: () => new Date(options.now()) }, error);
-            else log.warn({ error }, 'the newest configuration could not be loaded');
+            tell(error);
           }
         }
       })();
@@ -144,5 +152,5 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
 }
 
 function fingerprint(provider: CompiledProvider): string {
-  return canonicalJson([provider.definition.provider, provider.config]);
+  return canonicalJson([provider.definition.provider, provider.config, provider.definition.calls ?? null]);
 }

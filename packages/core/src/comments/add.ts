@@ -109,7 +109,7 @@ async function write(
     },
   ]);
   const to = await listOthers(tx, user, conversation);
-  if (to.length > 0) await noticeComment(tx, { commentId: id, executionId, to });
+  if (to.length > 0) await noticeComment(tx, { commentId: id, executionId, authorId: user.id, to });
   return toComment({ id, kind, text, author: { email: user.email, name: user.name }, createdAt: made.createdAt });
 }
 

@@ -1,7 +1,7 @@
 import type { ConfigurationChange } from '@belay/contract/admin';
 import { canonicalJson } from '@belay/contract/canonical';
 import { pathText } from '@belay/contract/errors';
-import { carriesCredentials, credentialInAddress } from './credentials.js';
+import { carriesCredentials, hasCredentialInAddress } from './credentials.js';
 import { isLiteralSecret } from './literal-secrets.js';
 
 type Path = readonly (string | number)[];
@@ -74,7 +74,7 @@ function isHidden(path: Path, value: unknown): boolean {
   if (section === 'services' || section === 'events' || (section === 'providers' && part === 'config')) {
     return !shown.has(key) || /[@?]/.test(value) || (addresses.has(key) && !withoutPath.test(value));
   }
-  return isLiteralSecret(key, value) || path.some(carriesCredentials) || credentialInAddress.test(value);
+  return isLiteralSecret(key, value) || path.some(carriesCredentials) || hasCredentialInAddress(value);
 }
 
 function cut(text: string): string {

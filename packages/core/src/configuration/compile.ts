@@ -98,8 +98,15 @@ export async function compileCatalog(given: unknown, options: CompileOptions): P
   return { ok: true, catalog };
 }
 
-function compileLimits({ open_requests, event_streams, signals }: CatalogDocument['server']['limits']) {
-  return { openRequests: open_requests, eventStreams: event_streams, signals };
+function compileLimits(limits: CatalogDocument['server']['limits']): Catalog['limits'] {
+  const { open_requests, requests_per_hour, lists_per_hour, event_streams, signals } = limits;
+  return {
+    openRequests: open_requests,
+    requestsPerHour: requests_per_hour,
+    listsPerHour: lists_per_hour,
+    eventStreams: event_streams,
+    signals,
+  };
 }
 
 /**
@@ -145,6 +152,7 @@ function compileProviders(document: CatalogDocument, options: CompileOptions, is
       const message = 'must name the domains whose members decide by message; without it no click counts';
       issues.push({ path: `${path}.trusted_email_domains`, message });
     }
+    readDuration(definition.calls?.per, `${path}.calls.per`, issues);
     providers.set(id, {
       id,
       definition,

@@ -1,4 +1,4 @@
-import { isLiteralSecret } from './literal-secrets.js';
+import { isLiteralSecret, isPlain, isWebhookHost } from './literal-secrets.js';
 
 /** Keys of a workflow's document below which every value may be a credential. */
 const carriers = new Set([
@@ -23,12 +23,23 @@ export function carriesCredentials(key: string | number): boolean {
 }
 
 /** Matches an address with a user or a query, also within an expression. */
-export const credentialInAddress = /:\/\/[^\s/?#]*@|:\/\/[^\s#]*\?/;
+const userOrQuery = /:\/\/[^\s/?#]*@|:\/\/[^\s#]*\?/;
+/** Matches the path of each address, also within an expression, after its host. */
+const pathOfAddress = /(:\/\/[^\s/?#"']*)(\/[^\s?#"']*)/g;
+
+/**
+ * Returns whether a text has an address with a user, a query or a part of its path that may be a credential. Addresses of
+ * webhooks have their secret in the path.
+ */
+export function hasCredentialInAddress(text: string): boolean {
+  if (userOrQuery.test(text)) return true;
+  return [...text.matchAll(pathOfAddress)].some(([, host = '', path = '']) => hidePath(host, path) !== path);
+}
 
 /**
  * Returns tasks of a workflow without the credentials that they may carry, in the same shape: values below `authentication`,
- * `headers`, `query` and `body`, values of keys such as `token`, and the user and the query of addresses are "…". The name of a
- * reusable authentication stays.
+ * `headers`, `query` and `body`, values of keys such as `token`, and of addresses the user, the query and the parts of the path that
+ * may be a credential are "…". The name of a reusable authentication stays.
  */
 export function withoutCredentials<T>(tasks: readonly T[]): T[] {
   return tasks.map((item) => mapEntries(item, (_name, task) => clean(task)) as T);
@@ -56,11 +67,19 @@ function hide(value: unknown): unknown {
   return isMapping(value) ? mapEntries(value, (_key, item) => hide(item)) : hidden;
 }
 
-/** Returns a text without the user and the query of its address. An expression that makes such an address is hidden as a whole. */
+/** Returns a text without the credentials of its addresses. An expression that makes such an address is hidden as a whole. */
 function cleanText(text: string): string {
-  if (!credentialInAddress.test(text)) return text;
+  if (!hasCredentialInAddress(text)) return text;
   if (text.includes('${')) return hidden;
-  return text.replace(/:\/\/[^\s/?#]*@/g, `://${hidden}@`).replace(/(:\/\/[^\s?#]*)\?[^\s#]*/g, `$1?${hidden}`);
+  return text
+    .replace(/:\/\/[^\s/?#]*@/g, `://${hidden}@`)
+    .replace(pathOfAddress, (_, host: string, path: string) => `${host}${hidePath(host, path)}`)
+    .replace(/(:\/\/[^\s?#]*)\?[^\s#]*/g, `$1?${hidden}`);
+}
+
+function hidePath(host: string, path: string): string {
+  if (isWebhookHost(host)) return path.replace(/[^/]+/g, hidden);
+  return path.replace(/[^/]+/g, (part) => (isPlain(part) ? part : hidden));
 }
 
 function mapEntries(value: unknown, change: (key: string, item: unknown) => unknown): unknown {

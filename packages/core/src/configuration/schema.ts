@@ -67,6 +67,15 @@ const signInSchema = z
   })
   .refine((conditions) => Object.keys(conditions).length > 0, 'must have email_domains, organizations or groups');
 
+const callsSchema = z.strictObject({
+  /** How many calls the provider accepts within `per`: for one that does not state this in its responses. */
+  most: z.int().min(10).max(10_000_000).optional(),
+  /** An hour unless set. */
+  per: duration.default('PT1H'),
+  /** How many percent of this limit, and of those that the provider states, only revocations use. */
+  reserved: z.int().min(1).max(90).default(20),
+});
+
 export const providerSchema = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().default(''),
@@ -78,6 +87,8 @@ export const providerSchema = z.strictObject({
   /** Can only remove capabilities (docs/architecture.md, section 11). */
   capabilities: z.array(z.enum(['authenticator', 'authorizer', 'identities', 'notifications'])).optional(),
   max_duration: duration.optional(),
+  /** What the provider accepts, for all servers and workers together (docs/guides/operators.md). */
+  calls: callsSchema.optional(),
   /** Whether people who hold access here may see where the system is: its host, port and database. */
   share_connection: z.boolean().optional(),
   /** When absent, requests must name a role. */
@@ -171,6 +182,10 @@ const serverSchema = z.strictObject({
     .strictObject({
       /** Requests that have not ended, and ended requests whose access has not ended. */
       open_requests: limit(20),
+      /** Requests of the last hour, whatever became of them; extensions count as well. */
+      requests_per_hour: limit(120),
+      /** Lists that a person reads from providers, such as identities: each costs calls there. */
+      lists_per_hour: limit(600),
       /** Event streams per process. */
       event_streams: limit(10),
       /** Events for one request that no task has taken yet. */

@@ -7,7 +7,8 @@ import { validated } from '../functions/validate.js';
 import type { ElevationInput } from '../plans/input.js';
 import { besideExecution, inputNow } from '../plans/owner.js';
 import type { Plan } from '../plans/plan.js';
-import type { Admission, Request } from './store-request.js';
+import type { Admission } from './admission.js';
+import type { Request } from './store-request.js';
 
 /** What was read about a requester before the request is planned. */
 export interface Seen extends Admission {
@@ -44,7 +45,7 @@ const readRow = inGroups(
       group[0].ctx.db,
       sqlText`
       select given.id, exists (select from logins where logins.id = given.login and expires_at > app_now()) as live,
-        open_requests(given.id) as open, app_now() as now,
+        open_requests(given.id) as open, recent_requests(given.id) as recent, app_now() as now,
         ${besideExecution({ id: sqlText`null::uuid`, ownerId: sqlText`given.id`, input })} as beside
       from jsonb_to_recordset(${JSON.stringify(given)}::text::jsonb) as given (id uuid, login uuid, input jsonb)`,
     );

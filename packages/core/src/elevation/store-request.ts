@@ -17,6 +17,7 @@ import { openingQuestions, type Question } from '../approvals/write-questions.js
 import type { ActorContext, Store, UserActor } from '../context.js';
 import { type Queued, queueingMessages } from '../messages/queue.js';
 import type { PresentedSession } from '../sessions/verify.js';
+import { type Admission, type RequestLimits, requireAdmitted } from './admission.js';
 
 /** The optional fields of every request. */
 export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
@@ -27,18 +28,12 @@ export interface RequestTerms extends Omit<ElevationRequest, 'role'> {
   alongside?: ((tx: Transaction, executionId: string) => Promise<void>) | undefined;
 }
 
-/** Whether a person's login is live, and how many requests they have open. */
-export interface Admission {
-  live: boolean;
-  open: number;
-}
-
 type Started = StartedExecution & Admission;
 
 /** An execution to start, with the approvals and the messages of its first turn. */
 export interface Request {
   starting: Starting;
-  limit: number;
+  limits: RequestLimits;
   questions: Question[];
   messages: Queued[];
 }
@@ -50,10 +45,10 @@ export async function storeRequest(
   terms: RequestTerms,
   request: Request,
 ): Promise<{ earlier?: string; started?: Started }> {
-  const { starting, limit } = request;
+  const { starting, limits: most } = request;
   const { alongside } = terms;
   if (terms.idempotencyKey === undefined && alongside === undefined) {
-    return { started: requireAdmitted(await startBeside(ctx.db, { ctx, request }), limit) };
+    return { started: requireAdmitted(await startBeside(ctx.db, { ctx, request }), most) };
   }
   return ctx.db.transaction(async (tx) => {
     // The same lock as in `stopUser` and `admit_request`: each waits for the others, and no foreign key check waits.
@@ -61,7 +56,7 @@ export async function storeRequest(
     const earlier = await claimIdempotencyKey(ctx, tx, user, starting.id, terms);
     if (earlier) return { earlier };
     const [started] = await execute<Started>(tx, writingRequests(ctx, [request]));
-    const required = requireAdmitted(started, limit);
+    const required = requireAdmitted(started, most);
     await alongside?.(tx, starting.id);
     return { started: required };
   });
@@ -89,24 +84,12 @@ function writingRequests(ctx: Store, requests: readonly Request[]): SqlText {
     {
       // Locks the owner's row before it counts, so that simultaneous requests are counted one after the other.
       asked: sqlText`admit_request(given.owner_id, (given.asking ->> 'login')::uuid)`,
-      when: sqlText`asked.live and asked.open < (given.asking ->> 'limit')::int`,
+      when: sqlText`asked.live and asked.open < (given.asking ->> 'open')::int and asked.recent < (given.asking ->> 'recent')::int`,
       after: [
         ...(questions.length > 0 ? [openingQuestions(questions, sqlText`started`)] : []),
         ...(messages.length > 0 ? [sqlText`queued as (${queueingMessages(messages)})`] : []),
       ],
     },
-  );
-}
-
-/** Returns the admission of a person who may start another request, or throws the reason why not. */
-export function requireAdmitted<A extends Admission>(admission: A | undefined, limit: number): A {
-  if (!admission?.live) throw new AccessError('unauthenticated', 'Your session has ended; sign in again');
-  const { open } = admission;
-  if (open < limit) return admission;
-  throw new AccessError(
-    'too_many_requests',
-    `You have ${open} open requests, which is the limit of ${limit} for one person; cancel one, give access back, or wait until one ends`,
-    { retryAfter: 60 },
   );
 }
 

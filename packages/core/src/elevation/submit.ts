@@ -19,16 +19,18 @@ import { Retryable, Terminal } from '@belay/providers';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
 import { deliverMessages } from '../messages/deliver.js';
+import { noteOutage } from '../outage.js';
 import { foldName } from '../people/names.js';
 import type { ElevationInput } from '../plans/input.js';
 import { type Plan, type PlannedGrant, planElevation } from '../plans/plan.js';
 import { endAfter } from '../share-patience.js';
 import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
+import { type Counting, countFirst, countLookup } from './admission.js';
 import { checkAuthenticator } from './authenticators.js';
 import { composeRequest } from './compose-request.js';
 import { beginHere, mayAskAtOnce, readSeen, type Seen, servingPlan } from './first-turn.js';
-import { findEarlier, type RequestTerms, requireAdmitted, storeRequest } from './store-request.js';
+import { findEarlier, type RequestTerms, storeRequest } from './store-request.js';
 
 interface Submission {
   catalog: Catalog;
@@ -72,21 +74,34 @@ export async function submitRequest(ctx: ActorContext, submission: Submission): 
     return earlier;
   });
   if (typeof checked === 'string') return elevationOf(checked);
-  const { planned, seen } = checked;
+  const { planned, seen, counting } = checked;
   const stored = input.identities.length === 0 ? input : { ...input, elevated: namesOfElevated(input, planned) };
   const plan = 'digest' in planned ? planned : null;
-  return start(ctx, user, { catalog, workflow, input: stored, request, extendsId: submission.extends?.id, plan, seen });
+  const extendsId = submission.extends?.id;
+  const starting = { catalog, workflow, input: stored, request, extendsId, plan, seen, counting };
+  return start(ctx, user, starting).finally(counting.end);
 }
 
-/** Checks what can be rejected at once: what costs no call of a provider first. */
+/** Checks what can be rejected at once: first the limits of the person, before any call of a provider. */
 async function check(
   ctx: ActorContext,
   { user, catalog, extends: extending }: Submission,
   { input, workflow }: { input: ElevationInput; workflow: CompiledWorkflow },
-): Promise<{ planned: Plan | NoPlan; seen: Seen | null }> {
-  const seen = extending === undefined && mayAskAtOnce(workflow) ? await readSeen(ctx, user, input) : null;
-  if (seen) requireAdmitted(seen, catalog.limits.openRequests);
-  return { planned: await refuseEarly(ctx, { input, workflow: workflow.name }, extending?.check), seen };
+): Promise<{ planned: Plan | NoPlan; seen: Seen | null; counting: Counting }> {
+  const asksAtOnce = extending === undefined && mayAskAtOnce(workflow);
+  const reading = { read: () => readSeen(ctx, user, input), always: asksAtOnce };
+  const { seen, counting } = await countFirst(ctx, user, catalog.limits, reading);
+  try {
+    const planned = await refuseEarly(ctx, { input, workflow: workflow.name }, extending?.check);
+    return { planned, seen: asksAtOnce ? seen : null, counting };
+  } catch (error) {
+    // A provider may have been called, so the rejected request counts.
+    await countLookup(ctx, user, 'request', catalog.limits.requestsPerHour).catch((cause: unknown) =>
+      noteOutage(ctx, cause),
+    );
+    counting.end();
+    throw error;
+  }
 }
 
 /** What is known of a request while a provider does not respond. */
@@ -166,6 +181,7 @@ interface Start {
   plan: Plan | null;
   /** What was read about the requester before; null when the first turn is not taken here. */
   seen: Seen | null;
+  counting: Counting;
 }
 
 async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<Elevation> {
@@ -183,7 +199,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     workflow,
     catalogVersion: catalog.version,
     ownerId: user.id,
-    asking: { login: user.loginId, limit: catalog.limits.openRequests },
+    asking: { login: user.loginId, open: catalog.limits.openRequests, recent: catalog.limits.requestsPerHour },
     input,
     extendsId: plan.extendsId,
     lease: place ? ctx.timing.turnLease : 0,
@@ -202,11 +218,10 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
       ...(begun?.entries ?? []),
     ],
   };
-  const limit = catalog.limits.openRequests;
   const storing = claiming(ctx, place ? [claimId] : [], () =>
     storeRequest(ctx, user, plan.request, {
       starting,
-      limit,
+      limits: catalog.limits,
       questions: begun?.questions ?? [],
       messages: begun?.messages ?? [],
     }),
@@ -217,6 +232,7 @@ async function start(ctx: ActorContext, user: UserActor, plan: Start): Promise<E
     throw isSecondExtension(error) ? new AccessError('conflict', 'The request is being extended already') : error;
   });
   ctx.crashpoint('started');
+  if (started) plan.counting.stored(started);
   if (!started) place?.release();
   else if (begun) {
     ctx.waker.wake([{ queue: 'executions', executionId: id, key: begun.key, dueAt: begun.first.dueAt }]);

@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { AccessError, invalid, notFound } from '@belay/contract/errors';
+import { InexactNumber, parseExactly } from '@belay/contract/exact-json';
 import { limits } from '@belay/contract/limits';
 import { executions } from '@belay/db';
 import { workflowOf } from '@belay/engine';
@@ -78,9 +79,9 @@ export async function receiveEvent(ctx: Context, received: ReceivedEvent): Promi
 function readEvent(body: string): { id: string; type: string; subject: string; data?: Json | undefined } {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body);
-  } catch {
-    throw invalid('', 'The body is not JSON');
+    parsed = parseExactly(body);
+  } catch (error) {
+    throw invalid('', error instanceof InexactNumber ? `The body ${error.message}` : 'The body is not JSON');
   }
   const event = eventSchema.safeParse(parsed);
   if (!event.success) {

@@ -86,11 +86,11 @@ function waitingFor(rule: ApprovalRule): string {
 
 function messageOf(
   ctx: Context,
-  { executionId, key }: Pick<ElevationCall, 'executionId' | 'key'>,
+  { executionId, key, ownerId: cause }: Pick<ElevationCall, 'executionId' | 'key' | 'ownerId'>,
   { provider, to, message: text, approvalId, stage }: Notify & { approvalId: string; stage: number },
 ): Queued {
   const ofStep = keyOfStep(executionId, key);
-  return { id: ctx.newId(), key: stage === 1 ? ofStep : `${ofStep}#${approvalId}`, approvalId, provider, to, text };
+  return { id: ctx.newId(), key: stage === 1 ? ofStep : `${ofStep}#${approvalId}`, approvalId, cause, provider, to, text };
 }
 
 type Notify = NonNullable<ReturnType<typeof readStages>['notify']>;

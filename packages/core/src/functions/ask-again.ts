@@ -66,7 +66,7 @@ function look(ctx: Context, call: ElevationCall, { plan, lifetime }: { plan: Pla
     for (const { approvalId, telling } of tell) {
       const { provider, to, message: text } = telling;
       const key = `${call.executionId}${call.key}#${approvalId} ${provider} ${to}`;
-      await queueMessage(tx, { id: ctx.newId(), key, approvalId, provider, to, text });
+      await queueMessage(tx, { id: ctx.newId(), key, approvalId, cause: call.ownerId, provider, to, text });
     }
     return { is: { performed: parked }, dueAt, told: tell.length > 0 };
   });

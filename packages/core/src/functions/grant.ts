@@ -60,10 +60,11 @@ export const grant = {
     // held.
     if (intended.outcome === 'held_outside') intended = await intendGrants(ctx, intention, signal);
     if (intended.outcome === 'held_outside') {
-      throw new AccessError(
-        'held_outside',
-        `${intended.identity} already holds this access at ${intended.provider} outside this service`,
-      );
+      const { identity, provider, again } = intended;
+      const message = again
+        ? `${identity} holds this access at ${provider} again, after it was read there as removed: it was given outside this service`
+        : `${identity} already holds this access at ${provider} outside this service`;
+      throw new AccessError('held_outside', message);
     }
     if (intended.outcome === 'other_degree') {
       const { provider, held } = intended;

@@ -23,13 +23,13 @@ export const notify = {
     const settings = notifyWith.safeParse(call.with);
     if (!settings.success) throw new AccessError('invalid', `access.notify: ${z.prettifyError(settings.error)}`);
     const { provider, to, title, message } = settings.data;
-    const { executionId, key: stepKey } = call;
+    const { executionId, key: stepKey, ownerId: cause } = call;
     await ctx.db.transaction(async (tx) => {
       const locked = await lockExecution(tx, executionId, stepKey);
       // A process that has lost its step, or whose step has ended meanwhile, queues nothing.
       if (!locked?.step || locked.step.attempt !== call.attempt) return;
       const words = { title: title ?? `Access to ${call.input.role}`, text: message };
-      await queueTold(tx, { id: ctx.newId(), executionId, stepKey, provider, to, ...words });
+      await queueTold(tx, { id: ctx.newId(), executionId, stepKey, cause, provider, to, ...words });
     });
     ctx.crashpoint('message queued');
     await deliverMessages(ctx, { executionId });

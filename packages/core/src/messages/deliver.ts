@@ -1,9 +1,9 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { printable, printableLines } from '@belay/contract/printable';
 import { toOneLine } from '@belay/contract/text';
-import { approvals, messages, notices } from '@belay/db';
+import { messages } from '@belay/db';
 import { Disabled, type Message, type Notifications, type Receipt, Retryable, Terminal } from '@belay/providers';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { publicMessage } from '../catalog/authorizer.js';
 import type { Context } from '../context.js';
 import { appendLedger } from '../ledger/append.js';
@@ -12,53 +12,83 @@ import { untilStopped } from '../until-stopped.js';
 import { composeOutcome, composeQuestion } from './compose.js';
 import { composeNotice } from './compose-notice.js';
 import { disableChannel, readDisabled } from './disabled.js';
-import { placeInCourse } from './in-order.js';
+import {
+  type AnyClaimed,
+  type Claimed,
+  type ClaimedNotice,
+  type ClaimedTold,
+  claimMessage,
+  drawOfExecution,
+  readLanes,
+} from './draw.js';
+import { type Attempted, outboxOf, workLane } from './lanes.js';
 import { writeReminders } from './remind.js';
 import { tellNotices } from './tell.js';
 
-/** How many messages one pass delivers. */
-const most = 50;
-
 type Row = typeof messages.$inferSelect;
 
-/** A message about an approval. */
-interface Claimed {
-  message: Row;
-  approval: typeof approvals.$inferSelect;
+/** What one call of `deliverMessages` handles: everything, or the messages about one execution; until `signal` aborts. */
+interface DeliveryOptions {
+  executionId?: string;
+  signal?: AbortSignal;
 }
-
-/** A message that a step of a workflow sends. */
-interface ClaimedTold {
-  message: Row & { executionId: string };
-}
-
-/** A message that tells of a notice. */
-interface ClaimedNotice {
-  message: Row;
-  notice: typeof notices.$inferSelect;
-}
-
-type AnyClaimed = Claimed | ClaimedTold | ClaimedNotice;
 
 /**
- * Delivers queued messages, and revises delivered ones whose approval has closed. With `executionId`, handles only the
- * messages about the approvals of one execution and of its steps; without it, queues the messages of notices first.
- * Each message is delivered at least once, or given up: at a permanent error or after a day, with a warning in the
- * ledger, or when its approval closes. Returns how many messages were attempted. Does not throw the errors of
- * providers: the message is attempted again after a pause.
+ * Delivers queued messages, and revises delivered ones whose approval has closed, until none is due. With
+ * `executionId`, handles only the messages about the approvals of one execution and of its steps; without it, turns
+ * notices into messages meanwhile. A call does not wait for what another call of this process already attempts. Each
+ * message is delivered at least once, or given up: at a permanent error or after a day, with a warning in the ledger, or
+ * when its approval closes. Returns how many messages it attempted. Does not throw the errors of providers: the message
+ * is attempted again after a pause.
  */
-export async function deliverMessages(ctx: Context, only: { executionId?: string } = {}): Promise<number> {
-  if (only.executionId === undefined) {
+export async function deliverMessages(ctx: Context, { executionId, signal }: DeliveryOptions = {}): Promise<number> {
+  if (executionId !== undefined) return deliverOf(ctx, executionId);
+  const begun: Promise<number>[] = [];
+  const begin = async () => {
+    const lanes = await readLanes(ctx);
+    if (lanes.length === 0) return;
+    const disabled = await readDisabled(ctx);
+    for (const lane of lanes) {
+      const attempt = (claimed: AnyClaimed) => perform(ctx, claimed, disabled);
+      begun.push(
+        workLane(ctx, lane, { attempt, signal }).catch((error: unknown) => {
+          ctx.log.warn({ provider: lane.provider, error }, 'messages could not be delivered');
+          return 0;
+        }),
+      );
+    }
+  };
+  // What is queued already does not wait until the notices are told.
+  await begin();
+  await tell(ctx, begin, signal);
+  return (await Promise.all(begun)).reduce((total, one) => total + one, 0);
+}
+
+/** Turns notices into messages, unless this process is doing that already, and begins to deliver them meanwhile. */
+async function tell(ctx: Context, begin: () => Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const outbox = outboxOf(ctx);
+  if (outbox.telling) return;
+  outbox.telling = true;
+  try {
     // A failure does not stop the delivery: a later pass writes these notices.
-    for (const write of [writeReminders, tellNotices]) {
+    for (const write of [writeReminders, (store: Context) => tellNotices(store, { told: begin, signal })]) {
       await write(ctx).catch((error: unknown) => ctx.log.error({ error }, 'notices could not be written'));
     }
+  } finally {
+    outbox.telling = false;
   }
-  const claimed = await claim(ctx, only.executionId);
-  if (claimed.length === 0) return 0;
+}
+
+async function deliverOf(ctx: Context, executionId: string): Promise<number> {
+  const drawn = await drawOfExecution(ctx, executionId);
+  if (drawn.length === 0) return 0;
   const disabled = await readDisabled(ctx);
-  await Promise.all(claimed.map((one) => perform(ctx, one, disabled)));
-  return claimed.length;
+  const attempts = drawn.map(async (id) => {
+    const claimed = await claimMessage(ctx, id);
+    if (claimed) await perform(ctx, claimed, disabled);
+    return claimed !== null;
+  });
+  return (await Promise.all(attempts)).filter(Boolean).length;
 }
 
 /**
@@ -74,47 +104,7 @@ function notificationsOf(ctx: Context, provider: string): Notifications {
   return notifications;
 }
 
-/**
- * Claims due messages for the time of a lease, during which no other worker attempts them. Messages to one recipient about one request on
- * one channel go out in the order of events: each is claimed after the one before it was delivered or given up. Urgent messages do not
- * wait, and no message waits for one that is held back by quiet hours.
- */
-async function claim(ctx: Context, executionId: string | undefined): Promise<AnyClaimed[]> {
-  const request = sql`coalesce(a.execution_id, m.execution_id, n.execution_id)`;
-  const theirs = executionId === undefined ? sql`` : sql`and coalesce(a.execution_id, m.execution_id) = ${executionId}`;
-  const line = executionId === undefined ? sql`` : sql`and ${request} = ${executionId}`;
-  const about = sql`${messages} m left join ${approvals} a on a.id = m.approval_id left join ${notices} n on n.id = m.notice_id`;
-  const taken = await ctx.db.execute<{ id: string }>(sql`
-    with first as materialized (
-      select distinct on (m.provider, m.recipient, ${request}) m.id from ${about}
-      where m.closed_at is null and m.delivered_at is null and (m.due_at <= app_now() or m.attempts > 0)
-        and ${request} is not null and coalesce(a.status, 'open') = 'open' and not coalesce(n.urgent, false) ${line}
-      order by m.provider, m.recipient, ${request}, coalesce(n.created_at, a.created_at, m.created_at),
-        ${placeInCourse(sql`coalesce(n.kind, 'request.waiting')`)}, m.id),
-    due as (
-      select m.id from ${about}
-      where m.closed_at is null and m.due_at <= app_now() ${theirs}
-        and case when m.delivered_at is not null or a.status <> 'open' then a.status <> 'open'
-          else n.urgent or ${request} is null or m.id in (select id from first) end
-      order by m.due_at limit ${most} for update of m skip locked)
-    update ${messages} set attempts = attempts + 1, due_at = app_now() + ${`${ctx.timing.lease} milliseconds`}::interval
-    from due where ${messages}.id = due.id returning ${messages}.id`);
-  if (taken.length === 0) return [];
-  const ids = taken.map(({ id }) => id);
-  const rows = await ctx.db
-    .select({ message: messages, approval: approvals, notice: notices })
-    .from(messages)
-    .leftJoin(approvals, eq(approvals.id, messages.approvalId))
-    .leftJoin(notices, eq(notices.id, messages.noticeId))
-    .where(inArray(messages.id, ids));
-  return rows.flatMap(({ message, approval, notice }): AnyClaimed[] => {
-    if (approval) return [{ message, approval }];
-    if (message.executionId !== null) return [{ message: { ...message, executionId: message.executionId } }];
-    return notice ? [{ message, notice }] : [];
-  });
-}
-
-async function perform(ctx: Context, claimed: AnyClaimed, disabled: ReadonlySet<string>): Promise<void> {
+async function perform(ctx: Context, claimed: AnyClaimed, disabled: ReadonlySet<string>): Promise<Attempted> {
   const { message } = claimed;
   try {
     if (disabled.has(message.provider) && message.deliveredAt === null)
@@ -122,8 +112,9 @@ async function perform(ctx: Context, claimed: AnyClaimed, disabled: ReadonlySet<
     if ('notice' in claimed) await performNotice(ctx, claimed);
     else if ('approval' in claimed) await performQuestion(ctx, claimed);
     else await performTold(ctx, claimed);
+    return 'done';
   } catch (error) {
-    await fail(ctx, claimed, error);
+    return fail(ctx, claimed, error);
   }
 }
 
@@ -239,7 +230,7 @@ async function isGivenUp(ctx: Context, claimed: AnyClaimed, error: unknown): Pro
 }
 
 /** Records a failed attempt. An approval does not depend on its message: the inbox shows the request nevertheless. */
-async function fail(ctx: Context, claimed: AnyClaimed, error: unknown): Promise<void> {
+async function fail(ctx: Context, claimed: AnyClaimed, error: unknown): Promise<Attempted> {
   const { message } = claimed;
   const { provider } = message;
   const given = await isGivenUp(ctx, claimed, error);
@@ -249,10 +240,16 @@ async function fail(ctx: Context, claimed: AnyClaimed, error: unknown): Promise<
   const wait = Math.min(ctx.timing.messages.last, Math.max(wish, pauseAfter(ctx.timing.messages, message.attempts)));
   const dueAt = sql`app_now() + ${`${wait} milliseconds`}::interval`;
   if (error instanceof Disabled) await disableChannel(ctx, provider, reason);
-  if (!given) return write(ctx, message, { lastError: reason, dueAt });
+  const wished = Math.min(wish, ctx.timing.messages.last);
+  const attempted = error instanceof Terminal ? 'done' : { failed: wished };
+  if (!given) {
+    await write(ctx, message, { lastError: reason, dueAt });
+    return attempted;
+  }
   const undelivered = message.deliveredAt === null ? { failedAt: sql`app_now()` } : {};
   await write(ctx, message, { lastError: reason, closedAt: sql`app_now()`, ...undelivered });
   await tellOperators(ctx, claimed, reason);
+  return attempted;
 }
 
 async function tellOperators(ctx: Context, claimed: AnyClaimed, reason: string): Promise<void> {

@@ -7,6 +7,8 @@ export interface Queued {
   /** Only one message is queued with the same key. */
   key: string;
   approvalId: string;
+  /** The requester. */
+  cause: string;
   provider: string;
   to: string;
   text?: string | undefined;
@@ -25,10 +27,10 @@ export function queueMessage(tx: Transaction, message: Queued) {
 export function queueingMessages(queued: readonly Queued[]): SqlText {
   const rows = queued.map(({ approvalId: approval_id, to: recipient, ...one }) => ({ ...one, approval_id, recipient }));
   return sqlText`
-    insert into ${messages} (id, key, approval_id, provider, recipient, text)
-    select one.id, key, approval_id, provider, recipient, text
+    insert into ${messages} (id, key, approval_id, cause, provider, recipient, text)
+    select one.id, key, approval_id, cause, provider, recipient, text
     from questions join jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
-      as one (id uuid, key text, approval_id uuid, provider text, recipient text, text text) on approval_id = questions.id
+      as one (id uuid, key text, approval_id uuid, cause uuid, provider text, recipient text, text text) on approval_id = questions.id
     on conflict do nothing`;
 }
 
@@ -37,6 +39,8 @@ export interface Told {
   id: string;
   executionId: string;
   stepKey: string;
+  /** The requester. */
+  cause: string;
   provider: string;
   to: string;
   title: string;
@@ -63,11 +67,16 @@ export function keyOfStep(executionId: string, stepKey: string): string {
  */
 export function noticeComment(
   tx: Transaction,
-  { commentId, executionId, to }: { commentId: string; executionId: string; to: readonly string[] },
+  { commentId, executionId, authorId, to }: {
+    commentId: string;
+    executionId: string;
+    authorId: string;
+    to: readonly string[];
+  },
 ) {
   return tx.execute(sql`
-    insert into ${notices} (key, kind, execution_id, user_id)
-    select kind || ':' || ${commentId}::text || ':' || reader, kind, ${executionId}::uuid, reader::uuid
+    insert into ${notices} (key, kind, execution_id, user_id, cause)
+    select kind || ':' || ${commentId}::text || ':' || reader, kind, ${executionId}::uuid, reader::uuid, ${authorId}::uuid
     from ${toldKinds}, jsonb_array_elements_text(${JSON.stringify(to)}::text::jsonb) reader
     where kind = 'request.comment'
     on conflict do nothing`);

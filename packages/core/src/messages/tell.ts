@@ -23,12 +23,14 @@ import { listSelves } from '../people/selves.js';
 import { elevationInputSchema } from '../plans/input.js';
 import { namesUnderReview, readReviews } from '../reviews/read.js';
 import { type Addressee, readApprovers } from './approvers.js';
+import { nextTurn } from './draw.js';
 import { placeInCourse } from './in-order.js';
 import { subjectOf } from './queue.js';
 import { untilQuietEnds } from './quiet-hours.js';
+import { urgencyOf, urgencyOfRow } from './urgency.js';
 
-/** How many notices one pass turns into messages. */
-const most = 50;
+/** How many notices of each urgency are turned into messages before newer ones are looked for. */
+const most = 10;
 
 type Notice = typeof notices.$inferSelect;
 
@@ -40,31 +42,47 @@ interface Telling {
 }
 
 /**
- * Turns due notices into one message for each person and channel. Each notice has a transaction of its own, so that a message is queued
- * once, even with several workers or when one of them stops. A notice that fails is tried again later and delays no other.
+ * Turns due notices into one message for each person and channel, until none is due or `signal` aborts. Each notice has
+ * a transaction of its own, so that a message is queued once, even with several workers or when one of them stops. A
+ * notice that fails is tried again later and delays no other. Calls `told` when messages were queued, which can then be
+ * delivered while the next ones are told.
  */
-export async function tellNotices(ctx: Store): Promise<void> {
-  const told = ctx.catalog.current().document.messages;
-  if (!told) return;
-  for (let left = most; left > 0; ) {
-    const due = await findDue(ctx, left);
+export async function tellNotices(
+  ctx: Store,
+  { told, signal }: { told(): Promise<void>; signal?: AbortSignal | undefined },
+): Promise<void> {
+  while (!signal?.aborted) {
+    const definition = ctx.catalog.current().document.messages;
+    if (!definition) return;
+    const due = await findDue(ctx);
     // No notice is due, or other workers handle all due notices.
-    if ((await tellAll(ctx, due, told)) === 0) return;
-    left -= due.length;
+    if ((await tellAll(ctx, due, definition)) === 0) return;
+    await told();
   }
 }
 
 /**
- * Returns due notices, of each request only the first, so that its messages are queued before those of the next notice, even by different
- * workers. A notice that failed is not due for a minute, and the next one does not wait for it. An urgent notice waits for no other.
+ * Returns due notices: of each urgency some, the more urgent ones first, and within an urgency in turns by the people
+ * who caused them, whoever was served longest ago first. Of each request only the first, so that its messages are queued
+ * before those of the next notice, even by different workers. A notice that failed is not due for a minute, and the next
+ * one does not wait for it. An urgent notice waits for no other.
  */
-async function findDue(ctx: Store, limit: number): Promise<{ id: string }[]> {
+async function findDue(ctx: Store): Promise<{ id: string }[]> {
   const line = sql`case when urgent then id else coalesce(execution_id, id) end`;
   return ctx.db.execute<{ id: string }>(sql`
-    select id from (
-      select distinct on (${line}) id, due_at from ${notices} where told_at is null and due_at <= app_now()
-      order by ${line}, created_at, ${placeInCourse(sql`kind`)}, id) first
-    order by due_at limit ${limit}`);
+    with first as (
+      select distinct on (${line}) id, cause, due_at, ${urgencyOfRow} as urgency
+      from ${notices} where told_at is null and due_at <= app_now()
+      order by ${line}, created_at, ${placeInCourse(sql`kind`)}, id),
+    causes as (
+      select cause, (select n.turn from ${notices} n where n.cause = one.cause and n.turn is not null order by n.turn desc limit 1) as last
+      from (select distinct cause from first) one),
+    of_cause as (
+      select first.*, row_number() over (partition by urgency, cause order by due_at, id) as nth from first),
+    drawn as (
+      select id, urgency, row_number() over (partition by urgency order by nth, causes.last nulls first, due_at, id) as place
+      from of_cause join causes using (cause))
+    select id from drawn where place <= ${most} order by urgency desc, place`);
 }
 
 /** Tells these notices, except those that another worker has locked. Returns how many were told or postponed. */
@@ -86,7 +104,7 @@ async function tellAll(ctx: Store, due: readonly { id: string }[], told: Message
       });
     } catch (error) {
       ctx.log.error({ notice: id, error }, 'a notification could not be queued');
-      await ctx.db.update(notices).set({ dueAt: later }).where(eq(notices.id, id));
+      await ctx.db.update(notices).set({ dueAt: later, turn: nextTurn }).where(eq(notices.id, id));
       done += 1;
     }
   }
@@ -103,7 +121,7 @@ interface Telltale {
 
 async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings: Telltale): Promise<void> {
   if (await pauseOf(tx, notice)) {
-    await tx.update(notices).set({ dueAt: later }).where(eq(notices.id, notice.id));
+    await tx.update(notices).set({ dueAt: later, turn: nextTurn }).where(eq(notices.id, notice.id));
     return;
   }
   const tellings = await tellingsOf(ctx, tx, notice, surroundings);
@@ -112,11 +130,11 @@ async function tellOne(ctx: Store, tx: Transaction, notice: Notice, surroundings
       { execution: notice.executionId },
       'emergency access is used, but Belay knows no other person to notify',
     );
-    await tx.update(notices).set({ dueAt: later }).where(eq(notices.id, notice.id));
+    await tx.update(notices).set({ dueAt: later, turn: nextTurn }).where(eq(notices.id, notice.id));
     return;
   }
   if (tellings.length > 0) await queueAll(ctx, tx, notice, tellings, surroundings);
-  await tx.update(notices).set({ toldAt: sql`app_now()` }).where(eq(notices.id, notice.id));
+  await tx.update(notices).set({ toldAt: sql`app_now()`, turn: nextTurn }).where(eq(notices.id, notice.id));
 }
 
 /**
@@ -326,6 +344,8 @@ async function queueAll(ctx: Store, tx: Transaction, notice: Notice, tellings: T
       provider,
       recipient,
       text,
+      cause: notice.cause,
+      urgency: urgencyOf(notice.kind, urgent),
       dueAt: new Date(now.getTime() + wait),
     }));
   });

@@ -2,15 +2,17 @@ import {
   accountAttachments,
   attachments,
   type Database,
+  execute,
+  type SqlText,
   separations,
+  sqlText,
   type Transaction,
   userIdentities,
 } from '@belay/db';
-import { type SQL, sql } from 'drizzle-orm';
 import type { Person } from '../context.js';
 
 /** How long after one account has lost an address another one that gets it still counts as the same person. */
-const reuse = sql`interval '90 days'`;
+const reuse = sqlText`interval '90 days'`;
 
 /** An identity of a person, under one of the addresses that it has or had. */
 export interface Self extends Person {
@@ -37,25 +39,36 @@ export async function listSelves(
   userId: string,
   { at, ownerId }: { at?: Date | undefined; ownerId?: string | undefined } = {},
 ): Promise<Self[]> {
-  const since = sql`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now()) - ${reuse}`;
-  const rows = await db.execute<Row>(sql`
-    with recursive ${relatedTo([userId])}
+  const since = sqlText`coalesce(${at?.toISOString() ?? null}::timestamptz, app_now()) - ${reuse}`;
+  const root = sqlText`select ${userId}::uuid, ${userId}::uuid`;
+  // A text of its own for each: with one text for both, PostgreSQL would plan the whole statement anew at each call.
+  const known = ownerId === undefined ? sqlText`` : sqlText`and not ${knownOf(ownerId)}`;
+  const rows = await execute<Row>(
+    db,
+    sqlText`
+    with recursive ${relatedTo(root)}
     select i.user_id as id, i.provider, i.subject, i.name, i.groups, i.email, false as joined
       from own join ${userIdentities} i on i.user_id = own.id
     union select i.user_id, i.provider, i.subject, i.name, i.groups, held.name, false
       from held join ${userIdentities} i on i.user_id = held.user_id
         and (held.subject is null or (i.provider = held.provider and i.subject = held.subject))
       where held.kind = 'address' and held.name is distinct from i.email_folded and (held.until is null or held.until >= ${since})
-        and not exists (select from ${separations} s join ${attachments} b on b.name = held.name and b.kind = held.kind
-          and b.user_id = ${ownerId ?? null}::uuid and s.one = least(held.user_id, b.user_id)
-          and s.other = greatest(held.user_id, b.user_id) and s.through >= greatest(held.id, b.id))
+        ${known}
     union select i.user_id, i.provider, i.subject, i.name, i.groups, case when near.kind = 'address' then near.name else i.email end, true
-      from near join ${userIdentities} i on i.user_id = near.id`);
-  return [...rows].map(({ joined, ...self }) => ({ ...self, ...(joined ? { joined } : {}) }));
+      from near join ${userIdentities} i on i.user_id = near.id`,
+  );
+  return rows.map(({ joined, ...self }) => ({ ...self, ...(joined ? { joined } : {}) }));
 }
 
-interface Row extends Person, Record<string, unknown> {
+interface Row extends Person {
   joined: boolean;
+}
+
+/** Returns the condition that a name of `held` is known of a user too, from whom its user was separated. */
+function knownOf(ownerId: string): SqlText {
+  return sqlText`exists (select from ${separations} s join ${attachments} b on b.name = held.name and b.kind = held.kind
+    and b.user_id = ${ownerId}::uuid and s.one = least(held.user_id, b.user_id)
+    and s.other = greatest(held.user_id, b.user_id) and s.through >= greatest(held.id, b.id))`;
 }
 
 /**
@@ -65,10 +78,14 @@ interface Row extends Person, Record<string, unknown> {
 export async function countPeople(db: Database | Transaction, userIds: readonly string[]): Promise<number> {
   const ids = [...new Set(userIds)];
   if (ids.length < 2) return ids.length;
-  const pairs = await db.execute<{ root: string; id: string }>(sql`
-    with recursive ${relatedTo(ids)}
-    select root, id from own union select root, id from near`);
-  const same = new Set([...pairs].flatMap(({ root, id }) => [`${root} ${id}`, `${id} ${root}`]));
+  const roots = sqlText`select one, one from unnest(${`{${ids.join()}}`}::text::uuid[]) one`;
+  const pairs = await execute<{ root: string; id: string }>(
+    db,
+    sqlText`
+    with recursive ${relatedTo(roots)}
+    select root, id from own union select root, id from near`,
+  );
+  const same = new Set(pairs.flatMap(({ root, id }) => [`${root} ${id}`, `${id} ${root}`]));
   return mostApart(ids, (one, other) => same.has(`${one} ${other}`));
 }
 
@@ -85,20 +102,20 @@ function mostApart(ids: readonly string[], isSame: (one: string, other: string) 
 }
 
 /**
- * Returns the tables of a query: `own` are users with the subjects of the users `root`; `held` are their names, with those of their
+ * Returns the tables of a query: `own` are users with the subjects of the users `root` (`roots` is a query of each, twice); `held` are their names, with those of their
  * accounts at directories; `near` are the users who share such a name. Of two names at directories neither was proved by a sign-in, so
  * they join no one.
  */
-function relatedTo(ids: readonly string[]): SQL {
-  const overlaps = sql`held.since <= coalesce(b.until, 'infinity') + ${reuse} and b.since <= coalesce(held.until, 'infinity') + ${reuse}`;
+function relatedTo(roots: SqlText): SqlText {
+  const overlaps = sqlText`held.since <= coalesce(b.until, 'infinity') + ${reuse} and b.since <= coalesce(held.until, 'infinity') + ${reuse}`;
   const apart = (
-    other: SQL,
-    newest: SQL,
-  ) => sql`exists (select from ${separations} s where s.one = least(held.user_id, ${other})
+    other: SqlText,
+    newest: SqlText,
+  ) => sqlText`exists (select from ${separations} s where s.one = least(held.user_id, ${other})
     and s.other = greatest(held.user_id, ${other}) and s.through >= greatest(held.id, b.id) and s.separated_at >= ${newest})`;
-  return sql`
+  return sqlText`
     own (root, id) as (
-      select one::uuid, one::uuid from jsonb_array_elements_text(${JSON.stringify(ids)}::text::jsonb) one
+      ${roots}
       union
       select own.root, b.user_id from own
         join ${attachments} a on a.user_id = own.id and a.kind = 'subject'
@@ -112,13 +129,13 @@ function relatedTo(ids: readonly string[]): SQL {
     near (root, id, kind, name) as (
       (select held.root, b.user_id, held.kind, held.name from held
         join ${attachments} b on b.name = held.name and b.kind = held.kind and b.user_id is not null
-        where ${overlaps} and not ${apart(sql`b.user_id`, sql`held.newest`)}
+        where ${overlaps} and not ${apart(sqlText`b.user_id`, sqlText`held.newest`)}
           and not exists (select from own where own.root = held.root and own.id = b.user_id)
       union
       select held.root, c.user_id, held.kind, held.name from held
         join ${attachments} b on b.name = held.name and b.kind = held.kind and b.account_id is not null
         join ${accountAttachments} c on c.account_id = b.account_id and c.until is null
-        where held.subject is not null and ${overlaps} and not ${apart(sql`c.user_id`, sql`greatest(held.newest, c.since)`)}
+        where held.subject is not null and ${overlaps} and not ${apart(sqlText`c.user_id`, sqlText`greatest(held.newest, c.since)`)}
           and not exists (select from own where own.root = held.root and own.id = c.user_id))
       union
       select near.root, b.user_id, near.kind, near.name from near

@@ -8,8 +8,8 @@ export type EndedThere = { loginId: string } | { subject?: string | undefined; s
 
 /**
  * Ends what belongs to a sign-in that a provider has ended: sessions, and the logins that prove nothing else. Tokens
- * that an operator created belong to no sign-in. A person whose sign-in it was, and who is not named by `sid` alone, cannot
- * decide by messages any more until they sign in again (`endDeciding`). Returns how many logins it changed.
+ * that an operator created belong to no sign-in. A person whose sign-in it was cannot decide by messages any more until they
+ * sign in again, unless another sign-in of theirs is live (`endDeciding`). Returns how many logins it changed.
  */
 export async function endAtProvider(
   tx: Transaction,
@@ -56,24 +56,38 @@ export async function endAtProvider(
 }
 
 /**
- * Locks and returns the people whose sign-in has ended at the provider as a whole: with all its sign-ins, or the one of a login. A
- * decision that is being recorded, and the end of another sign-in, are waited for (`requireLive`). A `sid` names one sign-in of many.
+ * Locks and returns the people whose sign-in has ended at the provider: with all its sign-ins, or one of them. A decision that is
+ * being recorded, and the end of another sign-in, are waited for (`requireLive`).
  */
 async function lockPeople(tx: Transaction, provider: string, ended: EndedThere): Promise<string[]> {
-  let theirs: SQL | undefined;
+  const id = logins.userId;
+  const owners: SQL[] = [];
   if ('loginId' in ended) {
-    const owner = tx.select({ id: logins.userId }).from(logins).where(eq(logins.id, ended.loginId));
-    theirs = inArray(users.id, owner);
-  } else if (ended.sid === undefined && ended.subject !== undefined) {
-    const accounts = tx
-      .select({ id: userIdentities.userId })
-      .from(userIdentities)
-      .where(isAccount(provider, ended.subject));
-    theirs = inArray(users.id, accounts);
+    owners.push(inArray(users.id, tx.select({ id }).from(logins).where(eq(logins.id, ended.loginId))));
+  } else {
+    const ofLogins = and(eq(logins.provider, provider), matches(logins, ended));
+    const ofSessions = and(eq(sessions.provider, provider), matches(sessions, ended));
+    owners.push(inArray(users.id, tx.select({ id }).from(logins).where(ofLogins)));
+    owners.push(
+      inArray(
+        users.id,
+        tx.select({ id }).from(sessions).innerJoin(logins, eq(logins.id, sessions.loginId)).where(ofSessions),
+      ),
+    );
+    if (ended.subject !== undefined) {
+      const accounts = isAccount(provider, ended.subject);
+      owners.push(
+        inArray(users.id, tx.select({ id: userIdentities.userId }).from(userIdentities).where(accounts)),
+      );
+    }
   }
-  if (!theirs) return [];
-  const rows = await tx.select({ id: users.id }).from(users).where(theirs).orderBy(asc(users.id)).for('no key update');
-  return rows.map(({ id }) => id);
+  const rows = await tx
+    .select({ id: users.id })
+    .from(users)
+    .where(or(...owners))
+    .orderBy(asc(users.id))
+    .for('no key update');
+  return rows.map((row) => row.id);
 }
 
 /** Matches the identities of one account at a provider, also those that another provider of the same issuer proved. */
@@ -97,10 +111,8 @@ async function endDeciding(
     where login.user_id = ${userIdentities.userId} and login.kind <> 'token' and login.expires_at > app_now()
       and (${userIdentities.provider}, ${userIdentities.subject})
         in ((login.provider, login.subject), (session.provider, session.subject)))`;
-  const isOver =
-    'loginId' in ended || ended.subject === undefined
-      ? sql`not ${live}`
-      : sql`(not ${live} or ${isAccount(provider, ended.subject)})`;
+  const everywhere = 'loginId' in ended || ended.sid !== undefined ? undefined : ended.subject;
+  const isOver = everywhere === undefined ? sql`not ${live}` : sql`(not ${live} or ${isAccount(provider, everywhere)})`;
   await tx
     .update(userIdentities)
     .set({ toldAt: new Date(0) })

@@ -61,7 +61,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
   if (world.entitlement.state !== 'absent' && world.due <= world.time && !isLeased(world))
     claim(world, protocol, change);
   // Requests that are made and cancelled during a call: they leave the row due and no grant that is live.
-  if (!world.disturbed && isLeased(world) && world.calls.some((call) => call.current)) {
+  if (!protocol.neverLate && !world.disturbed && isLeased(world) && world.calls.some((call) => call.current)) {
     change('the holder asks and cancels', (next) => {
       setState(next, 'granting');
       makeDue(next);
@@ -71,6 +71,16 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
     if (call.result) returned(world, index, call, call.result, protocol, change);
     else landing(world, index, call, protocol, change);
   });
+  // After an end that needed no quarantine, others give the same access for good. R2 does not cover what they give between the
+  // observation of a step and its intent, and a revocation of a worker that was taken over can still land.
+  const observes = world.observed.some((seen, index) => seen !== null && world.grants[index] === null);
+  const isOver = world.gone && world.entitlement.state === 'absent' && world.calls.length === 0;
+  if (protocol.neverLate && isOver && !world.held && !observes) {
+    change('others grant', (next) => {
+      next.held = true;
+      next.standing = true;
+    });
+  }
   if (world.operation) {
     change('operation succeeds', (next) => {
       next.held = next.operation !== 'revoke';
@@ -87,7 +97,7 @@ function each(world: World, protocol: Protocol, emit: Emit): void {
 }
 
 function setState(next: World, state: EntitlementFacts['state']): void {
-  next.entitlement = { state, lastGrantCallAt: next.entitlement.lastGrantCallAt };
+  next.entitlement = { ...next.entitlement, state };
 }
 
 function makeDue(next: World): void {
@@ -108,9 +118,10 @@ function claim(world: World, protocol: Protocol, change: Change): void {
   change(`${what} call`, (next) => {
     const { time } = next;
     const lastGrantCallAt = what === 'grant' ? time : next.entitlement.lastGrantCallAt;
+    const openCalls = next.entitlement.openCalls + (what === 'grant' && protocol.neverLate ? 1 : 0);
     if (what === 'grant') next.grantCalls += 1;
     else if (next.standing) next.bad = 'revoked what was held before';
-    next.entitlement = { state: what === 'grant' ? 'granting' : 'revoking', lastGrantCallAt };
+    next.entitlement = { state: what === 'grant' ? 'granting' : 'revoking', lastGrantCallAt, openCalls };
     next.due = time + LEASE;
     next.leaseUntil = next.due;
     next.disturbed = false;
@@ -121,7 +132,7 @@ function claim(world: World, protocol: Protocol, change: Change): void {
         return [callKey(lost), lost];
       }),
     );
-    next.calls = [...late.values(), { what, startedAt: time, current: true, lastGrantCallAt, result: null }];
+    next.calls = [...late.values(), { what, startedAt: time, current: true, lastGrantCallAt, openCalls, result: null }];
   });
 }
 
@@ -129,7 +140,7 @@ function claim(world: World, protocol: Protocol, change: Change): void {
 function forgetful(call: Call): Call {
   const result = call.result && { seen: false, wanted: false, exists: [false, false] as [boolean, boolean] };
   const startedAt = result ? 0 : call.startedAt;
-  return { ...call, current: false, lastGrantCallAt: null, startedAt, result };
+  return { ...call, current: false, lastGrantCallAt: null, openCalls: 0, startedAt, result };
 }
 
 /** Returns when the first of the live grants ends, of those that `seen` names. */
@@ -173,13 +184,15 @@ function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change):
           startedAt: next.time,
           current: true,
           lastGrantCallAt: null,
+          openCalls: 0,
           result: null,
         };
         next.calls = [...next.calls, call];
       });
     }
   } else if (grant === null && observed !== null) {
-    const intent = decideIntent(world.entitlement, protocol.ignoreStanding ? 'unknown' : observed);
+    const { state } = world.entitlement;
+    const intent = decideIntent({ state, gone: world.gone }, protocol.ignoreStanding ? 'unknown' : observed);
     change(`${index} ${intent}`, (next) => {
       if (intent === 'refuse') {
         next.grants = setAt(next.grants, index, 'refused');
@@ -188,9 +201,10 @@ function asking(world: World, index: 0 | 1, protocol: Protocol, change: Change):
       const granted = { by: next.time + ACTIVATION, expires: null, ended: false, heldSince: null };
       next.grants = setAt<Grant>(next.grants, index, granted);
       setState(next, intent);
+      next.gone = false;
       next.stored = protocol.storeWanted === true;
       makeDue(next);
-      if (protocol.quarantinePerGrant) next.entitlement = { state: intent, lastGrantCallAt: null };
+      if (protocol.quarantinePerGrant) next.entitlement = { ...next.entitlement, lastGrantCallAt: null };
     });
   }
   if (isLive(grant, world.time)) {
@@ -230,6 +244,8 @@ function landing(world: World, index: number, call: Call, protocol: Protocol, ch
           Object.assign(next, after);
           const read = { ...call, result: { seen, wanted: isWanted(next), exists: existing(next) } };
           next.calls = [...next.calls, call.current || protocol.ignoreFence ? read : forgetful(read)];
+          // The call is applied once more, after it returned.
+          if (protocol.lagging && call.what === 'grant') next.calls = [...next.calls, forgetful(call)];
         },
         index,
       );
@@ -239,6 +255,13 @@ function landing(world: World, index: number, call: Call, protocol: Protocol, ch
       continue;
     }
     change(`${call.what} fails`, (next) => fail(Object.assign(next, after), call, protocol), index);
+    if (protocol.neverLate && call.what === 'grant' && after === effects[0]) {
+      const aborted = (next: World) => {
+        fail(next, call, protocol);
+        next.calls = [...next.calls, forgetful(call)];
+      };
+      change(`${call.what} is aborted, and goes on`, aborted, index);
+    }
     const seen = protocol.believeReturn ? call.what === 'grant' : read({ ...world, ...after }, protocol);
     // What the provider denies is recorded as a failure.
     if (seen !== null && isConfirmed(call.what, seen)) reads(seen);
@@ -249,6 +272,13 @@ function landing(world: World, index: number, call: Call, protocol: Protocol, ch
 const existing = ({ grants: [one, other] }: World): [boolean, boolean] => [isGranted(one), isGranted(other)];
 const isGranted = (grant: Grant): grant is Granted => grant !== null && grant !== 'refused';
 
+const nothing: EntitlementFacts = { state: 'absent', lastGrantCallAt: null, openCalls: 0 };
+
+/** Plays that a grant call's own record ends its count. */
+function endCount(next: World): void {
+  next.entitlement = { ...next.entitlement, openCalls: next.entitlement.openCalls - 1 };
+}
+
 /** Plays a call that failed, or whose read settled nothing: nothing is known, so it is due again. */
 function fail(next: World, call: Call, protocol: Protocol): void {
   if (!call.current && !protocol.ignoreFence) {
@@ -257,8 +287,9 @@ function fail(next: World, call: Call, protocol: Protocol): void {
   }
   next.leaseUntil = next.time;
   next.due = next.time;
+  if (protocol.countFailures && call.what === 'grant') endCount(next);
   if (!protocol.closeOnFailure || next.entitlement.state !== 'granting') return;
-  next.entitlement = { state: 'absent', lastGrantCallAt: null };
+  next.entitlement = nothing;
   next.grants = next.grants.map((grant) => (isGranted(grant) ? { ...grant, ended: true } : grant)) as World['grants'];
 }
 
@@ -291,7 +322,7 @@ function returned(
 function recordGrant(next: World, call: Call, result: NonNullable<Call['result']>, protocol: Protocol): void {
   const { time, entitlement, disturbed } = next;
   if (protocol.callFirst) {
-    next.entitlement = { state: 'granted', lastGrantCallAt: call.startedAt };
+    next.entitlement = { state: 'granted', lastGrantCallAt: call.startedAt, openCalls: 0 };
     next.grants = [{ by: time, expires: time + LIFE, ended: false, heldSince: null }, next.grants[1]];
     next.due = time + LIFE;
     return;
@@ -308,6 +339,7 @@ function recordGrant(next: World, call: Call, result: NonNullable<Call['result']
     return starts ? { ...grant, expires: time + LIFE } : { ...grant, heldSince: grant.heldSince ?? time };
   }) as World['grants'];
   setState(next, decision === 'again' ? 'granting' : decision);
+  if (result.seen === true && protocol.neverLate) endCount(next);
   next.due = decision === 'again' ? time : (firstEnd(next, result.exists) ?? time);
   next.leaseUntil = time;
 }
@@ -315,18 +347,24 @@ function recordGrant(next: World, call: Call, result: NonNullable<Call['result']
 function recordRevoke(next: World, call: Call, wanted: boolean, protocol: Protocol): void {
   const { time, entitlement } = next;
   const decision = decideRevoked(
-    { state: entitlement.state, lastGrantCallAt: call.lastGrantCallAt },
+    {
+      state: entitlement.state,
+      lastGrantCallAt: call.lastGrantCallAt,
+      openCalls: protocol.countNothing ? 0 : call.openCalls,
+    },
     {
       startedAt: call.startedAt,
       wanted: protocol.storeWanted ? next.stored : wanted,
       disturbed: next.disturbed && !protocol.settleDisturbed,
       quarantine: protocol.quarantine,
+      neverLate: protocol.neverLate === true,
     },
   );
   if (!decision) return;
   next.leaseUntil = time;
   next.due = decision.state === 'revoking' ? decision.notBefore : time;
-  if (decision.state === 'absent') next.entitlement = { state: 'absent', lastGrantCallAt: null };
+  if (decision.state === 'absent' || decision.state === 'revoking') next.gone = true;
+  if (decision.state === 'absent') next.entitlement = nothing;
   else setState(next, decision.state === 'again' ? 'revoking' : decision.state);
 }
 
@@ -339,9 +377,12 @@ function late(next: World, call: Call, protocol: Protocol): void {
 }
 
 /** Returns what is wrong in a world, or null. */
-function judge(world: World, quiet: boolean): string | null {
+function judge(world: World, quiet: boolean, protocol: Protocol): string | null {
   const { bad, held, standing, calls, unheard, operation, due, time, entitlement } = world;
   if (bad) return bad;
+  // R5: while the count is zero, no grant call can still land.
+  const isOpen = calls.some(({ what, result }) => what === 'grant' && result === null);
+  if (protocol.neverLate && isOpen && entitlement.state !== 'absent' && entitlement.openCalls === 0) return 'UNCOUNTED';
   if (quiet && held !== standing && !isWanted(world)) return held ? 'LEAK' : 'LOST';
   // When nothing is on its way, a difference from what is wanted must be due.
   if (calls.length > 0 || isLeased(world) || unheard || operation || standing) return null;
@@ -356,7 +397,8 @@ export function explore(standing: boolean, protocol: Protocol, operation: World[
     time: 0,
     standing,
     held: standing,
-    entitlement: { state: 'absent', lastGrantCallAt: null },
+    entitlement: nothing,
+    gone: false,
     due: 0,
     leaseUntil: 0,
     disturbed: false,
@@ -380,7 +422,7 @@ export function explore(standing: boolean, protocol: Protocol, operation: World[
     queue[head] = null;
     const quiet = world.entitlement.state === 'absent' && world.calls.length === 0;
     if (quiet) settled += 1;
-    const wrong = judge(world, quiet);
+    const wrong = judge(world, quiet, protocol);
     if (wrong) {
       const trace: string[] = [];
       for (let at = head; at >= 0; at = from[at] ?? -1) trace.unshift(labels[at] ?? '');

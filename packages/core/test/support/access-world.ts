@@ -27,6 +27,7 @@ export interface Call {
   /** Whether its fence is the latest. */
   current: boolean;
   lastGrantCallAt: number | null;
+  openCalls: number;
   /** What was read back, and the grants as they were then; null until the call has returned. */
   result: { seen: Held; wanted: boolean; exists: [boolean, boolean] } | null;
 }
@@ -36,6 +37,8 @@ export interface World {
   standing: boolean;
   held: boolean;
   entitlement: EntitlementFacts;
+  /** Whether every grant was read as gone. */
+  gone: boolean;
   due: number;
   leaseUntil: number;
   /** The row was made due after its latest claim. */
@@ -69,6 +72,14 @@ export interface Protocol {
   closeOnFailure?: boolean;
   /** A part of R5 taken out. */
   quarantinePerGrant?: boolean;
+  /** The connector declares that its calls have landed when they return: another connector, not another protocol. */
+  neverLate?: boolean;
+  /** A grant call that returned is applied once more, by the connector's own mistake or its provider's. */
+  lagging?: boolean;
+  /** The count of open calls taken out of R5. */
+  countNothing?: boolean;
+  /** The count of open calls ends with every record of a grant call, also when it failed. */
+  countFailures?: boolean;
   /** R6 taken out: the return of a call is its result. */
   believeReturn?: boolean;
   /** The connector never knows what is held, so that `unknown` is accepted as a result. */
@@ -113,12 +124,16 @@ export function keyOf(world: World): string {
   const { time, entitlement, calls } = world;
   const current = calls.find((call) => call.current);
   const [one, other] = [grantKey(world, 0, current), grantKey(world, 1, current)];
-  const row = `${entitlement.state[0]}${entitlement.state[4]}${entitlement.lastGrantCallAt}`;
+  const row = `${entitlement.state[0]}${entitlement.state[4]}${entitlement.lastGrantCallAt}o${entitlement.openCalls}${readsGone(world) && world.gone ? 'g' : ''}`;
   const due = `${world.due > time ? world.due : 'd'}${isLeased(world) ? world.leaseUntil : ''}${current && world.disturbed ? '!' : ''}`;
   const flags = `${world.standing ? 's' : ''}${world.held ? 'h' : 'n'}${world.unheard ? 'u' : ''}${world.stored ? 'w' : ''}${world.operation ?? ''}`;
   const sent = calls.length === 1 ? callKey(calls[0]) : calls.map(callKey).sort().join('');
   return `${time}${flags}${row};${due};${one < other ? one + other : other + one}${sent}${world.grantCalls}${world.bad ?? ''}`;
 }
+
+/** Returns whether a rule still reads `gone`: a step that can intend. */
+const readsGone = ({ grants, observed, time }: World): boolean =>
+  grants.some((grant, index) => grant === null && (time <= LAST_ASK || observed[index] !== null));
 
 function grantKey(world: World, index: 0 | 1, current: Call | undefined): string {
   const grant = world.grants[index];
@@ -135,7 +150,7 @@ function grantKey(world: World, index: 0 | 1, current: Call | undefined): string
 export function callKey(call: Call | undefined): string {
   if (!call) return '';
   const { result, current, startedAt, what } = call;
-  const since = what === 'revoke' ? `${startedAt},${call.lastGrantCallAt}` : startedAt;
+  const since = what === 'revoke' ? `${startedAt},${call.lastGrantCallAt},${call.openCalls}` : startedAt;
   if (!result) return `${what[0]}${current ? 'c' : 'l'}${since};`;
   const { seen, wanted } = result;
   return `${what[0]}${current ? 'C' : 'L'}${what === 'revoke' ? since : ''}${seen}${wanted ? 'w' : ''};`;

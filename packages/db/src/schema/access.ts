@@ -68,6 +68,11 @@ export const entitlements = pgTable(
     state: text('state').$type<EntitlementState>().notNull(),
     /** When the latest grant call was claimed; R5 measures its quarantine from here. */
     lastGrantCallAt: instant('last_grant_call_at'),
+    /**
+     * How many grant calls were claimed since the entitlement was absent, less those whose own record read them back as held. Each of
+     * the others may still land.
+     */
+    openCalls: integer('open_calls').notNull().default(0),
     dueAt: instant('due_at').notNull().default(appNow),
     leaseUntil: instant('lease_until'),
     /** Rises with every claim; a record with an older fence changes nothing. */
@@ -83,6 +88,13 @@ export const entitlements = pgTable(
     said: text('said'),
     /** What the provider is still working on, by its response to the latest call; null when that call ended otherwise. */
     pending: text('pending'),
+    /**
+     * What the latest revocation left at the provider, because it can be another's: the message of `LeftToOthers`. An operator has
+     * to accept it, or to remove it there.
+     */
+    leftToOthers: text('left_to_others'),
+    /** What of it an operator has accepted: the same message. */
+    accepted: text('accepted'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [

@@ -8,6 +8,7 @@ export * from './comments.js';
 export * from './encryption.js';
 export * from './executions.js';
 export * from './ledger.js';
+export * from './limits.js';
 export * from './messages.js';
 export * from './people.js';
 export * from './provisioning.js';

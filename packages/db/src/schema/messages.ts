@@ -1,5 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { boolean, check, foreignKey, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  check,
+  foreignKey,
+  index,
+  integer,
+  pgSequence,
+  pgTable,
+  smallint,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { approvals } from './approvals.js';
 import { appNow, instant, json } from './columns.js';
 import { executions } from './executions.js';
@@ -28,6 +41,15 @@ export type NoticeKind =
 export const toldKinds = pgTable('told_kinds', { kind: text('kind').$type<NoticeKind>().primaryKey() });
 
 /**
+ * The order in which notices and messages were taken: who was served last waits for everybody who was served earlier
+ * (decision 0169). A sequence, because clocks are stepped and many messages are taken within one millisecond.
+ */
+export const messageTurns = pgSequence('message_turns');
+
+/** The cause of what no person has caused, such as a daily digest. */
+const noCause = '00000000-0000-0000-0000-000000000000';
+
+/**
  * An event that people must be notified of. It is written in the transaction of the event, mostly by a trigger, or by
  * the sweep; later it becomes one message for each person and channel.
  */
@@ -48,15 +70,20 @@ export const notices = pgTable(
     /** When the access ends, for a reminder of that end. */
     endsAt: instant('ends_at'),
     urgent: boolean('urgent').notNull().default(false),
+    /** The person who caused it, by whom notices take turns: the requester, unless a comment's author. A trigger fills it in. */
+    cause: uuid('cause').notNull().default(noCause),
     dueAt: instant('due_at').notNull().default(appNow),
     /** When its messages were queued. */
     toldAt: instant('told_at'),
+    /** When it was taken last, in the order of `messageTurns`. */
+    turn: bigint('turn', { mode: 'number' }),
     createdAt: instant('created_at').notNull().default(appNow),
   },
   (table) => [
     unique('notices_are_told_once').on(table.key),
     index('notices_due_idx').on(table.dueAt).where(sql`${table.toldAt} is null`),
     index('notices_told_idx').on(table.toldAt).where(sql`${table.toldAt} is not null`),
+    index('notices_turns_idx').on(table.cause, table.turn).where(sql`${table.turn} is not null`),
   ],
 );
 
@@ -121,6 +148,12 @@ export const messages = pgTable(
     /** The time of the next attempt; a delivery in progress moves it to a later time. */
     dueAt: instant('due_at').notNull().default(appNow),
     attempts: integer('attempts').notNull().default(0),
+    /** The person who caused it, by whom messages take turns. */
+    cause: uuid('cause').notNull().default(noCause),
+    /** 2 for alarms, 1 for what is urgent, 0 otherwise (`urgencies`). */
+    urgency: smallint('urgency').notNull().default(0),
+    /** When it was attempted last, in the order of `messageTurns`. */
+    turn: bigint('turn', { mode: 'number' }),
     lastError: text('last_error'),
     createdAt: instant('created_at').notNull().default(appNow),
   },
@@ -142,6 +175,10 @@ export const messages = pgTable(
     index('messages_open_idx').on(table.dueAt).where(sql`${table.closedAt} is null`),
     index('messages_closed_idx').on(table.closedAt).where(sql`${table.closedAt} is not null`),
     index('messages_approval_idx').on(table.approvalId).where(sql`${table.approvalId} is not null`),
+    index('messages_turns_idx').on(table.provider, table.cause, table.turn).where(sql`${table.turn} is not null`),
+    index('messages_recipient_turns_idx')
+      .on(table.provider, table.cause, table.recipient, table.turn)
+      .where(sql`${table.turn} is not null`),
     index('messages_notice_idx').on(table.noticeId).where(sql`${table.noticeId} is not null`),
   ],
 );

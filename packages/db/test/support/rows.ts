@@ -216,6 +216,9 @@ export const rows: { table: string; values: Record<string, string> }[] = [
   { table: 'clusters', values: { one: 'true', system: "'7000000000000000000'", timeline: '1', database: "'5'" } },
   { table: 'restores', values: { one: 'true', epoch: '1', reason: "'a drill'" } },
   { table: 'comparisons', values: { provider: "'pg'", epoch: '1', lease_until: 'app_now()' } },
+  { table: 'provider_pauses', values: { provider: "'gh'", family: "''", scope: "'all'", until: 'app_now()' } },
+  { table: 'provider_calls', values: { provider: "'gh'", remaining: '1', at: 'app_now()' } },
+  { table: 'lookups', values: { id: '9001', user_id: id(1), kind: "'list'" } },
   { table: 'drift_audits', values: { provider: "'pg'", due_at: 'app_now()' } },
   { table: 'drifts', values: { key: "'a key'", kind: "'unknown'", provider: "'pg'" } },
   {

@@ -1,3 +1,4 @@
+import { InexactNumber, parseExactly } from '@belay/contract/exact-json';
 import type { Json } from '@belay/workflow';
 import { z } from 'zod';
 import { communicationFault, timeoutFault } from '../faults.js';
@@ -69,8 +70,12 @@ async function send(ctx: EngineContext, call: HttpCall, claimed: ClaimedCall, si
       `${method} ${url.host} returned status ${response.status}`,
     );
   }
-  const content = contentOf(response, bytes);
   if (call.output === 'raw') return done(bytes.toString('base64'));
+  const content = contentOf(response, bytes);
+  if (content instanceof InexactNumber) {
+    const detail = `The response of ${url.host} ${content.message}; with "output: raw" it is not read`;
+    return failed(502, 'The response has a number that cannot be represented', detail);
+  }
   if (call.output === 'content') return done(content);
   return done({
     request: { method: call.method, uri: url.href, headers: call.headers },
@@ -90,15 +95,16 @@ function authenticate(headers: Headers, call: HttpCall): void {
   }
 }
 
-function contentOf(response: Response, bytes: Buffer): Json {
+/** Returns the content of a response, or why its numbers cannot be kept: nothing goes on with another number. */
+function contentOf(response: Response, bytes: Buffer): Json | InexactNumber {
   if (bytes.length === 0) return null;
   const type = response.headers.get('content-type') ?? '';
   const text = bytes.toString('utf8');
   if (/[/+]json\b/.test(type)) {
     try {
-      return JSON.parse(text) as Json;
-    } catch {
-      return text;
+      return parseExactly(text) as Json;
+    } catch (error) {
+      return error instanceof InexactNumber ? error : text;
     }
   }
   return type.startsWith('text/') ? text : bytes.toString('base64');

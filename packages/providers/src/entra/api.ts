@@ -52,13 +52,14 @@ export interface Item<T> {
 }
 
 /** Opens the APIs of a tenant, each with tokens of its own. */
-export async function openApi(config: EntraConfig, { now }: ConnectorTools): Promise<Api> {
+export async function openApi(config: EntraConfig, { now, budget }: ConnectorTools): Promise<Api> {
   const { login, graph: graphUrl, resource_manager: azureUrl } = config.endpoints;
-  const sts = await openHttpClient({ service: 'Entra', url: login, now });
+  const sts = await openHttpClient({ service: 'Entra', url: login, now, budget, family: 'tokens' });
   const fetchFor = (api: string) => (signal: AbortSignal) => fetchToken(config, sts, now, api, signal);
   const open = (service: string, url: string) => {
     const credentials = tokenCredentials({ now, fetch: fetchFor(origin(url)) });
-    return openHttpClient({ service, url, now, credentials, explain: (answer) => explainStranger(service, answer) });
+    const explain = (answer: HttpAnswer) => explainStranger(service, answer);
+    return openHttpClient({ service, url, now, budget, family: service, credentials, explain });
   };
   const graph = await open('Microsoft Graph', graphUrl);
   const azure = await open('Azure', azureUrl);

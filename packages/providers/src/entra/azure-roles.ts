@@ -80,6 +80,16 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
     return (await azure.find(call, signal)) !== null;
   }
 
+  /** Returns the names of the assignments that give the access. */
+  async function listNames(subject: Subject, signal: AbortSignal): Promise<string[]> {
+    const names: string[] = [];
+    const ofUser = equal('principalId', subject.user);
+    for await (const { name, properties } of assignments(subject.scope, ofUser, signal)) {
+      if (isOf(subject, properties)) names.push(name.toLowerCase());
+    }
+    return names.sort();
+  }
+
   return {
     async find(access, signal) {
       if (!('azure_role' in access)) return null;
@@ -100,10 +110,12 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
       async holds(subject, id, signal) {
         // Lists can lag, so Belay's own assignment is first read by its name.
         if (await hasOwn(subject, id, signal)) return true;
-        for await (const { properties } of assignments(subject.scope, equal('principalId', subject.user), signal)) {
-          if (isOf(subject, properties)) return true;
-        }
-        return false;
+        return (await listNames(subject, signal)).length > 0;
+      },
+      async others(subject, id, signal) {
+        // A list that lags may still have Belay's own assignment.
+        const names = (await listNames(subject, signal)).filter((name) => name !== nameOf(subject, id));
+        return names.map((name) => `the role assignment ${name}`);
       },
       async add(subject, id, signal) {
         const properties = {

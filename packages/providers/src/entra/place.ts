@@ -51,6 +51,8 @@ export interface Plain {
   add(subject: Subject, id: string, signal: AbortSignal): Promise<void>;
   /** Returns false when Entra reports that there is no assignment. */
   remove(subject: Subject, id: string, signal: AbortSignal): Promise<boolean>;
+  /** Returns the names of the assignments that others made; absent where an assignment has no name. */
+  others?(subject: Subject, id: string, signal: AbortSignal): Promise<string[]>;
 }
 
 /** Assignments with an end, made by requests that Entra works on (Privileged Identity Management). */

@@ -1,4 +1,4 @@
-import { Pending, Terminal } from '../errors.js';
+import { LeftToOthers, Pending, Terminal } from '../errors.js';
 import type { Held } from '../port.js';
 import { markOf, type Order, type Place, type ScheduleRequest, type Subject } from './place.js';
 import type { Unsettled } from './unsettled.js';
@@ -38,6 +38,9 @@ export function plainly({ plain }: Place, unsettled: Unsettled): Way {
         const removed = await plain.remove(subject, id, signal);
         if (!removed && unsettled.isUnsettled(keyOf(subject))) throw notShown();
         unsettled.end(keyOf(subject));
+        const others = (await plain.others?.(subject, id, signal)) ?? [];
+        if (others.length > 0)
+          throw new LeftToOthers(`The role is also given by ${others.join(', ')}, which Belay does not remove`);
       });
     },
   };

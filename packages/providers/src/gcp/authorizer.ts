@@ -30,6 +30,7 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
       const subject = await kind.pin(named, signal);
       return subject === null ? null : { target, subject };
     },
+    aliases: async (entitlement, signal) => (await kindOf(entitlement).aliases?.(entitlement, signal)) ?? [],
     holds: async (entitlement, signal) => kindOf(entitlement).holds(entitlement, signal),
     ensurePresent: async (entitlement, until, signal) => kindOf(entitlement).ensurePresent(entitlement, until, signal),
     ensureAbsent: async (entitlement, signal) => kindOf(entitlement).ensureAbsent(entitlement, signal),

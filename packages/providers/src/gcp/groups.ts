@@ -41,6 +41,13 @@ const settling = 60_000;
 const together = 8;
 const noGroup = 'The group does not exist';
 
+/** A group of the directory: every address of it finds it. */
+const addressesSchema = z.object({
+  email: z.string(),
+  aliases: z.array(z.string()).default([]),
+  nonEditableAliases: z.array(z.string()).default([]),
+});
+
 /** The resource name of a group, and an account with its identifier and current address. */
 interface Place {
   group: string;
@@ -165,6 +172,16 @@ export function createGroupAccess(
       const user = await findUser(named.identity, signal);
       const name = user && (await findGroup(group, signal));
       return user && name !== null ? { user: user.id, group: name } : null;
+    },
+
+    async aliases({ pin }, signal) {
+      const { data: subject } = pinned.safeParse(pin?.subject);
+      if (!subject) return [];
+      const at = path`/admin/directory/v1/groups/${subject.group.slice('groups/'.length)}`;
+      const found = await directory.find({ method: 'GET', path: at, schema: addressesSchema }, signal);
+      if (!found) return [];
+      const addresses = [found.email, ...found.aliases, ...found.nonEditableAliases];
+      return addresses.map((address) => `group/${foldAddress(address) ?? address}`);
     },
 
     async holds(entitlement, signal) {

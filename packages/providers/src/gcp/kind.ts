@@ -12,6 +12,8 @@ export interface GoogleClients {
 /** Changes and reads one kind of access; each kind has its own shape of the pin's subject. */
 export interface KindOfAccess {
   pin(named: Named, signal: AbortSignal): Promise<Pin['subject'] | null>;
+  /** Returns the names by which `inherits` can name the access; absent where it has one name. */
+  aliases?(pin: Pin, signal: AbortSignal): Promise<string[]>;
   holds(entitlement: Entitlement, signal: AbortSignal): Promise<Held>;
   ensurePresent(entitlement: GrantedEntitlement, until: Date, signal: AbortSignal): Promise<void>;
   ensureAbsent(entitlement: Entitlement, signal: AbortSignal): Promise<void>;

@@ -68,14 +68,22 @@ export function findOwn({ bindings = [] }: Policy, grantee: Grantee): Binding[] 
 
 /** Returns whether the grantee has the role now, by Belay's binding or any other binding of their account. */
 export function gives(policy: Policy, grantee: Grantee, now: number | undefined): boolean {
+  return findOwn(policy, grantee).some((one) => !isOver(one, now)) || nameOthers(policy, grantee, now).length > 0;
+}
+
+/** Returns how the other bindings are called that give the grantee's account the role now. */
+export function nameOthers({ bindings = [] }: Policy, grantee: Grantee, now: number | undefined): string[] {
   const isTheirs = (member: string) => {
     const account = accountOf(member);
     return account !== undefined && !account.deleted && isSameAddress(account.email, grantee.email);
   };
-  return (policy.bindings ?? []).some(
-    (one) =>
-      !isOver(one, now) && (isOwn(one, grantee) || (one.role === grantee.role && (one.members ?? []).some(isTheirs))),
-  );
+  return bindings
+    .filter((one) => one.role === grantee.role && !isOwn(one, grantee) && !isOver(one, now))
+    .filter(({ members = [] }) => members.some(isTheirs))
+    .map(({ condition }) =>
+      condition ? `a binding with the condition "${condition.title ?? ''}"` : 'a binding without a condition',
+    )
+    .sort();
 }
 
 /**

@@ -1,6 +1,6 @@
 import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
-import { Retryable, Terminal } from '../errors.js';
+import { LeftToOthers, Retryable, Terminal } from '../errors.js';
 import { parseAnswer, timeOf } from '../http/answer.js';
 import { path } from '../http/client.js';
 import type { Entitlement } from '../port.js';
@@ -16,6 +16,7 @@ import {
   gives,
   isOver,
   markOf,
+  nameOthers,
   type Policy,
   policySchema,
   removeOwn,
@@ -149,10 +150,12 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
       const place = placeOf(entitlement);
       const { project, grantee } = place;
       let isLitter = false;
+      let others: string[] = [];
       try {
         await change(project, signal, (policy, now) => {
           const own = findOwn(policy, grantee);
           isLitter = own.length > 0 && own.every((one) => isOver(one, now));
+          others = nameOthers(policy, grantee, now);
           // After a grant of this process, the policy is written even without a binding: Google rejects the etag of an old read.
           return removeOwn(policy, grantee) ?? (begun.has(keyOf(place)) ? write(policy) : undefined);
         });
@@ -161,6 +164,8 @@ export function createRoleAccess(config: GcpConfig, { policies, iam }: GoogleCli
         // A project that is being deleted rejects changes, and an expired binding gives no access.
         if (!(isLitter && error instanceof Terminal)) throw error;
       }
+      if (others.length > 0)
+        throw new LeftToOthers(`The role is also given by ${others.join(', ')}, which Belay does not remove`);
     },
 
     async *list(signal) {

@@ -6,7 +6,7 @@ import { type HttpAnswer, HttpFault, parseAnswer } from '../http/answer.js';
 import { type HttpClient, openHttpClient, path } from '../http/client.js';
 import { nextByLink, readPages } from '../http/pages.js';
 import { tokenCredentials } from '../http/tokens.js';
-import { waitUntilReset } from '../http/wait.js';
+import { readStatedLimit, waitUntilReset } from '../http/wait.js';
 import type { ConnectorTools } from '../port.js';
 import type { GithubConfig } from './config.js';
 
@@ -56,7 +56,7 @@ const earlierSeconds = 60;
 const messageSchema = z.object({ message: z.string() });
 
 /** Opens GitHub's API with the App's credentials. */
-export async function openApi(config: GithubConfig, { now }: ConnectorTools): Promise<Api> {
+export async function openApi(config: GithubConfig, { now, budget }: ConnectorTools): Promise<Api> {
   const key = createPrivateKey(config.private_key);
   const untilReset = waitUntilReset({
     reset: 'x-ratelimit-reset',
@@ -68,7 +68,13 @@ export async function openApi(config: GithubConfig, { now }: ConnectorTools): Pr
     url: config.url,
     now,
     headers,
+    budget,
     waitOf: (answer: HttpAnswer, at: number) => untilReset(answer, at) ?? waitOfSecondaryLimit(answer),
+    limitOf: readStatedLimit({
+      limit: 'x-ratelimit-limit',
+      left: 'x-ratelimit-remaining',
+      reset: 'x-ratelimit-reset',
+    }),
   };
 
   async function signAppToken() {
@@ -82,7 +88,9 @@ export async function openApi(config: GithubConfig, { now }: ConnectorTools): Pr
     return { token, expiresInMilliseconds: (lifetimeSeconds - earlierSeconds) * 1000 };
   }
 
-  const app = await openHttpClient({ ...common, credentials: tokenCredentials({ now, fetch: signAppToken }) });
+  // GitHub counts the calls of the App and those of its installation separately.
+  const credentialsOfApp = tokenCredentials({ now, fetch: signAppToken });
+  const app = await openHttpClient({ ...common, family: 'app', credentials: credentialsOfApp });
   const installationPath = path`/app/installations/${config.installation_id}`;
 
   async function fetchInstallationToken(signal: AbortSignal) {

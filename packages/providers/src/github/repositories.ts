@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { path } from '../http/client.js';
-import { repositoryRoles, type Target } from './access.js';
+import { type RepositoryRole, repositoryRoles, type Target } from './access.js';
 import type { Api } from './api.js';
 import type { GithubConfig } from './config.js';
 import { accountSchema, type People } from './people.js';
@@ -12,6 +12,7 @@ const collaboratorSchema = accountSchema.extend({ role_name: z.string() });
 const invitationSchema = z.object({ id: z.int(), invitee: z.object({ id: z.int() }).nullable() });
 
 type RepositoryTarget = Extract<Target, { kind: 'repo-role' }>;
+const ranks = Object.keys(repositoryRoles);
 
 /** Creates the part that grants direct permissions in repositories. A person has at most one in each repository. */
 export function createRepositories(config: GithubConfig, api: Api, people: People): Place<RepositoryTarget> {
@@ -81,8 +82,8 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
       }
       if (!(await isThere(repository, signal))) throw new Terminal('The repository does not exist in the organization');
       const account = await people.requireMember(user, signal);
-      const before = await findDirect(repository, user, signal);
-      if (before?.role === role) return;
+      const held = await findDirect(repository, user, signal);
+      if (held) return refuseLess(held, role);
       const at = pathOf(repository) + path`/collaborators/${account.login}`;
       const json = { permission: repositoryRoles[role] };
       const { status } = await api.send({ method: 'PUT', path: at, json }, signal);
@@ -95,9 +96,6 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
         await remove(repository, account.login, signal);
         throw error;
       });
-      // The holder, or an owner, has changed the role of what Belay granted: it has the granted one again.
-      if (before && (await findDirect(repository, user, signal))?.role !== role)
-        throw new Retryable('The person still has another role in the repository than the one that is granted');
     },
 
     async revoke(repository, user, signal) {
@@ -115,4 +113,14 @@ export function createRepositories(config: GithubConfig, api: Api, people: Peopl
 
     members: readDirect,
   };
+}
+
+/**
+ * Throws `Terminal` for a direct permission that is lower or custom: raising it would change what an owner, or the holder, made of it.
+ * A higher one is left as well; the revocation removes any.
+ */
+function refuseLess({ role = '' }: Member, wanted: RepositoryRole): void {
+  if (ranks.indexOf(role) < ranks.indexOf(wanted)) {
+    throw new Terminal('The GitHub account has another direct permission in the repository');
+  }
 }

@@ -1,3 +1,4 @@
+import { parseExactly } from '@belay/contract/exact-json';
 import { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 import { boundedFetch } from '../http/bounded-fetch.js';
@@ -102,7 +103,7 @@ export function openHashicorp(settings: Settings, tools: ServiceTools): Hashicor
 /** Throws `Retryable` for a response that the API does not document, for example from a proxy. */
 function parse<T>(schema: z.ZodType<T>, text: string): T {
   try {
-    const result = schema.safeParse(JSON.parse(text));
+    const result = schema.safeParse(parseExactly(text));
     if (result.success) return result.data;
   } catch {
     // Not JSON: rejected below, without the text.

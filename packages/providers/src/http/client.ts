@@ -8,7 +8,9 @@ import { createPlaces } from '../turns.js';
 import { within } from '../within.js';
 import { type Asked, explainSilence, explainStatus, type HttpAnswer, HttpFault, parseAnswer } from './answer.js';
 import { readBounded } from './bounded-fetch.js';
+import { type Budget, createBudget, type StatedLimit } from './budget.js';
 import type { Credentials } from './tokens.js';
+import { isUrgent } from './urgency.js';
 import { readRetryAfter } from './wait.js';
 
 export interface HttpOptions {
@@ -41,6 +43,12 @@ export interface HttpOptions {
   waitOf?(answer: HttpAnswer, now: number): number | undefined;
   /** Returns what the provider says of the reason why it rejected a call: for the log and for operators, never for requesters. */
   saidOf?(answer: HttpAnswer): string | undefined;
+  /** Returns what the vendor states of its limit in a response, or undefined. */
+  limitOf?(answer: HttpAnswer, now: number): StatedLimit | undefined;
+  /** What the provider still accepts, shared with other clients of the provider; a budget of its own unless set. */
+  budget?: Budget | undefined;
+  /** The family of calls that name none. */
+  family?: string;
   /** Returns the error of a response whose status is not sufficient; with undefined, the status decides. */
   explain?(answer: HttpAnswer): Retryable | Terminal | undefined;
 }
@@ -59,7 +67,7 @@ export interface HttpCall {
   accept?: readonly number[];
   /**
    * Calls of one family share a limit of the provider: during a pause that the provider demands, every call of the
-   * family throws `Retryable`.
+   * family throws `Retryable` (`Budget`).
    */
   family?: string;
 }
@@ -77,9 +85,6 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-/** The longest pause in milliseconds, even when a provider demands more: a revocation must be tried again by then. */
-const longestWait = 60_000;
-
 /**
  * Opens the client of a provider's HTTP API: JSON in and out, no redirects, bounded in time, size and calls at once. It repeats a
  * call only after a 401: once, with renewed credentials.
@@ -89,13 +94,13 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
   const base = readBase(options.url);
   const pool = await openPool(base, options);
   const places = createPlaces(options.mostAtOnce ?? 8);
-  const closedUntil = new Map<string, number>();
+  const budget = options.budget ?? createBudget({ now });
 
   async function send(call: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {
     const target = aim(base, call, service);
     const asked: Asked = { service, method: call.method, path: pathOf(target) };
-    return places.take(signal, async () => {
-      refuseWhileClosed(call, asked);
+    const ask = async () => {
+      const end = await budget.begin(familyOf(call), service);
       const limited = within(signal, options.timeoutMilliseconds ?? 10_000);
       try {
         return judge(call, await sendWithCredentials(call, target, asked, limited), asked);
@@ -105,20 +110,19 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
         const cause = new HttpFault('no response in time', asked);
         if (limited.aborted) throw new Retryable(`${service} did not respond in time`, { cause });
         throw explainSilence(error, asked);
+      } finally {
+        end();
       }
-    });
+    };
+    return places.take(signal, ask, isUrgent());
+  }
+
+  function familyOf(call: HttpCall): string {
+    return call.family ?? options.family ?? '';
   }
 
   function pathOf(target: string): string {
     return options.secretPath ? '' : (target.split('?')[0] ?? '');
-  }
-
-  /** Throws `Retryable` during a pause that the provider demanded: more calls would make the pause longer. */
-  function refuseWhileClosed({ family = '' }: HttpCall, { method, path }: Asked): void {
-    const wait = (closedUntil.get(family) ?? 0) - now();
-    if (wait <= 0) return;
-    const cause = new HttpFault('not sent: the provider demanded to wait', { method, path });
-    throw new Retryable(`${service} is handling too many requests`, { afterMilliseconds: wait, cause });
   }
 
   async function sendWithCredentials(call: HttpCall, target: string, asked: Asked, signal: AbortSignal) {
@@ -170,7 +174,7 @@ export async function openHttpClient(options: HttpOptions): Promise<HttpClient> 
   function judge(call: HttpCall, answer: HttpAnswer, asked: Asked): HttpAnswer {
     const { status } = answer;
     const wait = (status >= 400 ? readRetryAfter(answer, now()) : undefined) ?? options.waitOf?.(answer, now());
-    if (wait !== undefined) closedUntil.set(call.family ?? '', now() + Math.min(wait, longestWait));
+    budget.told(familyOf(call), { wait, limit: options.limitOf?.(answer, now()) });
     const explained = options.explain?.(answer);
     if (explained) throw explained;
     if (status >= 200 && status < 300) return answer;

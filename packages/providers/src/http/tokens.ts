@@ -1,4 +1,5 @@
 import { untilAborted } from '../abort.js';
+import { urgently } from './urgency.js';
 
 /** Where a client's `authorization` header comes from. */
 export interface Credentials {
@@ -44,8 +45,8 @@ export function tokenCredentials({ fetch, now, scheme = 'Bearer' }: TokenOptions
   let fetching: Promise<string> | undefined;
 
   async function fetchToken(): Promise<string> {
-    // Not the signal of one caller: when that caller aborts, the others still need the token.
-    const { token, expiresInMilliseconds: lifetime } = await fetch(new AbortController().signal);
+    // Not the signal of one caller: when that caller aborts, the others still need the token. A revocation may be one of them.
+    const { token, expiresInMilliseconds: lifetime } = await urgently(() => fetch(new AbortController().signal));
     const value = `${scheme} ${token}`;
     const until = lifetime === undefined ? Number.POSITIVE_INFINITY : now() + lifetime - Math.min(margin, lifetime / 5);
     held = { value, until };

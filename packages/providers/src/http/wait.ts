@@ -1,3 +1,5 @@
+import type { StatedLimit } from './budget.js';
+
 /** The parts of a response that show how long to wait. */
 interface Told {
   status: number;
@@ -44,4 +46,20 @@ export function waitUntilReset({
     const seconds = Number(headers[reset] ?? Number.NaN);
     return Number.isFinite(seconds) ? untilMoment(seconds * 1000, { headers }, now) : undefined;
   };
+}
+
+/**
+ * Returns a `limitOf` for vendors that state with each response what is left of a limit, in the named headers; `reset` is a time in
+ * seconds since 1970.
+ */
+export function readStatedLimit(names: { limit: string; left: string; reset: string }) {
+  return ({ headers }: Pick<Told, 'headers'>, now: number): StatedLimit | undefined => {
+    const [limit, left, reset] = [names.limit, names.left, names.reset].map((name) => readCount(headers[name]));
+    if (limit === undefined || left === undefined || reset === undefined) return undefined;
+    return { limit, left, restartsIn: untilMoment(reset * 1000, { headers }, now) };
+  };
+}
+
+function readCount(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OtherTarget, Retryable, Terminal } from '../errors.js';
+import { LeftToOthers, OtherTarget, Retryable, Terminal } from '../errors.js';
 import { type HttpClient, path } from '../http/client.js';
 import type { Authorizer, Entitlement } from '../port.js';
 import { accessOf, bindingName, bindingsPath, rbac, rolePath, type Target, targetOf } from './access.js';
@@ -106,14 +106,23 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
   async function isBound(user: string, target: Target, signal: AbortSignal): Promise<boolean> {
     const own = await readBinding(`${bindingsPath(target)}/${bindingName(user, target)}`, signal);
     if (own && gives(own, target, user)) return true;
+    return (await listOthers(user, target, signal)).length > 0;
+  }
+
+  /** Returns the other bindings that give a user the role, also those for the whole cluster. */
+  async function listOthers(user: string, target: Target, signal: AbortSignal): Promise<string[]> {
+    const names: string[] = [];
     const scopes = target.namespace === undefined ? [{}] : [{ namespace: target.namespace }, {}];
     for (const scope of scopes) {
       if (target.kind === 'Role' && !('namespace' in scope)) continue;
       for await (const found of readBindings(client, bindingsPath(scope), {}, signal)) {
-        if (gives(found, target, user)) return true;
+        const { name, namespace } = found.metadata;
+        const isOwn = name === bindingName(user, target) && namespace === target.namespace;
+        if (isOwn || !gives(found, target, user)) continue;
+        names.push(namespace === undefined ? `ClusterRoleBinding ${name}` : `RoleBinding ${namespace}/${name}`);
       }
     }
-    return false;
+    return names;
   }
 
   return {
@@ -122,6 +131,8 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
     leavesBehind:
       'Streams that are open (exec, attach, port-forward, watch) continue until they are closed, and tokens of service accounts that were created meanwhile stay valid.',
     knows: true,
+    // The API server responds after the change is in etcd, and reads from a quorum.
+    neverLate: true,
 
     target: readTarget,
 
@@ -150,13 +161,20 @@ export function createAuthorizer(config: KubernetesConfig, client: HttpClient): 
 
     async ensureAbsent(entitlement, signal) {
       const { user } = await readPin(entitlement, signal);
+      const others: string[] = [];
       for (const target of targetsOf(entitlement)) {
         const at = `${bindingsPath(target)}/${bindingName(user, target)}`;
         const found = await readBinding(at, signal);
-        if (!found) continue;
-        await remove(at, found, signal);
-        // A finalizer can keep an object, and so the access, after its deletion.
-        if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
+        if (found) {
+          await remove(at, found, signal);
+          // A finalizer can keep an object, and so the access, after its deletion.
+          if (await readBinding(at, signal)) throw new Retryable('The binding still exists after its deletion');
+        }
+        others.push(...(await listOthers(user, target, signal)));
+      }
+      if (others.length > 0) {
+        const names = [...new Set(others)].sort().join(', ');
+        throw new LeftToOthers(`The access is also given by ${names}, which Belay does not delete`);
       }
     },
 

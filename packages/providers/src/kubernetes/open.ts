@@ -35,6 +35,7 @@ export async function openKubernetes(config: KubernetesConfig, tools: ConnectorT
     url,
     now: tools.now,
     saidOf: ({ body }) => statusSchema.safeParse(body).data?.message,
+    budget: tools.budget,
     ...(ca === undefined ? {} : { ca }),
     ...(certificate === undefined || key === undefined ? {} : { clientCertificate: { certificate, key } }),
     ...(credentials && { credentials }),

@@ -1,4 +1,4 @@
-import { Terminal } from '../errors.js';
+import { Renamed, Terminal } from '../errors.js';
 import { type Trust, trustSettled } from '../history.js';
 import type { Authorizer, ListedEntitlement, ProviderRole } from '../port.js';
 import { dialectOf, type LdapConfig } from './config.js';
@@ -18,6 +18,8 @@ function openAuthorizer(config: LdapConfig, directory: Directory, now: () => num
   return {
     residual: dialectOf(config).residual,
     knows: true,
+    // In Active Directory a change of another domain controller can arrive later.
+    neverLate: !dialectOf(config).active,
 
     target: (signal) => directory.call(signal, (session) => readTarget(session, config)),
 
@@ -36,6 +38,7 @@ function openAuthorizer(config: LdapConfig, directory: Directory, now: () => num
       directory.call(signal, async (session) => {
         const subject = await findSubject(session, config, entitlement);
         const { group, person } = await refuse(session, config, subject);
+        if (!subject.isNamed) throw new Renamed({ identity: person.dn, access: entitlement.name.access });
         // Rounded up to whole seconds, so that the directory never ends a membership before its time.
         const seconds = Math.max(1, Math.ceil((until.getTime() - now()) / 1_000));
         await add(session, config, { group, person, seconds: config.member_ttl ? seconds : null });

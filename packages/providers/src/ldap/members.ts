@@ -1,4 +1,4 @@
-import { Retryable, Terminal } from '../errors.js';
+import { LeftToOthers, Retryable, Terminal } from '../errors.js';
 import type { LdapConfig } from './config.js';
 import { code, codeOf } from './faults.js';
 import { isPrimary } from './refuse.js';
@@ -21,9 +21,8 @@ export async function holds(session: Session, config: LdapConfig, subject: Subje
   const { group, person } = subject;
   if (!group) return false;
   if (person && isPrimary(group, person)) return true;
-  for (const value of namesOf(subject)) {
-    if (await hasValue(session, config, group, value)) return true;
-  }
+  const values = [...(person ? [person.dn] : []), ...subject.former.map(({ name }) => name)];
+  for (const value of values) if (await hasValue(session, config, group, value)) return true;
   return false;
 }
 
@@ -38,6 +37,7 @@ export async function add(
   { group, person, seconds }: { group: Entry; person: Entry; seconds: number | null },
 ): Promise<void> {
   const value = seconds === null ? person.dn : `<TTL=${seconds},${person.dn}>`;
+  let added = true;
   try {
     await session.change(group.dn, config.member_attribute, { add: value });
   } catch (error) {
@@ -47,6 +47,7 @@ export async function add(
       throw new Terminal(`member_ttl: ${withoutFeature}`, { cause: error });
     }
     if (!isAlready.includes(result)) throw error;
+    added = false;
     if (seconds === null) {
       if (!(await hasValue(session, config, group, person.dn))) throw crossed(error);
     } else {
@@ -59,17 +60,30 @@ export async function add(
   // OpenLDAP accepts names that no entry has, and the name may belong to another person now.
   const again = await findPersonById(session, config, idOf(person, config) ?? '');
   if (again?.dn === person.dn) return;
-  await remove(session, config, group, person.dn);
+  if (added) await remove(session, config, group, person.dn);
   throw renamed();
 }
 
-/** Removes the person from the group, under every name under which Belay can have added them. */
+/**
+ * Removes the person from the group, under every name under which Belay can have added them. A former name that another entry has
+ * now is left: it can be that person's own membership. Throws `LeftToOthers`, which names it.
+ */
 export async function removeAll(session: Session, config: LdapConfig, subject: Subject): Promise<void> {
-  const { group, person } = subject;
+  const { group, person, former } = subject;
   if (!group) return;
-  for (const value of namesOf(subject)) await remove(session, config, group, value);
+  if (person) await remove(session, config, group, person.dn);
+  const left: string[] = [];
+  for (const { name, taken } of former) {
+    if (!taken) await remove(session, config, group, name);
+    else if (await hasValue(session, config, group, name)) left.push(name);
+  }
   if (person && isPrimary(group, person)) {
     throw new Retryable('The group has become the primary group of the person: set another primary group first');
+  }
+  if (left.length > 0) {
+    throw new LeftToOthers(
+      `The group has the member ${left.sort().join(' and ')}, under which Belay granted, and which is the name of another entry now`,
+    );
   }
 }
 
@@ -124,10 +138,6 @@ async function hasValue(session: Session, config: LdapConfig, group: Entry, valu
     if (codeOf(error) === code.noSuchObject) throw renamed(error);
     throw error;
   }
-}
-
-function namesOf({ person, former }: Subject): string[] {
-  return [...(person ? [person.dn] : []), ...former];
 }
 
 function crossed(cause: unknown): Retryable {

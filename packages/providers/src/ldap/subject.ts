@@ -19,8 +19,16 @@ const personAttributes = ['primaryGroupID', 'objectSid'];
 export interface Subject {
   group: Entry | null;
   person: Entry | null;
+  /** Whether the person has one of the names that were committed. */
+  isNamed: boolean;
   /** The names under which the access may have been granted, and which are no longer the person's. */
-  former: readonly string[];
+  former: readonly Former[];
+}
+
+export interface Former {
+  name: string;
+  /** Whether another entry has the name now. */
+  taken: boolean;
 }
 
 /** Returns the naming context that contains a base. Throws `Terminal` when no naming context of the server does. */
@@ -67,7 +75,7 @@ export async function findByNames(session: Session, config: LdapConfig, { identi
   const named = membership.safeParse(access);
   if (!named.success) throw new Terminal('The access is not a membership of a group');
   const group = await findGroup(session, config, named.data.group);
-  return { group, person: group && (await findPerson(session, config, identity)), former: [] };
+  return { group, person: group && (await findPerson(session, config, identity)), isNamed: true, former: [] };
 }
 
 /** Returns the group and the person of an entitlement, by its pin and only at the pinned target (throws `OtherTarget` elsewhere). */
@@ -96,25 +104,27 @@ export function idsOf({ group, person }: Pick<Subject, 'group' | 'person'>, conf
 }
 
 /**
- * Returns the person, and the names of theirs that the server may have left in groups after a rename. A former name may
- * belong to another person now.
+ * Returns the person, and the names of theirs that the server may have left in groups after a rename. A server that keeps references
+ * leaves none, so any name of the person can be written there.
  */
 async function findPinnedPerson(
   session: Session,
   config: LdapConfig,
   id: string,
   names: readonly string[],
-): Promise<Pick<Subject, 'person' | 'former'>> {
+): Promise<Omit<Subject, 'group'>> {
   const dialect = dialectOf(config);
   let person: Entry | null = null;
-  const former: string[] = [];
+  const former: Former[] = [];
   for (const name of names) {
     const named = await session.read(name, [dialect.id, ...personAttributes]);
     if (named && idOf(named, config) === id) person = named;
-    else former.push(name);
+    else former.push({ name, taken: named !== null });
   }
+  const isNamed = person !== null;
   person ??= await findById(session, config, 'people_base', id);
-  return { person, former: dialect.active || config.referential_integrity ? [] : former };
+  if (dialect.active || config.referential_integrity) return { person, isNamed: true, former: [] };
+  return { person, isNamed, former };
 }
 
 /** Searches the whole naming context, because an entry that was moved is still the same. */

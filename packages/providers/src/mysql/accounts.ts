@@ -62,11 +62,9 @@ export function quoteAccount({ user, host }: Account): string {
 }
 
 /** Returns the identifiers of a role and an account with these names, or null when one of them does not exist. */
-export async function findPinned(sql: Statements, { identity, access }: Named): Promise<Pinned | null> {
-  const named = grantedRole.safeParse(access);
-  if (!named.success) throw new Terminal('The access is not a role of the server');
-  const { role } = named.data;
-  const account = accountOf(identity);
+export async function findPinned(sql: Statements, named: Named): Promise<Pinned | null> {
+  const { role } = readAccess(named);
+  const account = accountOf(named.identity);
   if (!account || !isPossibleName(role) || !(await hasRole(sql, role))) return null;
   const since = await readSince(sql, account);
   return since === null ? null : { role, ...account, since };
@@ -113,6 +111,13 @@ export function markOfRole(role: string): string {
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** Returns the role that an access names. Throws `Terminal` when the access is not one of this connector. */
+export function readAccess({ access }: Pick<Named, 'access'>): { role: string } {
+  const granted = grantedRole.safeParse(access);
+  if (!granted.success) throw new Terminal('The access is not a role of the server');
+  return granted.data;
 }
 
 export async function hasRole(sql: Statements, role: string): Promise<boolean> {

@@ -74,6 +74,7 @@ function openAuthorizer(
     // Privileges are checked at each statement, and the account's connections, which may have set the role, are ended.
     residual: 'PT0S',
     knows: true,
+    neverLate: true,
     ...describeLeftBehind(config),
 
     target: (signal) => database.use(signal, readTarget),

@@ -3,7 +3,7 @@ import { parseAnswer } from '../http/answer.js';
 import { type HttpCall, openHttpClient, path } from '../http/client.js';
 import { nextByLink, readPages } from '../http/pages.js';
 import { tokenCredentials } from '../http/tokens.js';
-import { waitUntilReset } from '../http/wait.js';
+import { readStatedLimit, waitUntilReset } from '../http/wait.js';
 import type { ConnectorTools } from '../port.js';
 import { type OktaConfig, scopesOf } from './config.js';
 import { fetchToken, MissingScope } from './token.js';
@@ -65,10 +65,15 @@ interface Query {
 }
 
 /** Opens the API of an organization. Calls of one `family` share one of Okta's limits. */
-export async function openApi(config: OktaConfig, { now }: ConnectorTools): Promise<Api> {
+export async function openApi(config: OktaConfig, { now, budget }: ConnectorTools): Promise<Api> {
   // Responses that were not throttled contain the reset time too, so the status decides.
   const waitOf = waitUntilReset({ reset: 'x-rate-limit-reset', statuses: [429] });
-  const shared = { service: 'Okta', url: config.url, now, waitOf };
+  const limitOf = readStatedLimit({
+    limit: 'x-rate-limit-limit',
+    left: 'x-rate-limit-remaining',
+    reset: 'x-rate-limit-reset',
+  });
+  const shared = { service: 'Okta', url: config.url, now, budget, waitOf, limitOf };
   const open = await openHttpClient(shared);
   const fetch = (scopes: string[], signal: AbortSignal) => fetchToken(config, open, now, scopes, signal);
   const credentials = tokenCredentials({ now, fetch: (signal) => fetch(scopesOf(config), signal) });

@@ -41,6 +41,8 @@ function openAuthorizer(
     // Privileges are checked in the catalog at each statement, and sessions that could bypass that are ended.
     residual: 'PT0S',
     knows: true,
+    // A statement is committed before the server reports it, and a read shows what was committed.
+    neverLate: true,
     ...describeLeftBehind(config),
 
     target: (signal) => database.read(signal, readTarget),

@@ -54,32 +54,37 @@ export async function readMemberships(sql: Statements, { role, identity }: Subje
  * Throws `Retryable` when a rename led the statement to another role; the caller must roll the transaction back then.
  */
 export async function grantMembership(sql: Statements, subject: Subject, version: number): Promise<void> {
+  // Before version 16 a membership has one grantor, and a second grant changes nothing.
+  const given = (all: readonly Membership[]) =>
+    all.some(({ asWanted, ours }) => asWanted && (ours || !canWithholdSet(version)));
   const before = await readMemberships(sql, subject);
-  if (before.some((one) => one.asWanted) && before.every((one) => one.asWanted || !one.ours)) return;
+  if (given(before) && before.every((one) => one.asWanted || !one.ours)) return;
   const options = canWithholdSet(version) ? ' with admin false, inherit true, set false' : '';
   await sql.unsafe(
     `grant ${quoteName(subject.role.name ?? '')} to ${quoteName(subject.identity.name ?? '')}${options}`,
   );
   const after = await readMemberships(sql, subject);
-  if (!after.some((one) => one.asWanted) || !(await isStillNamed(sql, subject))) throw renamed();
+  if (!given(after) || !(await isStillNamed(sql, subject))) throw renamed();
 }
 
 /**
- * Revokes the membership, regardless of its grantor: a grant that another role added meanwhile is the same access, and
- * access must be gone (R6). Revokes as much as it can, and returns the number of revoked grants and the first permanent
- * error, if any. Throws a temporary error, also `Retryable` when a rename led a statement to another role or the
- * membership was granted again; the caller must roll the transaction back then.
+ * Revokes what the connector's own user granted. A membership that another role granted is not Belay's: it stays, and
+ * `others` says whose it is. Returns the number of revoked grants and the first permanent error, if any. Throws a temporary
+ * error, also `Retryable` when a rename led a statement to another role or the membership was granted again; the caller must
+ * roll the transaction back then.
  */
 export async function revokeMembership(
   sql: Statements,
   subject: Subject,
   version: number,
-): Promise<{ revoked: number; failure: Retryable | Terminal | undefined }> {
-  const grants = await readMemberships(sql, subject);
+): Promise<{ revoked: number; failure: Retryable | Terminal | undefined; others: string[] }> {
+  const before = await readMemberships(sql, subject);
+  const own = before.filter(({ ours }) => ours);
   const { role, identity } = subject;
-  if (grants.length === 0 || role.name === null || identity.name === null) return { revoked: 0, failure: undefined };
+  if (own.length === 0 || role.name === null || identity.name === null)
+    return { revoked: 0, failure: undefined, others: othersOf(before) };
   let failure: Retryable | Terminal | undefined;
-  for (const { grantor } of grants) {
+  for (const { grantor } of own) {
     const by = canWithholdSet(version) && grantor !== null ? ` granted by ${quoteName(grantor)}` : '';
     const statement = `revoke ${quoteName(role.name)} from ${quoteName(identity.name)}${by}`;
     try {
@@ -93,9 +98,18 @@ export async function revokeMembership(
     }
   }
   if (!(await isStillNamed(sql, subject))) throw renamed();
-  const left = await readMemberships(sql, subject);
-  if (left.length > 0 && !failure) throw new Overtaken('The membership was granted again while it was revoked');
-  return { revoked: grants.length - left.length, failure };
+  const after = await readMemberships(sql, subject);
+  const left = after.filter(({ ours }) => ours).length;
+  if (left > 0 && !failure) throw new Overtaken('The membership was granted again while it was revoked');
+  return { revoked: own.length - left, failure, others: othersOf(after) };
+}
+
+/** Returns who else granted the membership. */
+function othersOf(memberships: readonly Membership[]): string[] {
+  return memberships
+    .filter(({ ours }) => !ours)
+    .map(({ grantor }) => grantor ?? 'a role that no longer exists')
+    .sort();
 }
 
 function renamed(): Overtaken {

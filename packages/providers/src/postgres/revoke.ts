@@ -1,4 +1,4 @@
-import { Retryable } from '../errors.js';
+import { LeftToOthers, Retryable } from '../errors.js';
 import type { ConnectorTools, Entitlement } from '../port.js';
 import type { PostgresConfig } from './config.js';
 import { type Database, untilSettled } from './database.js';
@@ -102,7 +102,7 @@ export function createRevoker(
         absences.delete(entitlement.id);
         throw error;
       });
-      const { subject, revoked, failure } = taken;
+      const { subject, revoked, failure, others } = taken;
       const of = `${subject.role.id}/${subject.identity.id}`;
       if (revoked > 0 || failure) absences.delete(entitlement.id);
       // Sessions end even if nothing was left to revoke: an earlier call, in any process, may have stopped before that step.
@@ -117,6 +117,9 @@ export function createRevoker(
       }
       const left = await database.read(signal, (sql) => findLeftovers(sql, subject, config));
       if (left !== null) throw new Retryable(left);
+      if (others.length > 0) {
+        throw new LeftToOthers(`The membership is also granted by ${others.join(', ')}, which Belay does not revoke`);
+      }
     },
   };
 }

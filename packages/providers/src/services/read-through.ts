@@ -1,3 +1,4 @@
+import { parseExactly } from '@belay/contract/exact-json';
 import { attempt, type Explain } from './attempt.js';
 import type { ServiceTools, VaultService } from './port.js';
 
@@ -51,7 +52,7 @@ export function textOf(fields: object, key: string): string | undefined {
 
 function parseObject(text: string): object | undefined {
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed: unknown = parseExactly(text);
     return parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed) ? parsed : undefined;
   } catch {
     return undefined;

@@ -66,12 +66,13 @@ export interface SlackApi {
 /** How many of a channel's latest messages are searched for a message. */
 const mostHistory = 200;
 
-export async function openApi({ token, url }: SlackConfig, { now }: ConnectorTools): Promise<SlackApi> {
+export async function openApi({ token, url }: SlackConfig, { now, budget }: ConnectorTools): Promise<SlackApi> {
   const service = 'Slack';
   const client = await openHttpClient({
     service,
     url,
     now,
+    budget,
     credentials: fixedCredentials(`Bearer ${token}`),
     waitOf: waitOfSlack,
     explain: (answer) => explainSlack(answer, now()),

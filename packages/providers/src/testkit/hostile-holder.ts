@@ -133,7 +133,7 @@ export function hostileHolder<S extends Seat>(
             expect(errors).toHaveLength(mostCalls);
             // Compared by name, because an error can come from another copy of the package.
             for (const error of errors)
-              expect(error).toMatchObject({ name: expect.stringMatching(/^(Retryable|Pending)$/) });
+              expect(error).toMatchObject({ name: expect.stringMatching(/^(Retryable|Pending|LeftToOthers)$/) });
           } else expect(errors.length).toBeLessThan(mostCalls);
           for (let turn = 0; turn < tries; turn++) {
             // The second revoke (R5), halfway through the tries.

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { foldAddress } from '@belay/contract/address';
 import { z } from 'zod';
 import { refuseWhenAborted, untilAborted } from '../abort.js';
-import { OtherTarget, Pending, Retryable, Terminal } from '../errors.js';
+import { LeftToOthers, OtherTarget, Pending, Retryable, Terminal } from '../errors.js';
 import type { Notifications } from '../notifications.js';
 import type {
   Access,
@@ -33,6 +33,10 @@ const memoryConfig = z.strictObject({
   /** How a person maps to an identity: by e-mail address, or by the subject of a linked sign-in at the named provider. */
   identity: z.union([z.literal('email'), z.strictObject({ login: z.string() })]).optional(),
   residual: z.string().optional(),
+  /** A call that returned cannot take effect later: a provider without faults of that kind. */
+  never_late: z.boolean().optional(),
+  /** Revokes only access with the mark of its entitlement. */
+  marks: z.boolean().optional(),
   /** The secret that signs requests at the hook; without it, messages have no buttons. */
   hook_secret: z.string().optional(),
   /** Which verdicts a button in a message can give; both by default, when there is a secret. */
@@ -162,6 +166,7 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
     residual,
     residualOf: ({ role }) => residuals[String(role)] ?? residual,
     knows: true,
+    neverLate: config.never_late === true,
     ...(degrees.length > 0 ? { degreeOf } : {}),
     target: (signal) => perform(state, { operation: 'target' }, signal, target),
     pin: ({ identity, access }, signal) =>
@@ -201,9 +206,12 @@ function createAuthorizer(state: MemoryProvider, config: MemoryConfig): Authoriz
     },
     async ensureAbsent(entitlement, signal) {
       const { identity, access } = subjectOf(entitlement);
-      await perform(state, { operation: 'ensureAbsent', identity, access }, signal, () =>
-        state.remove(identity, subjectOf(entitlement).access),
-      );
+      await perform(state, { operation: 'ensureAbsent', identity, access }, signal, () => {
+        const held = state.held().find((one) => one.identity === identity && sameAccess(one.access, access));
+        if (config.marks && held && held.id !== entitlement.id)
+          throw new LeftToOthers(`The access was given by others${held.id && ` (${held.id})`}`);
+        state.remove(identity, subjectOf(entitlement).access);
+      });
     },
     async *list(signal) {
       const held = await perform(state, { operation: 'list' }, signal, () => state.held());

@@ -54,6 +54,23 @@ export function providerConformance({ it, expect }: Pick<TestRunner, 'it' | 'exp
     expect([await holds(one), await holds(renamed)]).toEqual([false, false]);
   });
 
+  it('leaves nothing of an identity or an access that was renamed between two overlapping requests', async () => {
+    const { rename } = open().at;
+    if (!rename) return;
+    const one = await pinned();
+    await present(one);
+    const { pin: _, ...renamed } = await rename(one);
+    const pin = await open().authorizer.pin(renamed, calm());
+    // Core commits the names of both requests with the one entitlement, or has two where the name is the identifier.
+    const isSame = JSON.stringify(pin) === JSON.stringify(one.pin);
+    const names = [one, renamed].map(({ identity, access }) => ({ identity, access }));
+    const next = { ...renamed, ...(pin ? { pin } : {}), ...(isSame ? { names } : {}) };
+    await present(next);
+    expect(await holds(next)).toBe(true);
+    for (const ended of isSame ? [next] : [next, one]) await absent(ended);
+    for (const gone of [next, one, renamed]) expect(await holds(gone)).toBe(false);
+  });
+
   it('extends native expiry with a later end, and never shortens it', async () => {
     const { endOf } = open().at;
     if (!endOf) return;

@@ -17,7 +17,7 @@ const refused = 'The host of the webhook has an address that is not public; set 
 /** Opens the client of one address. `resolve` is called for each connection, which then uses an address that was checked. */
 export async function openWebhook(
   config: WebhookConfig,
-  { now }: ConnectorTools,
+  { now, budget }: ConnectorTools,
   resolve: Resolve = resolveWithSystem,
 ): Promise<ProviderClient> {
   const { origin, pathname, search, hostname } = new URL(config.url);
@@ -27,6 +27,7 @@ export async function openWebhook(
     service: 'The receiver of the webhook',
     url: origin,
     now,
+    budget,
     secretPath: true,
     timeoutMilliseconds: patience,
     mostBytes: 64 * 1024,

@@ -9,6 +9,8 @@ interface MembershipRole {
 export interface Group {
   id: string;
   email: string;
+  /** Its other addresses. */
+  aliases?: string[];
   labels: Record<string, string>;
   /** The members' roles, by the identifier of the account. */
   members: Map<string, MembershipRole[]>;
@@ -44,7 +46,7 @@ export function createGroup(id: string, email: string, kind?: 'dynamic' | 'locke
 export function answerGroups({ method, url, body }: Request, world: GroupWorld): Answer | undefined {
   for (const group of world.groups) forgetOver(group, world.now());
   if (url.pathname === '/v1/groups:lookup') {
-    const found = world.groups.find(({ email }) => email === url.searchParams.get('groupKey.id'));
+    const found = world.groups.find((one) => isCalled(one, url.searchParams.get('groupKey.id') ?? ''));
     return found ? ok({ name: `groups/${found.id}` }) : denied;
   }
   const [, id, rest = ''] = /^\/v1\/groups\/([^/:]+)(.*)$/.exec(url.pathname) ?? [];
@@ -75,8 +77,14 @@ export function answerDirectory({ url }: Request, { users, groups }: GroupWorld)
     return user ? ok({ id: user.id, primaryEmail: user.email }) : missing;
   }
   if (kind !== 'groups') return undefined;
-  const group = groups.find((one) => [one.id, one.email].includes(wanted));
-  return group ? ok({ id: group.id, email: group.email }) : missing;
+  const group = groups.find((one) => one.id === wanted || isCalled(one, wanted));
+  if (!group) return missing;
+  const { id, email, aliases } = group;
+  return ok({ id, email, ...(aliases && { aliases, nonEditableAliases: [`${email}.test-google-a.com`] }) });
+}
+
+function isCalled({ email, aliases = [] }: Group, address: string): boolean {
+  return [email, ...aliases].includes(address);
 }
 
 interface NewMember {

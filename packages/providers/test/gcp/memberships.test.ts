@@ -55,6 +55,17 @@ describe('membership of a group', () => {
     await absent(one);
   });
 
+  it('has all addresses of its group as names, so that a denial of one counts for the others', async () => {
+    google.oncall.aliases = ['pager@example.com'];
+    const one = plain();
+    const asked = { ...one, access: { group: 'pager@example.com' } };
+    const pin = await authorizer.pin(asked, calm());
+    const names = ['oncall@example.com', 'pager@example.com', 'oncall@example.com.test-google-a.com'];
+    expect(await authorizer.aliases?.({ ...asked, ...(pin ? { pin } : {}) }, calm())).toEqual(
+      names.map((name) => `group/${name}`),
+    );
+  });
+
   it('has no end where the configuration says that the edition has none', async () => {
     google.ends = false;
     const one = await pinned();

@@ -176,14 +176,20 @@ describe('the policy of a project', () => {
 
 describe('accounts and standing access', () => {
   it.each([
-    ['a binding without an end', undefined],
-    ['a binding of another', { title: 'Friday', expression: 'request.time < timestamp("2030-01-01T00:00:00Z")' }],
-  ])('sees %s, and leaves it', async (_, condition) => {
+    ['a binding without a condition', undefined],
+    [
+      'a binding with the condition "Friday"',
+      { title: 'Friday', expression: 'request.time < timestamp("2030-01-01T00:00:00Z")' },
+    ],
+  ])('sees %s, leaves it and names it', async (named, condition) => {
     const one = await pinned();
     google.shop.bindings.push({ role: one.role, members: [`user:${one.identity}`], ...(condition && { condition }) });
     const before = policy();
     expect(await holds(one)).toBe(true);
-    await absent(one);
+    await expect(absent(one)).rejects.toMatchObject({
+      name: 'LeftToOthers',
+      message: `The role is also given by ${named}, which Belay does not remove`,
+    });
     expect(policy()).toBe(before);
   });
 

@@ -243,10 +243,13 @@ describe('a demand to wait', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('holds calls back for a minute at most, and tells core of the whole', async () => {
-    const { client, clock, relent } = await limited({ 'retry-after': '3600' });
-    expect(await waitOf(client)).toBe(3_600_000);
+  it('holds calls back for the whole of it, up to an hour, and tells core of it', async () => {
+    const { client, asked, clock, relent } = await limited({ 'retry-after': '7200' });
+    expect(await waitOf(client)).toBe(7_200_000);
     relent();
+    clock.now += 59 * 60_000;
+    expect(await waitOf(client)).toBe(60_000);
+    expect(asked).toHaveLength(1);
     clock.now += 60_000;
     await client.send(get, calm());
   });

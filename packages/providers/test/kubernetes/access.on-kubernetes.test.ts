@@ -143,7 +143,7 @@ describe('one binding for each entitlement', () => {
 });
 
 describe('standing access', () => {
-  it.each(['in the namespace', 'in the whole cluster'])('is seen %s, and is left by a revocation', async (where) => {
+  it.each(['in the namespace', 'in the whole cluster'])('is seen %s, and is left and named by a revocation', async (where) => {
     const it = await one();
     const authorizer = authorizerOf(client);
     if (where === 'in the namespace') await bind(it.namespace, 'standing', it.role);
@@ -155,7 +155,10 @@ describe('standing access', () => {
       });
     }
     expect(await authorizer.holds(it, calm())).toBe(true);
-    await authorizer.ensureAbsent(it, calm());
+    const named =
+      where === 'in the namespace' ? `RoleBinding ${it.namespace}/standing` : `ClusterRoleBinding standing-${it.role}`;
+    const left = `The access is also given by ${named}, which Belay does not delete`;
+    await expect(authorizer.ensureAbsent(it, calm())).rejects.toMatchObject({ name: 'LeftToOthers', message: left });
     expect(await authorizer.holds(it, calm())).toBe(true);
   });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Attribute, Change, type Client } from 'ldapts';
-import type { Attack, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
+import type { Attack, Foothold, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
 import { looseRights, type OpenLdap, open, openLdap } from './openldap.js';
 
 /** A holder in a directory in which every user may write everything but the vaults. */
@@ -45,6 +45,23 @@ async function openHostile() {
   };
 }
 
+/**
+ * Makes an entry with a name that the holder had. It is another person, so the membership under this name is left, and the revocation
+ * is not complete, until an administrator removes it.
+ */
+async function leftToAnother(server: OpenLdap, group: string, name: string): Promise<Foothold> {
+  await server.person(/^uid=([^,]+)/.exec(name)?.[1]);
+  let settled = false;
+  return {
+    reaches: async () => settled && (await server.canUse(name, group)),
+    async cleanUp() {
+      await server.admin.modify(server.groupDn(group), change('delete', [name]));
+      settled = true;
+    },
+    stop: async () => {},
+  };
+}
+
 /** What a holder can do in a directory to stay a member, or to be treated as a member. */
 const attacks: Record<string, Attack<LdapSeat>> = {
   'keeps a connection open that was signed in before the grant': async ({ client, group }) => ({
@@ -79,8 +96,7 @@ const attacks: Record<string, Attack<LdapSeat>> = {
     const [before, to] = [own.dn, `uid=renamed-${randomUUID()}`];
     await client.modifyDN(before, to);
     own.dn = `${to},${server.people}`;
-    await server.person(/^uid=([^,]+)/.exec(before)?.[1]);
-    return { reaches: () => server.canUse(before, group), stop: async () => {} };
+    return leftToAnother(server, group, before);
   },
 
   'renames their own entry, is granted anew by a repeat, and renames it back': async ({
@@ -96,9 +112,10 @@ const attacks: Record<string, Attack<LdapSeat>> = {
   },
 
   'deletes their own entry and makes it anew': async ({ own, server, group }) => {
-    await server.admin.del(own.dn);
-    await server.person(/^uid=([^,]+)/.exec(own.dn)?.[1]);
-    return { reaches: () => server.canUse(own.dn, group), stop: async () => {} };
+    const before = own.dn;
+    await server.admin.del(before);
+    own.dn = await server.person();
+    return leftToAnother(server, group, before);
   },
 
   'removes all other members, so that the group may not lose its last one': async ({ client, server, own, group }) => {

@@ -91,7 +91,7 @@ describe('a membership in OpenLDAP', () => {
     }
   });
 
-  it('does not pass to the next person with the name of a deleted one', async () => {
+  it('is left where the next person has the name of a deleted one, and named until an administrator has removed it', async () => {
     const authorizer = await open();
     const { identity, group, held } = await make(authorizer);
     await server.vault(group);
@@ -100,9 +100,39 @@ describe('a membership in OpenLDAP', () => {
     await again(server, identity);
     expect(await server.canUse(identity, group)).toBe(true);
     expect(await authorizer.holds(held, signal())).toBe(true);
+    const left = `The group has the member ${identity}, under which Belay granted, and which is the name of another entry now`;
+    for (let turn = 0; turn < 2; turn += 1) {
+      await expect(authorizer.ensureAbsent(held, signal())).rejects.toMatchObject({ name: 'LeftToOthers', message: left });
+      expect(await authorizer.holds(held, signal())).toBe(true);
+    }
+    await server.change(server.groupDn(group), 'delete', 'member', [identity]);
     await authorizer.ensureAbsent(held, signal());
     expect(await authorizer.holds(held, signal())).toBe(false);
     expect(await server.canUse(identity, group)).toBe(false);
+  });
+
+  it('ends under each name of a person who was renamed between two overlapping requests', async () => {
+    const authorizer = await open();
+    const { identity, group, held } = await make(authorizer);
+    await authorizer.ensurePresent(held, until, signal());
+    const married = await rename(server, identity);
+    const next = { ...held, identity: married, names: [identity, married].map((dn) => ({ identity: dn, access: { group } })) };
+    await authorizer.ensurePresent(next, until, signal());
+    expect(await server.members(group)).toEqual([`cn=keeper,${server.groups}`, identity, married]);
+    await authorizer.ensureAbsent(next, signal());
+    expect(await authorizer.holds(next, signal())).toBe(false);
+    expect(await server.members(group)).toEqual([`cn=keeper,${server.groups}`]);
+  });
+
+  it('is not written under a name that was not committed, and says that name', async () => {
+    const authorizer = await open();
+    const { identity, group, held } = await make(authorizer);
+    const married = await rename(server, identity);
+    await expect(authorizer.ensurePresent(held, until, signal())).rejects.toMatchObject({
+      name: 'Renamed',
+      present: { identity: married, access: { group } },
+    });
+    expect(await server.members(group)).toEqual([`cn=keeper,${server.groups}`]);
   });
 
   it('leaves the next person with the same name alone where the server keeps references', async () => {

@@ -100,6 +100,21 @@ describe.runIf(hasFifteen())('the postgres authorizer before PostgreSQL 16', () 
     expect((error as Error).message).toContain('can sign in, and before');
   });
 
+  it('leaves the membership that another administrator granted after an end, and names them', async () => {
+    const { one, role, user } = await fresh();
+    const authorizer = accepting();
+    await authorizer.ensurePresent(one, until, calm());
+    await authorizer.ensureAbsent(one, calm());
+    const colleague = await server.role();
+    await server.admin.unsafe(`grant ${role} to ${colleague} with admin option`);
+    await server.admin.unsafe(`set role ${colleague}; grant ${role} to ${user.name}; reset role`);
+    await expect(authorizer.ensureAbsent(one, calm())).rejects.toMatchObject({
+      name: 'LeftToOthers',
+      message: `The membership is also granted by ${colleague}, which Belay does not revoke`,
+    });
+    expect(await authorizer.holds(one, calm())).toBe(true);
+  });
+
   it('handles concurrent calls, and stands by', async () => {
     const { one } = await fresh();
     const authorizer = accepting();

@@ -36,6 +36,8 @@ export interface AdminResource {
   listOverdue(options?: PageOptions): Promise<OverdueList>;
   /** Makes an overdue revocation due now. */
   retryRevocation(act: Act, options?: CallOptions): Promise<Done>;
+  /** Accepts what a revocation left at its provider; `left` is `left_to_others` as it was read. */
+  acceptLeft(act: Act & { left?: string }, options?: CallOptions): Promise<Done>;
   /** Returns one page of the whole audit log, newest first. A page can be empty although there is a next one. */
   listLogs(filter?: AuditFilter, options?: PageOptions): Promise<AuditPage>;
   /** Yields every matching entry, newest first, page by page. The audit log records the export. */
@@ -51,6 +53,8 @@ export interface AdminResource {
   getPerson(user: string, options?: CallOptions): Promise<PersonDetails>;
   /** Ends all logins, tokens, open requests and access of a person. */
   stopPerson(act: { user: string; reason: string }, options?: CallOptions): Promise<StoppedPerson>;
+  /** Records that two accounts that share an address belong to two people. `other` is an address, or the id of an account. */
+  separatePeople(act: { user: string; other: string; reason: string }, options?: CallOptions): Promise<Done>;
   /** Ends one login or token. */
   endLogin(act: Act, options?: CallOptions): Promise<Done>;
   listAgents(options?: PageOptions): Promise<AgentList>;
@@ -75,6 +79,7 @@ export function createAdmin(transport: Transport): AdminResource {
     listOverdue: ({ limit, cursor, ...options } = {}) =>
       transport.query('admin.overdue', pageOf({ limit, cursor }), options),
     retryRevocation: (act, options) => transport.mutate('admin.retry', act, options),
+    acceptLeft: (act, options) => transport.mutate('admin.accept', act, options),
     listLogs: (filter = {}, { limit, cursor, ...options } = {}) =>
       transport.query('admin.logs', { ...filter, ...pageOf({ limit, cursor }) }, options),
     async *exportLogs(filter = {}, options) {
@@ -92,6 +97,7 @@ export function createAdmin(transport: Transport): AdminResource {
       transport.query('admin.people', { ...filter, ...pageOf({ limit, cursor }) }, options),
     getPerson: (user, options) => transport.query('admin.person', { user }, options),
     stopPerson: (act, options) => transport.mutate('admin.stop', act, options),
+    separatePeople: (act, options) => transport.mutate('admin.separate', act, options),
     endLogin: (act, options) => transport.mutate('admin.endLogin', act, options),
     listAgents: ({ limit, cursor, ...options } = {}) =>
       transport.query('admin.agents', pageOf({ limit, cursor }), options),

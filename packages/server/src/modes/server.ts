@@ -123,7 +123,6 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
     throw cause instanceof StartError ? cause : new StartError(oneLine(cause), { cause });
   });
   closing.add('the catalog', () => catalog.close());
-  catalog.follow();
 
   const { document } = catalog.current();
   const found = () => findInstallationSecrets(environment);
@@ -142,6 +141,7 @@ export async function composeServer(options: StartOptions, closing: Closing): Pr
   // Only in a process that serves HTTP, because only its clients watch changes.
   const changes = baseUrl && openChanges({ databaseUrl: storage.url, log, delay });
   if (changes) closing.add('the listener for changes', () => changes.close());
+  catalog.follow(changes);
   const meters = createMeters();
   closing.add('the meters', async () => meters.close());
   const obstacles = watchObstacles({ catalog, log, timeout: timing.callTimeout, now });

@@ -134,6 +134,23 @@ describe('the pages of administration', () => {
     );
   });
 
+  it('separate two people, on a form that neither of the two can send', async () => {
+    const [row] = await world.database.sql`select id from users where email = 'rita@example.test'`;
+    const page = await visit('administrator', '/admin/people/rita@example.test');
+    const action = `/api/v1/admin/people/${row?.id}/separate`;
+    const csrf_token = tokenOf(page.body, action);
+    expect(csrf_token).not.toBe('');
+    const asked = { other: 'bo@example.test', reason: 'one mailbox' };
+    expect((await visit('administrator', action, asked)).status).toBe(403);
+    expect((await visit('auditor', action, { ...asked, csrf_token })).status).toBe(403);
+    const own = await visit('administrator', action, { ...asked, other: 'adam@example.test', csrf_token });
+    expect(own.status).toBe(403);
+    const done = await visit('administrator', action, { ...asked, csrf_token });
+    expect([done.status, done.headers.location]).toEqual([303, '/admin/people']);
+    const log = await visit('administrator', '/admin/logs?type=people.separated');
+    expect(log.body).toContain('one mailbox');
+  });
+
   it('stop a person with a reason, on a form of their own only', async () => {
     const path = '/admin/people/rita@example.test';
     const page = await visit('administrator', path);

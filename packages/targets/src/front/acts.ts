@@ -10,6 +10,37 @@ export function throttle(seconds: number, headers: Record<string, string> = {}):
   return answer({ status: 429, headers: { 'retry-after': String(seconds), ...headers }, body: {} }, 'throttle');
 }
 
+/** A limit of calls, as GitHub documents its primary rate limit. */
+export interface CallLimit extends Act {
+  /** Returns how many calls are left. */
+  left(): number;
+  /** Returns how many calls arrived when none was left. */
+  refused(): number;
+}
+
+/** Returns an act that forwards `limit` calls, states in each response how many are left until `resetAt`, and rejects the others. */
+export function limitCalls({ limit, resetAt }: { limit: number; resetAt: number }): CallLimit {
+  let arrived = 0;
+  const left = () => Math.max(0, limit - arrived);
+  const stated = () => ({
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(left()),
+    'x-ratelimit-reset': String(Math.ceil(resetAt / 1000)),
+  });
+  return {
+    name: 'limit calls',
+    left,
+    refused: () => Math.max(0, arrived - limit),
+    async run(exchange) {
+      arrived += 1;
+      const headers = stated();
+      if (arrived > limit) return { status: 403, headers, body: { message: 'API rate limit exceeded' } };
+      const reply = await exchange.forward();
+      return { ...reply, headers: { ...reply.headers, ...headers } };
+    },
+  };
+}
+
 /** Cuts the connection before the target sees the request. */
 export const loseRequest: Act = { name: 'lose request', run: async () => 'lost' };
 

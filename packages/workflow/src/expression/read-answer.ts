@@ -1,3 +1,4 @@
+import { InexactNumber, parseExactly } from '@belay/contract/exact-json';
 import { cutText, toStorable } from '@belay/contract/text';
 import type { Json } from '../types.js';
 import { ExpressionError, ExpressionOutage } from './error.js';
@@ -14,9 +15,11 @@ export function readOutput(result: Result): Read {
   if (result.is !== 'output') return result;
   try {
     const lines = result.text.split('\n').filter((line) => line !== '');
-    return { is: 'values', values: lines.map((line) => JSON.parse(line) as Json) };
-  } catch {
-    return { is: 'broken' };
+    return { is: 'values', values: lines.map((line) => parseExactly(line) as Json) };
+  } catch (error) {
+    if (!(error instanceof InexactNumber)) return { is: 'broken' };
+    // jq keeps the digits of a number that it only passes on.
+    return { is: 'failed', exitCode: 0, message: `the result ${error.message}`, own: true };
   }
 }
 

@@ -7,7 +7,7 @@ import { When } from '../parts/time.js';
 import { type Outputs, type Page, to, type View } from '../view.js';
 import { Act, AdminPaging, AdminTabs } from './frame.js';
 
-/** Renders the overdue revocations with their errors, and the forms that make them due now. */
+/** Renders the overdue revocations with their errors, and the forms that make them due now or leave what others gave. */
 export function adminOverduePage({ revocations, next }: Outputs['admin']['overdue'], view: View): Page {
   return {
     title: texts.admin.overdueTitle,
@@ -36,6 +36,17 @@ export function adminOverduePage({ revocations, next }: Outputs['admin']['overdu
                     action={to(view, 'admin', 'overdue', late.id, 'retry')}
                     view={view}
                   />
+                  {late.left_to_others !== null && (
+                    <Act
+                      id={`accept-${late.id}`}
+                      opens={texts.admin.accept}
+                      about={late.left_to_others}
+                      title={texts.admin.acceptTitle}
+                      action={to(view, 'admin', 'overdue', late.id, 'accept')}
+                      fields={{ left: late.left_to_others }}
+                      view={view}
+                    />
+                  )}
                 </div>
                 <Facts
                   facts={[
@@ -44,6 +55,7 @@ export function adminOverduePage({ revocations, next }: Outputs['admin']['overdu
                     [texts.admin.since, <When at={late.since} view={view} />],
                     [texts.admin.attempts, late.attempts],
                     late.last_error !== null && [texts.admin.lastError, late.last_error],
+                    late.left_to_others !== null && [texts.admin.left, late.left_to_others],
                     late.pending !== null && [texts.accessPart.waiting, late.pending],
                     late.elsewhere && [texts.admin.target, texts.admin.elsewhere],
                     [texts.admin.nextTry, <When at={late.next_try} view={view} />],

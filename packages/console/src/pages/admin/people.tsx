@@ -1,3 +1,4 @@
+import { limits } from '@belay/contract/limits';
 import type { VNode } from 'preact';
 import { at } from '../../paths.js';
 import { texts } from '../../texts.js';
@@ -58,14 +59,17 @@ export function adminPersonPage(details: Outputs['admin']['person'], view: View)
     title: person.name,
     crumbs: [{ href: at('admin', 'people'), text: texts.admin.peopleTitle }],
     actions: (
-      <Act
-        id="stop"
-        opens={texts.admin.stop}
-        about={texts.admin.stopAbout(person.name)}
-        title={texts.admin.stopTitle}
-        action={to(view, 'admin', 'people', person.email, 'stop')}
-        view={view}
-      />
+      <>
+        <Separate person={person} view={view} />
+        <Act
+          id="stop"
+          opens={texts.admin.stop}
+          about={texts.admin.stopAbout(person.name)}
+          title={texts.admin.stopTitle}
+          action={to(view, 'admin', 'people', person.email, 'stop')}
+          view={view}
+        />
+      </>
     ),
     content: (
       <>
@@ -94,6 +98,24 @@ export function adminPersonPage(details: Outputs['admin']['person'], view: View)
       </>
     ),
   };
+}
+
+function Separate({ person, view }: { person: Outputs['admin']['person']['person']; view: View }): VNode {
+  return (
+    <Act
+      id="separate"
+      opens={texts.admin.separate}
+      about={texts.admin.separateAbout(person.name)}
+      title={texts.admin.separateTitle}
+      action={to(view, 'admin', 'people', person.id, 'separate')}
+      view={view}
+    >
+      <div class="field">
+        <label for="separate-other">{texts.admin.separateFrom}</label>
+        <input id="separate-other" type="text" name="other" required maxLength={limits.name} />
+      </div>
+    </Act>
+  );
 }
 
 function Logins({ logins, view }: { logins: Outputs['admin']['person']['logins']; view: View }): VNode {

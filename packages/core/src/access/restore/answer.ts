@@ -30,7 +30,7 @@ export async function answerLeftover(
   const reason = requireReason(input.reason);
   const { id, answer } = input;
   if (!isId(id)) throw notFound('The access');
-  if (answer === 'keep') await tellingJoins(ctx, () => refuseOwn(ctx, id));
+  if (answer === 'keep') await tellingJoins(ctx, () => refuseOwnLeftover(ctx, id));
   return ctx.db.transaction(async (tx) => {
     await lockGate(tx);
     const [found] = await tx
@@ -56,14 +56,25 @@ export async function answerLeftover(
   });
 }
 
-/** Throws `forbidden` when the caller would keep their own access, without an end: another administrator has to decide. */
-async function refuseOwn(ctx: ActorStore, id: string): Promise<void> {
+async function refuseOwnLeftover(ctx: ActorStore, id: string): Promise<void> {
+  const [found] = await ctx.db.select().from(leftovers).where(eq(leftovers.id, id));
+  if (found) await refuseOwn(ctx, found);
+}
+
+/**
+ * Throws `forbidden` when the caller would keep their own access, without an end: another administrator has to decide. `owners` are the
+ * people who requested it.
+ */
+export async function refuseOwn(
+  ctx: ActorStore,
+  found: { provider: string; identity: string; owners?: readonly string[] },
+): Promise<void> {
   const { actor } = ctx;
   if (actor.kind !== 'user') return;
-  const [found] = await ctx.db.select().from(leftovers).where(eq(leftovers.id, id));
-  if (!found) return;
   const selves = [actor, ...(await listSelves(ctx.db, actor.id))];
-  const own = selves.filter((self) => isExcluded([self], { excluded: [foldName(found.identity)] }));
+  const own = selves.filter(
+    (self) => found.owners?.includes(self.id) || isExcluded([self], { excluded: [foldName(found.identity)] }),
+  );
   if (own.length > 0 || (await wouldBeElevated(ctx, selves, { grants: [found] }, { lenient: true }))) {
     const message = 'You cannot keep your own access: another administrator decides about it';
     throw new AccessError('forbidden', message, causeOf(actor.id, own));
@@ -88,6 +99,7 @@ export async function oweRevocation(
     state: 'revoking' as const,
     dueAt: sql`app_now()`,
     lastGrantCallAt: sql`app_now()`,
+    openCalls: 1,
     failures: 0,
     lastError: null,
     pending: null,

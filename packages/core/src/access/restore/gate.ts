@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { driftAudits, entitlements, restores, type SqlText, sqlText, type Transaction } from '@belay/db';
+import { driftAudits, entitlements, execute, restores, type SqlText, sqlText, type Transaction } from '@belay/db';
 import { getTableColumns, gt, isNotNull, sql } from 'drizzle-orm';
 import type { Store } from '../../context.js';
 
@@ -30,7 +30,8 @@ export async function readGate(ctx: Store): Promise<Gate | null> {
 
 /**
  * Stops all grants until the restore ends (`reopen`); every provider is compared anew. `by` is the administrator who began it.
- * Returns the number of the restore.
+ * The restored rows do not show the grant calls of later, so each that is not absent counts one more as open (R5). Returns the
+ * number of the restore.
  */
 export async function closeGate(
   tx: Transaction,
@@ -54,6 +55,12 @@ export async function closeGate(
     })
     .returning({ epoch: restores.epoch });
   if (!begun) throw new Error('The restore was not written');
+  await execute(
+    tx,
+    sqlText`
+    with called as (select id from ${entitlements} where state <> 'absent' order by id for update)
+    update ${entitlements} e set open_calls = e.open_calls + 1 from called where e.id = called.id`,
+  );
   return begun.epoch;
 }
 

@@ -4,6 +4,8 @@ import type { Page } from 'playwright-core';
 
 /** Returns the violations that axe finds on a page, by all rules or only those of colours. The content security policy stays in force. */
 export async function findFaults(page: Page, only?: 'colours'): Promise<string[]> {
+  // Text can be seen before the stylesheets have come, in colours that nobody chose.
+  await page.waitForLoadState();
   await page.evaluate(axe.source);
   return page.evaluate(async (rules) => {
     const { axe: inPage } = globalThis as unknown as { axe: typeof axe };
