@@ -1,4 +1,3 @@
-import { causesOf } from '@belay/contract/outage';
 import type { z } from 'zod';
 import { Retryable, Terminal } from '../errors.js';
 
@@ -37,8 +36,7 @@ export class HttpFault extends Error {
 
 /** Returns what a provider said of the reason why it rejected a call; undefined when it said nothing that its connector reads. */
 export function saidBy(error: unknown): string | undefined {
-  const fault = causesOf(error).find((one) => one instanceof HttpFault);
-  return fault?.detail.said;
+  return error instanceof Error && error.cause instanceof HttpFault ? error.cause.detail.said : undefined;
 }
 
 /** The call that a response belongs to. The path is without its query, which can contain a cursor or a name. */
