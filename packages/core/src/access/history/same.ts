@@ -6,7 +6,7 @@ import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
 import { authorizerOf } from '../../catalog/authorizer.js';
-import type { ActorStore } from '../../context.js';
+import type { ActorStore, Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 import { requireAdministrator } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
@@ -70,7 +70,7 @@ async function readAll(ctx: ActorStore, provider: string) {
     .where(and(eq(entitlements.provider, provider), ne(entitlements.state, 'absent')))
     .orderBy(asc(entitlements.id))
     .limit(most);
-  const listed = await readListed(authorizer, provider, signal);
+  const listed = await readListed(ctx, authorizer, provider, signal);
   const pairs: Pair[] = [];
   for (const { id, identity, access, subject } of rows) {
     const named = { id, identity, access: access as Access };
@@ -80,7 +80,7 @@ async function readAll(ctx: ActorStore, provider: string) {
       entitlement_id: id,
       ...{ identity, access: access as Access, stored: subject as Json, found },
       same: canonicalJson(found) === canonicalJson(subject as Json),
-      ours: listed && (pin === null ? false : listed.has(entitlementKey(provider, pin))),
+      ours: listed && (pin === null ? false : listed.has(entitlementKey(ctx, provider, pin))),
     });
   }
   const [known] = await ctx.db.select().from(targets).where(eq(targets.target, target));
@@ -114,10 +114,15 @@ async function look(
   return sighting ?? { target, position: null, mark: null };
 }
 
-async function readListed(authorizer: Authorizer, provider: string, signal: AbortSignal): Promise<Set<string> | null> {
+async function readListed(
+  ctx: Store,
+  authorizer: Authorizer,
+  provider: string,
+  signal: AbortSignal,
+): Promise<Set<string> | null> {
   if (!authorizer.list) return null;
   const keys = new Set<string>();
-  for await (const { pin } of authorizer.list(signal)) if (pin) keys.add(entitlementKey(provider, pin));
+  for await (const { pin } of authorizer.list(signal)) if (pin) keys.add(entitlementKey(ctx, provider, pin));
   return keys;
 }
 
@@ -149,7 +154,7 @@ export async function confirmSameTarget(
       const subject = (byName ? pairs[index]?.found : row.subject) as Json;
       await tx
         .update(entitlements)
-        .set({ target, subject, key: entitlementKey(provider, { target, subject }), elsewhere: false })
+        .set({ target, subject, key: entitlementKey(ctx, provider, { target, subject }), elsewhere: false })
         .where(eq(entitlements.id, row.id));
     }
     await tx.update(entitlements).set({ position: null }).where(eq(entitlements.target, target));
