@@ -52,6 +52,8 @@ export {
 export {
   disabledChannels,
   messages,
+  messageTurns,
+  type NoticeKind,
   notices,
   notificationPreferences,
   toldKinds,
