@@ -24,7 +24,7 @@ describe('a number that a double cannot hold', () => {
     const catalog = catalogWith({
       reading: [{ get }, { keep }],
       raw: [{ raw }],
-      hearing: [{ heard }],
+      hearing: [{ heard }, { grant: { call: 'access.grant' } }],
       computing: [{ keep: { set: { got: '${ [9007199254740993] | .[0] }' } } }],
     });
     cast = await openCast({

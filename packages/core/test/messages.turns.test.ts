@@ -196,7 +196,7 @@ describe('messages take turns', () => {
   });
 
   it('of closed approvals are dropped before they are sent, and a question that was delivered is recalled, once', async () => {
-    const { house, ada } = await open(catalogOf({}, { kinds: ['request.waiting'] }));
+    const { house, ada } = await open({ ...catalogWith({}), messages: { channels: ['memory'], kinds: ['request.waiting'] } });
     const seen = await ask(house, ada);
     expect(house.provider.count('deliver')).toBe(2);
     // Three more: one whose notice was not told, one whose messages were queued, and one whose messages were attempted.
@@ -233,15 +233,15 @@ describe('messages take turns', () => {
   it('are delivered at least once when a worker dies with some of them, and others go on meanwhile', async () => {
     const { house, ada } = await open();
     await queue({ cause: ada.actor.id, to: 'approver' }, 100);
-    house.provider.inject('deliver', { kind: 'hang' }, 8);
+    house.provider.inject('deliver', { kind: 'hang' }, 2);
     // Another process, which does not come back from its calls before another one has delivered everything.
     const { catalog } = house;
     const other: Context = { ...house.ctx, catalog: { current: () => catalog.current(), client: (id) => catalog.client(id) } };
     const stop = new AbortController();
     const dead = deliverMessages({ ...other, timing: { ...house.ctx.timing, callTimeout: 5_000 } }, stop);
-    await until(() => house.provider.count('deliver') === 8);
+    await until(() => house.provider.count('deliver') === 2);
     await house.work();
-    expect(delivered()).toHaveLength(92);
+    expect(delivered()).toHaveLength(98);
     await house.pass(minute);
     expect(delivered()).toHaveLength(100);
     stop.abort();
@@ -262,18 +262,18 @@ describe('messages take turns', () => {
     await queue({ cause, to: 'approver', provider: 'hook' }, 40, 'dead');
     await queue({ cause, to: 'approver' }, 40);
     const first = deliverMessages(house.ctx);
-    await until(() => delivered().length === 40 && held.size === 8);
+    await until(() => delivered().length === 40 && held.size === 2);
     // The next sweep, while the first one still waits.
     await queue({ cause, to: 'approver' }, 10, 'later');
     await queue({ cause, to: 'boss', provider: 'hook', urgency: urgencies.alarm }, 1, 'alarm');
     const second = deliverMessages(house.ctx);
-    await until(() => delivered().length === 50 && held.size === 9);
-    const open9 = setInterval(() => {
+    await until(() => delivered().length === 50 && held.size === 3);
+    const opening = setInterval(() => {
       for (const end of held) end();
       held.clear();
     }, 10);
     await Promise.all([first, second]);
-    clearInterval(open9);
+    clearInterval(opening);
     await new Promise((closed) => server.close(closed));
   });
 

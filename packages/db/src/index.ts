@@ -53,6 +53,8 @@ export { lookups, providerCalls, providerPauses } from './schema/limits.js';
 export {
   disabledChannels,
   messages,
+  messageTurns,
+  type NoticeKind,
   notices,
   notificationPreferences,
   toldKinds,
