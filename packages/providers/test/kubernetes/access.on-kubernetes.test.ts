@@ -2,9 +2,9 @@ import { findHeld, loseAnswer, meanwhile, misbehave, rewrite, throttle } from '@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
 import type { ProviderClient } from '../../src/index.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { openCluster, rbac } from './cluster.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');

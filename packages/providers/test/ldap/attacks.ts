@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Attribute, Change, type Client } from 'ldapts';
 import type { Attack, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
+import { byNames } from '../../src/testkit/index.js';
 import { looseRights, type OpenLdap, open, openLdap } from './openldap.js';
 
 /** A holder in a directory in which every user may write everything but the vaults. */
@@ -22,7 +23,7 @@ async function openHostile() {
   const { authorizer } = client;
   if (!authorizer) throw new Error('no authorizer');
   return {
-    authorizer,
+    authorizer: byNames(authorizer),
     async seat(): Promise<LdapSeat> {
       const [identity, group] = [await server.person(), await server.group()];
       await server.vault(group);

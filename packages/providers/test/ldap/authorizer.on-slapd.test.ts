@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { makeCertificate } from '../support/certificate.js';
 import { type OpenLdap, openLdap } from './openldap.js';
 import { operation, startProxy } from './proxy.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const signal = () => new AbortController().signal;
@@ -207,7 +207,7 @@ describe('a membership in OpenLDAP', () => {
     const cn = `Operators ${randomUUID()}`;
     await server.group(cn);
     const identity = await server.person();
-    const pin = (group: string) => authorizer.pin({ id: 'one', identity, access: { group } }, signal());
+    const pin = (group: string) => authorizer.pin({ identity, access: { group } }, signal());
     expect(await pin(cn)).not.toBeNull();
     expect(await pin(cn.toLowerCase())).toBeNull();
     expect(await pin('*')).toBeNull();
