@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { answer, findHeld, loseAnswer, loseRequest, misbehave } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Retryable, Terminal } from '../../src/errors.js';
-import { type ByNames, byNames } from '../../src/testkit/index.js';
+import { byNames } from '../../src/testkit/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { openOrganization } from './organization.js';
 
