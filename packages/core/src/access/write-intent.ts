@@ -11,7 +11,11 @@ import { isLive } from './wanted.js';
 export type KeyedRow = PlannedRow & { key: string };
 
 /** A row that the statement returns: an entitlement of the intent, and whether it was claimed. */
-export type IntentRow = Omit<ClaimRow, 'task' | 'concerns' | 'name'> & { key: string; claimed: boolean; alone: boolean };
+export type IntentRow = Omit<ClaimRow, 'task' | 'concerns' | 'name'> & {
+  key: string;
+  claimed: boolean;
+  alone: boolean;
+};
 
 /**
  * Returns the statement that writes an intent (R1): its grants, its entitlements and its ledger entries, with the claim of
