@@ -5,7 +5,7 @@ import { namesAt } from './support/names-at.js';
 namesAt('MariaDB', async () => {
   const server = await openServer();
   const [role, login] = [await server.role(), await server.login()];
-  let { user } = login;
+  const { user } = login;
   const providerOf = (name: string) => ({
     provider: 'mysql',
     config: { url: server.url, identity: { table: { 'ada@example.com': `${name}@%` } } },
@@ -15,7 +15,10 @@ namesAt('MariaDB', async () => {
     provider: providerOf(user),
     role: { inherits: [`target:${role}`] },
     async holds() {
-      const [rows] = await server.admin.query('select 1 from mysql.roles_mapping where Role = ? and User = ?', [role, user]);
+      const [rows] = await server.admin.query('select 1 from mysql.roles_mapping where Role = ? and User = ?', [
+        role,
+        user,
+      ]);
       return (rows as unknown[]).length > 0;
     },
     raise: async () => void (await server.admin.query(`grant create user on *.* to \`${role}\``)),

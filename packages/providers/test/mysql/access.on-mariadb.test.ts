@@ -1,8 +1,8 @@
 import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/index.js';
+import type { ByNames, NamedEntitlement } from '../../src/testkit/index.js';
 import { canRead, type Login, type MysqlServer, openServer, tryTo } from './server.js';
-import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -369,7 +369,7 @@ describe('access to MariaDB', () => {
     expect(found.length).toBe(5_002);
     expect(found.find(({ id }) => id !== '')).toEqual(one);
     const member = found.find(({ identity }) => identity === 'm4321@%');
-    expect(member?.pin).toEqual(await authorizer.pin({ id: '', identity: 'm4321@%', access: { role } }, calm()));
+    expect(member?.pin).toEqual(await authorizer.pin({ identity: 'm4321@%', access: { role } }, calm()));
     await absent(one);
     expect((await membersOf(role)).length).toBe(5_000);
     expect(await membersOf(role)).not.toContain(person.user);
