@@ -1,4 +1,3 @@
-import { TargetDoubted } from './errors.js';
 import type { Authorizer } from './port.js';
 
 /** What one transaction, or one request, of a call read about the server that responded to it. */
@@ -43,12 +42,4 @@ export interface History {
    * was written: false for null, and when the account may not write one. Absent where the target has no room for a mark.
    */
   mark?(decide: (look: () => Promise<Sighting>) => Promise<string | null>, signal: AbortSignal): Promise<boolean>;
-}
-
-/** What an authorizer does without a memory of its target: it believes every server that can settle something. */
-export const trustSettled: Trust = async (look) => refuseUnsettling(await look());
-
-/** Throws `TargetDoubted` when the server can settle nothing. */
-export function refuseUnsettling({ unsettling }: Sighting): void {
-  if (unsettling !== null) throw new TargetDoubted(`The server ${unsettling}, so it settles nothing`);
 }

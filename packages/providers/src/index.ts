@@ -6,7 +6,7 @@ export { entraConnector } from './entra/connector.js';
 export { Disabled, OtherTarget, Pending, Retryable, TargetDoubted, Terminal } from './errors.js';
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
-export { type Course, type History, refuseUnsettling, type Sighting, type Trust, trustSettled } from './history.js';
+export type { Course, History, Sighting, Trust } from './history.js';
 export { readBounded, remake } from './http/bounded-fetch.js';
 export { kubernetesConnector } from './kubernetes/connector.js';
 export { ldapConnector } from './ldap/connector.js';

@@ -1,11 +1,11 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import type { Database } from '@belay/db';
 import type { History } from '@belay/providers';
-import { doubts, judge } from '../access/history/judge.js';
-import { readMemory } from '../access/history/memory.js';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { timing } from '../timing.js';
 import { publicMessage } from './authorizer.js';
+import { doubts, judge } from './judge.js';
+import { readMemory } from './read-memory.js';
 import { type AskedTarget, type AskedTargets, isMoved, lookAtTargets, type Place, selectPlaces } from './targets.js';
 
 /**
