@@ -43,6 +43,7 @@ const acts: [string, object][] = [
   ['/admin/people/rita@example.test/stop', { reason: 'x' }],
   [`/admin/logins/${id}/end`, { reason: 'x' }],
   [`/admin/agents/${id}/remove`, { reason: 'x' }],
+  ['/admin/providers/demo/same', { digest: 'x', reason: 'x' }],
 ];
 
 describe('administration', () => {

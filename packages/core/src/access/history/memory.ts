@@ -1,5 +1,5 @@
 import { entitlements, execute, rawText, type SqlText, sqlText, type Transaction, targets } from '@belay/db';
-import { type Doubt, doubts, type Memory } from '../../catalog/judge.js';
+import { anyMark, type Doubt, doubts, type Memory } from '../../catalog/judge.js';
 import type { Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 
@@ -112,4 +112,18 @@ export async function reopen(tx: Transaction, target: string, which: SqlText = s
     where e.target = ${target} and e.state in ('absent', 'granted') ${which} returning e.id`,
   );
   return rows.length;
+}
+
+/**
+ * Accepts whichever mark each target has, because a person said that this database goes on after a restore: the marks that it remembers
+ * are older. Doubts about positions stay.
+ */
+export async function forgetMarks(tx: Transaction): Promise<void> {
+  await execute(
+    tx,
+    sqlText`
+    update ${targets} set mark = ${anyMark}, marked_at = app_now(), next_mark = null, next_at = null,
+      doubt = case when doubt like 'mark_%' then null else doubt end,
+      doubted_at = case when doubt like 'mark_%' then null else doubted_at end`,
+  );
 }

@@ -73,7 +73,7 @@ async function renew(ctx: Store, provider: string, authorizer: Authorizer, signa
  */
 async function prepare(ctx: Store, seen: Sighting, memory: Memory | null, marks: boolean): Promise<string | null> {
   const { target, position } = seen;
-  const mark = marks ? nextMark(memory, ctx.newId()) : null;
+  const mark = marks ? nextMark(memory, ctx.newId(), seen.mark) : null;
   const [prepared] = await execute<{ mark: string | null }>(
     ctx.db,
     sqlText`

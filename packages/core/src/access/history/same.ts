@@ -10,7 +10,7 @@ import { authorizerOf } from '../../catalog/authorizer.js';
 import { type Doubt, doubts } from '../../catalog/judge.js';
 import type { ActorStore } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
-import { requireAdministrator } from '../../people/oversight.js';
+import { requireAdministrator, requireOverseer } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
 import { compareProvider } from '../compare.js';
 import { requireReason } from '../revoke.js';
@@ -30,7 +30,7 @@ const most = 1_000;
  * target (GET /admin/providers/{provider}/target). Changes nothing. Throws `forbidden`, and the errors of the connector.
  */
 export async function readSameTarget(ctx: ActorStore, { provider }: { provider: string }): Promise<SameTarget> {
-  requireAdministrator(ctx);
+  requireOverseer(ctx);
   return (await readAll(ctx, provider)).shown;
 }
 
