@@ -80,7 +80,7 @@ export const overdueRevocation = z.object({
   pending: z.string().nullable(),
   elsewhere: z
     .boolean()
-    .describe('Whether the address of the provider leads to another target than the one that holds it'),
+    .describe('Whether the address of the provider leads to another target than the one that holds it, or to a copy of it'),
   next_try: instant.describe('In the past while an attempt runs or is due'),
 });
 export type OverdueRevocation = z.infer<typeof overdueRevocation>;

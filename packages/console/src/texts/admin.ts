@@ -45,7 +45,7 @@ export const admin = {
   lastError: 'Last error',
   nextTry: 'Next try',
   target: 'Target',
-  elsewhere: 'The configured address leads to another system than the one that holds this access.',
+  elsewhere: 'The configured address leads to another system than the one that holds this access, or to a copy of it.',
   logsTitle: 'Audit log',
   logsLead: 'Who did what, when and why. The links export everything that matches the filters.',
   csv: 'CSV',
