@@ -157,8 +157,8 @@ function play(seed: number, without: Without = {}) {
     () => renew(true),
     // A copy: a snapshot that is started, or a standby that lags from here on.
     () => {
-      if (world.servers.length >= 4) return;
       const from = here();
+      if (world.servers.length >= 4 || from.standby || decide(null).is === 'doubted') return;
       world.servers.push({
         ...from,
         rows: [...from.rows],
