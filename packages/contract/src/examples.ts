@@ -30,7 +30,6 @@ const words: Readonly<Record<string, unknown>> = {
   'SameTarget.held_at': ['7302140098213471001/16384'],
   'SameTarget.target': '7302140098213471001/16384',
   'SameTarget.doubt': 'has an earlier mark',
-  'SameTarget.entitlement_id': '019ab3c4-7001-7c2d-9e3f-405162738495',
   'SameTarget.stored': { role: 16391, identity: 16392 },
   'SameTarget.found': { role: 16391, identity: 16392 },
   'SameTarget.same': true,

@@ -13,4 +13,5 @@ CREATE TABLE "targets" (
 );
 --> statement-breakpoint
 ALTER TABLE "entitlements" ADD COLUMN "position" text;--> statement-breakpoint
-ALTER TABLE "entitlements" ADD COLUMN "recorded_at" timestamp (3) with time zone;
+ALTER TABLE "entitlements" ADD COLUMN "recorded_at" timestamp (3) with time zone;--> statement-breakpoint
+COMMENT ON TABLE "targets" IS 'What is remembered of the history of each target: its position, its mark, and why its server is not believed'

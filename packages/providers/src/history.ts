@@ -1,5 +1,3 @@
-import type { Authorizer } from './port.js';
-
 /** What one transaction, or one request, of a call read about the server that responded to it. */
 export interface Sighting {
   /** The target's fingerprint, as `Authorizer.target` returns it. */
@@ -31,8 +29,8 @@ export type Course =
   /** The history forked since: a standby was promoted, or the server was recovered to an earlier time. Only a mark can tell. */
   | 'forked';
 
-/** What a connector can tell of the history of its target (docs/architecture.md, section 6, R7). */
-export interface History {
+/** What a connector can tell of the history of its target (docs/architecture.md, section 6, R7), as a part of its authorizer. */
+export interface History<Authorizer> {
   /** Compares the position of a server with one that was read before. Pure. */
   compare(known: string, seen: string): Course;
   /** Returns the authorizer whose every transaction, the reads included, asks `trust` before its first statement. */

@@ -52,8 +52,7 @@ async function readAll(ctx: ActorStore, provider: string) {
     const found = (await authorizer.pin(named, signal))?.subject ?? null;
     const pin = found === null ? null : { target, subject: found };
     pairs.push({
-      entitlement_id: id,
-      ...{ identity, access: access as Access, stored: subject as Json, found },
+      ...{ id, identity, access: access as Access, stored: subject as Json, found },
       same: canonicalJson(found) === canonicalJson(subject as Json),
       ours: listed && (pin === null ? false : listed.has(entitlementKey(provider, pin))),
     });
