@@ -55,6 +55,7 @@ CREATE INDEX "messages_turns_idx" ON "messages" USING btree ("provider","cause",
 CREATE INDEX "messages_recipient_turns_idx" ON "messages" USING btree ("provider","cause","recipient","turn") WHERE "messages"."turn" is not null;--> statement-breakpoint
 CREATE INDEX "notices_turns_idx" ON "notices" USING btree ("cause","turn") WHERE "notices"."turn" is not null;--> statement-breakpoint
 ALTER TABLE "entitlements" ADD CONSTRAINT "entitlement_is_of_one_provider" CHECK ("entitlements"."provider" <> '');--> statement-breakpoint
+COMMENT ON TABLE "targets" IS 'What is remembered of the history of each target: its position, its mark, and why its server is not believed';--> statement-breakpoint
 -- What became of the grant calls of an older version is not known.
 UPDATE "entitlements" SET "open_calls" = 1 WHERE "last_grant_call_at" is not null;--> statement-breakpoint
 -- Returns how many requests a person made in the last hour, with those that were rejected after a provider was called.

@@ -86,7 +86,7 @@ export interface Authorizer {
   /** Closes what `standBy` keeps open, when no access is held there any more. */
   standDown?(): Promise<void>;
   /** What can be told of the history of the target, so that a copy or an earlier state of it settles nothing. Absent where nothing can. */
-  history?: History;
+  history?: History<Authorizer>;
   /** What the holder may leave behind that a revocation does not remove, in a sentence; shown beside `residual`. */
   leavesBehind?: string;
   /**
