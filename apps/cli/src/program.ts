@@ -61,7 +61,6 @@ function addCommands(root: Parent): void {
     addLogout,
     addWhoami,
     addRoles,
-    addProviders,
     addRequest,
     addRun,
     addOpen,
@@ -76,6 +75,7 @@ function addCommands(root: Parent): void {
   ]) {
     add(root);
   }
+  addProviders(addGroup(root, 'providers', 'the providers that you can use, and their targets'));
   const executions = addGroup(root, 'executions', 'your requests and their results');
   addExecutionsList(executions);
   addExecutionsShow(executions);

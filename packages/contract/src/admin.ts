@@ -256,6 +256,33 @@ export const restoreStatus = z.object({
 /** A restore of the database, and what it waits for. */
 export type RestoreStatus = z.infer<typeof restoreStatus>;
 
+export const sameTarget = z.object({
+  provider: z.string(),
+  held_at: z.array(z.string()).describe('The fingerprints of the targets where access of the provider is held'),
+  target: z.string().describe('The fingerprint of the server that responds now'),
+  doubt: z.string().nullable().describe('Why its server is not believed, after "The server"; null when it is believed'),
+  pairs: z
+    .array(
+      z.object({
+        entitlement_id: z.string(),
+        identity: z.string(),
+        access: z.unknown(),
+        stored: z.unknown().describe('The identifiers that Belay stored'),
+        found: z.unknown().describe('The identifiers that the names have there now; null when a name does not exist'),
+        same: z.boolean(),
+        ours: z
+          .boolean()
+          .nullable()
+          .describe('Whether it is listed as granted by Belay; null when that cannot be told'),
+      }),
+    )
+    .describe('The access that is held'),
+  gives_up: z.array(z.string()).describe('What confirming gives up'),
+  digest: z.string().describe('Names what is shown here, for the confirmation'),
+});
+/** What is held at a provider, beside what the server says that responds now. */
+export type SameTarget = z.infer<typeof sameTarget>;
+
 /** The operations of administrators and auditors (`access` of the configuration). */
 export const adminOperations = {
   access: query({ input: accessFilter.extend(paging), output: heldAccessList }),
@@ -314,4 +341,14 @@ export const adminOperations = {
   }),
   skipProvider: mutation({ input: z.strictObject({ provider: name, reason: why }), output: done }),
   openRestore: mutation({ output: done }),
+  target: query({ input: z.strictObject({ provider: name }), output: sameTarget }),
+  confirmTarget: mutation({
+    input: z.strictObject({
+      provider: name,
+      digest: name.describe('`digest` of what was shown'),
+      by_name: z.boolean().optional().describe('Replace the stored identifiers by those that the names have now'),
+      reason: why,
+    }),
+    output: done,
+  }),
 };

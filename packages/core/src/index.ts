@@ -3,6 +3,7 @@ export { compareProvider } from './access/compare.js';
 export { readConnections } from './access/connection.js';
 export { auditDrift } from './access/drift.js';
 export { type Due, findDue } from './access/due.js';
+export { confirmSameTarget, readSameTarget, type SameTarget } from './access/history/same.js';
 export { listAccess } from './access/list.js';
 export { listAllAccess } from './access/list-all.js';
 export { acceptLeft } from './access/accept-left.js';

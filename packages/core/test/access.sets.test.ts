@@ -13,7 +13,8 @@ const crowd = (like: string, many: number) => `
     from holders, executions e where e.id = '${like}';
   insert into entitlements (id, key, provider, target, subject, identity, access, names, state, last_grant_call_at, due_at)
     select entitlement, 'crowd' || n, 'memory', 'memory', jsonb_build_object('identity', 'crowd' || n, 'access', '{"role": "read"}'::jsonb),
-      'crowd' || n, '{"role": "read"}', '[{"identity": "crowd", "access": {"role": "read"}}]', 'granted', app_now() - interval '1 hour', app_now() from holders;
+      'crowd' || n, '{"role": "read"}', jsonb_build_array(jsonb_build_object('identity', 'crowd' || n, 'access', '{"role": "read"}'::jsonb)),
+      'granted', app_now() - interval '1 hour', app_now() from holders;
   insert into grants (id, execution_id, step_key, entitlement_id, user_id, identity, access, known_as, duration, activate_by, created_at, activated_at, expires_at)
     select gen_random_uuid(), run, '/do/0/grant#0', entitlement, e.owner_id, 'crowd', '{"role": "read"}', '[]', 3600000, app_now(), app_now() - interval '1 hour', app_now() - interval '1 hour', app_now()
     from holders, executions e where e.id = '${like}';
@@ -56,7 +57,7 @@ describe('entitlements that are due together', () => {
       update entitlements set state = 'granting', due_at = due_at - interval '1 hour' where identity <> 'crowd2'`;
     await cast.house.database.sql`update grants set expires_at = app_now() + interval '1 hour'
       where entitlement_id in (select id from entitlements where state = 'granting')`;
-    expect(await claim(2, 0)).toMatchObject([{ identity: 'crowd2', task: 'revoke' }]);
+    expect(await claim(2, 0)).toMatchObject([{ name: { identity: 'crowd2' }, task: 'revoke' }]);
     expect(await claim(2, 1)).toMatchObject([{ task: 'grant' }]);
     expect(await claim(2, 0)).toEqual([]);
     expect(await claim(2)).toMatchObject([{ task: 'grant' }]);

@@ -94,7 +94,7 @@ describe('access with several degrees in one slot', () => {
   it('is rejected in another degree while its revocation fails', async () => {
     const { house, ada } = cast;
     const id = await take('push');
-    house.provider.inject('ensureAbsent', { kind: 'throttle' }, 20);
+    house.provider.inject('ensureAbsent', { kind: 'throttle' }, 3);
     await give(id);
     expect(held()).toEqual(['push']);
     expect(await getExecution(ada, { id: await take('pull') })).toMatchObject(rejected);

@@ -19,6 +19,7 @@ for (const kind of ['team', 'repo-role', 'org-role'] as const) {
       identity: { table: { [ada]: String(id) } },
     };
     const names = { login, team: 'oncall', repository: 'shop' };
+    const logins = [login];
     const roles = () => ({
       team: { inherits: [`target:team/${names.team}`] },
       'repo-role': { inherits: ['target:repo-role/write'], resources: { allow: [`acme/${names.repository}`] } },
@@ -28,12 +29,13 @@ for (const kind of ['team', 'repo-role', 'org-role'] as const) {
       connector: githubConnector as Connector,
       provider: { provider: 'github', config },
       role: roles()[kind],
-      holds: async () => (await organization.held()).some((line) => line.split(' ').includes(names.login)),
+      holds: async () => (await organization.held()).some((line) => logins.some((one) => line.split(' ').includes(one))),
       async rename() {
         github.world.renameUser(names.login, `${names.login}-r`);
-        github.world.renameTeam(names.team, `${names.team}-r`);
+        github.world.renameTeam('oncall', `${names.team}-r`);
         await admin('PATCH', `/repos/acme/${names.repository}`, { name: `${names.repository}-r` });
         names.login += '-r';
+        logins.push(names.login);
         names.team += '-r';
         names.repository += '-r';
         return { role: roles()[kind] };

@@ -28,8 +28,8 @@ namesAt('PostgreSQL', async () => {
     },
     raise: async () => void (await admin.unsafe(`alter role ${roleName} createrole`)),
     async [Symbol.asyncDispose]() {
-      await admin.unsafe(`alter role ${roleName} rename to ${role}_back; alter role ${role}_back nocreaterole`);
-      await admin.unsafe(`drop role ${role}_back; drop role ${name}`);
+      if (roleName !== role) await admin.unsafe(`alter role ${roleName} rename to ${role}`);
+      if (name !== ada.name) await admin.unsafe(`alter role ${name} rename to ${ada.name}`);
       await server.close();
     },
   };

@@ -194,16 +194,23 @@ describe.skipIf(!hasFifteen())('only the server with the history of the target s
     // Both servers have the last mark, and the copy has everything that the row had.
     const clone = await start(copy());
     await connect(clone).unsafe('revoke reading from ada');
-    address.watch((sent, port) =>
-      port === portOf(primary) && sent.includes('pg_auth_members') && sent.includes('asWanted')
-        ? portOf(clone)
-        : undefined,
-    );
+    // Like a balancer: of the two connections of the provider, which its transactions take in turns, one leads to each server.
+    address.balance([portOf(primary), portOf(clone)]);
+    const client = house.catalog.client('shop');
+    // The pool notices only now that its connections have ended.
+    const call = () => client?.check(AbortSignal.timeout(minute));
+    await expect
+      .poll(() =>
+        Promise.all([call(), call()]).then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
     await house.pass(11 * minute);
     expect(await rows()).toMatchObject([
       { state: 'revoking', elsewhere: true, last_error: expect.stringContaining('another one than') },
     ]);
-    address.watch(() => undefined);
     address.lead(portOf(primary));
     await runOut(house);
     expect(await isHeld(primary)).toBe(false);

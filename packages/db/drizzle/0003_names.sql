@@ -5,7 +5,7 @@ declare held text;
 begin
   select string_agg(what, ''; '') into held from (
     select provider || '': '' || identity || '' has '' || access::text as what from entitlements
-    where state <> ''absent'' and (target is null or target = '''') order by id limit 20) as listed;
+    where state <> ''absent'' and (target is null or target = '''') order by id limit 20) as found;
   if held is not null then
     raise exception using errcode = ''BL001'', message = ''The database holds access without the identifiers of its provider, which an older version of Belay granted ('' || held || ''). Start revision e1d42f42 of Belay with it until that access has identifiers or has ended, then this version'';
   end if;

@@ -40,10 +40,9 @@ const attacks: Record<string, Attack<MemorySeat>> = {
 async function openHostile(): Promise<HostileSubject<MemorySeat>> {
   const state = createMemoryProvider({ now: () => new Date('2026-01-01T00:00:00.000Z') });
   const { authorizer, close } = createMemoryConnector(state).create({}, tools);
-  if (!authorizer) throw new Error('the connector has no authorizer');
   let next = 0;
   return {
-    authorizer,
+    authorizer: byNames(authorizer),
     async seat() {
       const entitlement = { id: `h${next}`, identity: `h${next++}@example.test`, access: { role: 'reader' } };
       const canUse = async () => state.holds(entitlement.identity, entitlement.access);
@@ -214,13 +213,15 @@ describe('the memory provider fails on demand', () => {
 
   it('goes down, comes back, is edited from outside, and counts its calls', async () => {
     const { state, authorizer } = open();
+    const pin = { target: 'memory', subject: { identity: one.identity, access: one.access } };
+    const holds = () => authorizer.holds({ ...one, pin }, calm());
     state.down = true;
-    await expect(authorizer.holds(one, calm())).rejects.toBeInstanceOf(Retryable);
+    await expect(holds()).rejects.toBeInstanceOf(Retryable);
     state.down = false;
     state.put(one.identity, one.access);
-    expect(await authorizer.holds(one, calm())).toBe(true);
+    expect(await holds()).toBe(true);
     state.remove(one.identity, { ...one.access });
-    expect(await authorizer.holds(one, calm())).toBe(false);
+    expect(await holds()).toBe(false);
     expect([state.count('holds'), state.count('ensurePresent'), state.count()]).toEqual([3, 0, 3]);
     expect(state.calls[0]).toEqual({
       operation: 'holds',

@@ -25,6 +25,7 @@ export type {
   RestoreStatus,
   Revoked,
   RevokeRequest,
+  SameTarget,
   StoppedPerson,
 } from '@belay/contract/admin';
 export type {

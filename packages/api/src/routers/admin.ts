@@ -6,6 +6,7 @@ import {
   answerLeftover,
   beginRestore,
   compareConfigurations,
+  confirmSameTarget,
   endOtherLogin,
   exportAudit,
   getPerson,
@@ -17,6 +18,7 @@ import {
   listPeople,
   openRestore,
   readRestore,
+  readSameTarget,
   removeAgent,
   retryRevocation,
   revokeAccess,
@@ -272,4 +274,28 @@ export const adminRouter = router({
     })
     .output(adminOperations.openRestore.output)
     .mutation(async ({ ctx }) => ({ status: 'ok', ...(await openRestore(ctx.caller)) })),
+  target: authenticated
+    .meta({
+      openapi: {
+        method: 'GET',
+        path: '/admin/providers/{provider}/target',
+        tags,
+        summary: 'Compare what is held at a provider with the server that responds now',
+      },
+    })
+    .input(adminOperations.target.input)
+    .output(adminOperations.target.output)
+    .query(({ ctx, input }) => readSameTarget(ctx.caller, input)),
+  confirmTarget: authenticated
+    .meta({
+      openapi: {
+        method: 'POST',
+        path: '/admin/providers/{provider}/same',
+        tags,
+        summary: 'Confirm that a provider leads to the target where its access is held',
+      },
+    })
+    .input(adminOperations.confirmTarget.input)
+    .output(adminOperations.confirmTarget.output)
+    .mutation(({ ctx, input }) => confirmSameTarget(ctx.caller, input)),
 });

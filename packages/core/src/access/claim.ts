@@ -188,7 +188,6 @@ export function claimOf(row: ClaimRow, claimingAt: number): Claim {
   const { id, provider, fence, failures, target, task } = row;
   if (task === 'rest') return { id, provider, task };
   const pin = { target, subject: JSON.parse(row.subject) as Json };
-  const remembered = JSON.parse(row.remembered) as Remembered;
   const names = JSON.parse(row.names) as Named[];
   const name = row.name === null ? names.at(-1) : (JSON.parse(row.name) as Named);
   if (!name) throw new Error('An entitlement has no name that was committed');

@@ -1,9 +1,9 @@
 import { pauseAfter } from '@belay/contract/back-off';
 import { cutText, toStorable } from '@belay/contract/text';
-import { entitlements, grants, inOrder, type SqlText, sqlText } from '@belay/db';
+import { entitlements, grants, inOrder } from '@belay/db';
 import { wakeSteps } from '@belay/engine';
 import { OtherTarget, Pending, Renamed, saidBy, TargetDoubted, Terminal } from '@belay/providers';
-import { and, eq, isNull, sql, TransactionRollbackError } from 'drizzle-orm';
+import { and, eq, isNull, type SQL, sql, TransactionRollbackError } from 'drizzle-orm';
 import { leftToOthers } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
 import { appendLedger, type LedgerEntry } from '../ledger/append.js';
@@ -117,8 +117,8 @@ export async function recordFailure(
 }
 
 /** Returns, as SQL, the list of the name that a provider has for an identity now. */
-function namesOf({ present: { identity, access } }: Renamed): SqlText {
-  return sqlText`${JSON.stringify([{ identity, access }])}::text::jsonb`;
+function namesOf({ present: { identity, access } }: Renamed): SQL {
+  return sql`${JSON.stringify([{ identity, access }])}::text::jsonb`;
 }
 
 type Entry = Omit<LedgerEntry, 'userId' | 'executionId'>;

@@ -1,5 +1,5 @@
 import { digestOf } from '@belay/contract/canonical';
-import { type CommittedName, entitlements, type SqlText, type Transaction } from '@belay/db';
+import { type CommittedName, entitlements, type Transaction } from '@belay/db';
 import type { Access, Named, Pin } from '@belay/providers';
 import { asc, type Column, inArray, type SQL, sql } from 'drizzle-orm';
 import { authorizerOf } from '../catalog/authorizer.js';

@@ -1,7 +1,7 @@
 import type { NoticeKind } from '@belay/db';
 import { type SQL, sql } from 'drizzle-orm';
 
-/** How urgent a message is. What is more urgent has places of its own, so that no level waits for another (decision 0169). */
+/** How urgent a message is. What is more urgent has places of its own, so that no level waits for another (decision 0171). */
 export const urgencies = { usual: 0, urgent: 1, alarm: 2 } as const;
 export type Urgency = (typeof urgencies)[keyof typeof urgencies];
 

@@ -42,7 +42,7 @@ export const toldKinds = pgTable('told_kinds', { kind: text('kind').$type<Notice
 
 /**
  * The order in which notices and messages were taken: who was served last waits for everybody who was served earlier
- * (decision 0169). A sequence, because clocks are stepped and many messages are taken within one millisecond.
+ * (decision 0171). A sequence, because clocks are stepped and many messages are taken within one millisecond.
  */
 export const messageTurns = pgSequence('message_turns');
 

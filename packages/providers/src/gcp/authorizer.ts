@@ -1,5 +1,5 @@
 import { OtherTarget } from '../errors.js';
-import type { Authorizer, Entitlement } from '../port.js';
+import type { Authorizer, Pin } from '../port.js';
 import { readAccess } from './access.js';
 import type { GcpConfig } from './config.js';
 import { createGroupAccess } from './groups.js';
@@ -12,9 +12,9 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
   const groups = createGroupAccess(config, clients, now);
 
   /** Returns the kind of an entitlement, by its pin. Throws `OtherTarget` when it was granted at another target. */
-  function kindOf({ pin }: Entitlement): KindOfAccess {
-    if (pin.target !== target) throw new OtherTarget();
-    return typeof pin.subject === 'object' && pin.subject !== null && 'group' in pin.subject ? groups : roles;
+  function kindOf({ target: place, subject }: Pin): KindOfAccess {
+    if (place !== target) throw new OtherTarget();
+    return typeof subject === 'object' && subject !== null && 'group' in subject ? groups : roles;
   }
 
   return {
@@ -30,10 +30,10 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
       const subject = await kind.pin(named, signal);
       return subject === null ? null : { target, subject };
     },
-    aliases: async (entitlement, signal) => (await kindOf(entitlement).aliases?.(entitlement, signal)) ?? [],
-    holds: async (entitlement, signal) => kindOf(entitlement).holds(entitlement, signal),
-    ensurePresent: async (entitlement, until, signal) => kindOf(entitlement).ensurePresent(entitlement, until, signal),
-    ensureAbsent: async (entitlement, signal) => kindOf(entitlement).ensureAbsent(entitlement, signal),
+    aliases: async (pin, signal) => (await kindOf(pin).aliases?.(pin, signal)) ?? [],
+    holds: async (entitlement, signal) => kindOf(entitlement.pin).holds(entitlement, signal),
+    ensurePresent: async (entitlement, until, signal) => kindOf(entitlement.pin).ensurePresent(entitlement, until, signal),
+    ensureAbsent: async (entitlement, signal) => kindOf(entitlement.pin).ensureAbsent(entitlement, signal),
     async *list(signal) {
       yield* roles.list(signal);
       yield* groups.list(signal);

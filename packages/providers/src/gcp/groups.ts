@@ -174,8 +174,8 @@ export function createGroupAccess(
       return user && name !== null ? { user: user.id, group: name } : null;
     },
 
-    async aliases({ pin }, signal) {
-      const { data: subject } = pinned.safeParse(pin?.subject);
+    async aliases(pin, signal) {
+      const { data: subject } = pinned.safeParse(pin.subject);
       if (!subject) return [];
       const at = path`/admin/directory/v1/groups/${subject.group.slice('groups/'.length)}`;
       const found = await directory.find({ method: 'GET', path: at, schema: addressesSchema }, signal);

@@ -446,7 +446,7 @@ describe('through a front that misbehaves', () => {
     while (faults().length < 200) {
       const it = await one();
       const settle = async (work: () => Promise<unknown>) => {
-        for (let tried = 0; tried < 50; tried += 1) {
+        for (let tried = 0; tried < 200; tried += 1) {
           const error = await work().then(
             () => undefined,
             (caught: unknown) => caught,

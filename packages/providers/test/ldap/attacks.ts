@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Attribute, Change, type Client } from 'ldapts';
+import { byNames } from '../../src/testkit/by-names.js';
 import type { Attack, Foothold, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
 import { looseRights, type OpenLdap, open, openLdap } from './openldap.js';
 
@@ -19,10 +20,8 @@ const change = (operation: 'add' | 'delete' | 'replace', values: string[]) =>
 async function openHostile() {
   const server = await openLdap({ rights: looseRights });
   const client = await server.connect({ placeholder_member: `cn=placeholder,${server.groups}` });
-  const { authorizer } = client;
-  if (!authorizer) throw new Error('no authorizer');
   return {
-    authorizer,
+    authorizer: byNames(client.authorizer),
     async seat(): Promise<LdapSeat> {
       const [identity, group] = [await server.person(), await server.group()];
       await server.vault(group);

@@ -74,8 +74,27 @@ function initializeFifteen(data: string): void {
 }
 
 /** Runs a program of PostgreSQL 15 to its end, as the server's account. When the program fails, throws an error with its output. */
-export function runFifteen(program: 'initdb' | 'pg_basebackup' | 'pg_dump' | 'pg_restore', args: string[]): void {
-  execFileSync(path.join(programs, program), args, { ...serverAccount(), stdio: ['ignore', 'ignore', 'pipe'] });
+export function runFifteen(
+  program: 'initdb' | 'pg_basebackup' | 'pg_dump' | 'pg_restore' | 'pg_upgrade',
+  args: string[],
+  cwd?: string,
+): void {
+  const options = {
+    ...serverAccount(),
+    ...(cwd !== undefined && { cwd }),
+    stdio: ['ignore', 'ignore', 'pipe'] as const,
+  };
+  execFileSync(path.join(programs, program), args, { ...options, stdio: [...options.stdio] });
+}
+
+/** Upgrades a stopped server in place, as `pg_upgrade` does, into a new folder below `folder`, which is returned. */
+export async function upgradeFifteen(data: string, folder: string): Promise<string> {
+  const upgraded = path.join(folder, 'upgraded');
+  initializeFifteen(upgraded);
+  const [before, after] = [await findFreePort('127.0.0.1'), await findFreePort('127.0.0.1')];
+  const places = ['-b', programs, '-B', programs, '-d', data, '-D', upgraded, '-s', folder];
+  runFifteen('pg_upgrade', [...places, '-U', 'postgres', '-p', String(before), '-P', String(after)], folder);
+  return upgraded;
 }
 
 /**

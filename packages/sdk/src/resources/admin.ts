@@ -18,6 +18,7 @@ import type {
   RestoreStatus,
   Revoked,
   RevokeRequest,
+  SameTarget,
   StoppedPerson,
 } from '../types.js';
 
@@ -69,6 +70,13 @@ export interface AdminResource {
   skipProvider(act: { provider: string; reason: string }, options?: CallOptions): Promise<Done>;
   /** Permits grants again. Throws `conflict` while something has to be compared or decided. */
   openRestore(options?: CallOptions): Promise<Done>;
+  /** Returns what is held at a provider, beside what the server says that responds now. */
+  getTarget(provider: string, options?: CallOptions): Promise<SameTarget>;
+  /** Confirms that a provider leads to the target where its access is held, as `getTarget` has shown it. */
+  confirmTarget(
+    act: { provider: string; digest: string; by_name?: boolean; reason: string },
+    options?: CallOptions,
+  ): Promise<Done>;
 }
 
 export function createAdmin(transport: Transport): AdminResource {
@@ -107,5 +115,7 @@ export function createAdmin(transport: Transport): AdminResource {
     answerLeftover: (act, options) => transport.mutate('admin.answerLeftover', act, options),
     skipProvider: (act, options) => transport.mutate('admin.skipProvider', act, options),
     openRestore: (options) => transport.mutate('admin.openRestore', undefined, options),
+    getTarget: (provider, options) => transport.query('admin.target', { provider }, options),
+    confirmTarget: (act, options) => transport.mutate('admin.confirmTarget', act, options),
   };
 }

@@ -1,5 +1,5 @@
 import { AccessError, notFound } from '@belay/contract/errors';
-import { comparisons, entitlements, leftovers, sqlText, type Transaction } from '@belay/db';
+import { comparisons, entitlements, leftovers, type Transaction } from '@belay/db';
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
@@ -116,7 +116,7 @@ export async function oweRevocation(
         provider,
         target,
         address: sql`case when ${entitlements.provider} = ${provider} then ${entitlements.address} end`,
-        names: namesWith(entitlements.names, sqlText`excluded.names`),
+        names: namesWith(entitlements.names, sql`excluded.names`),
       },
       setWhere: eq(entitlements.state, 'absent'),
     });
