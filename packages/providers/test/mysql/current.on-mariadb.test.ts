@@ -1,4 +1,5 @@
 import { findFreePort } from '@belay/host';
+import { programs } from '@belay/targets';
 import { createConnection } from 'mysql2/promise';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Retryable } from '../../src/index.js';
@@ -69,7 +70,7 @@ describe('a MariaDB that may be outdated', () => {
     const port = await findFreePort('127.0.0.1');
     const server = await open([
       '--wsrep-on=ON',
-      '--wsrep-provider=/usr/lib/galera/libgalera_smm.so',
+      `--wsrep-provider=${programs.galera}`,
       '--wsrep-cluster-address=gcomm://',
       '--wsrep-node-address=127.0.0.1',
       `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${port}`,

@@ -8,7 +8,7 @@ import { run } from './run.js';
 const debian = {
   slapd: ['slapd', 'ldap-utils'],
   samba: ['samba', 'samba-ad-provision', 'samba-dsdb-modules', 'samba-vfs-modules', 'winbind'],
-  mariadb: ['mariadb-server-core', 'mariadb-client-core'],
+  mariadb: ['mariadb-server-core', 'mariadb-client-core', 'galera-4'],
 };
 
 /** Installs a target unless it is already installed. Throws with the command to run by hand when root is required. */

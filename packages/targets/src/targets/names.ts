@@ -39,6 +39,7 @@ export const programs = {
   sambaTool: '/usr/bin/samba-tool',
   mariadbd: '/usr/sbin/mariadbd',
   installMariadb: '/usr/bin/mariadb-install-db',
+  galera: '/usr/lib/galera/libgalera_smm.so',
 };
 
 const needed: Record<TargetName, string[]> = {
@@ -46,7 +47,7 @@ const needed: Record<TargetName, string[]> = {
   slapd: [programs.slapd, programs.slapadd, '/etc/ldap/schema/core.schema'],
   // Without its modules `samba-tool domain provision` fails half-way.
   samba: [programs.samba, programs.sambaTool, '/usr/share/samba/setup/provision.ldif', '/usr/sbin/winbindd'],
-  mariadb: [programs.mariadbd, programs.installMariadb, '/usr/bin/my_print_defaults'],
+  mariadb: [programs.mariadbd, programs.installMariadb, programs.galera, '/usr/bin/my_print_defaults'],
   moto: [programs.moto],
   'scim2-tester': [programs.scim2],
   helm: [programs.helm],
