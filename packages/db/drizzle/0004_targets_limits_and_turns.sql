@@ -92,6 +92,9 @@ begin
   wait := case when taken > 0 then 0 else (keep + 1 - has) * per / most end;
   if taken > 0 then update provider_calls set "remaining" = has - taken, at = app_now() where provider = which; end if;
 end';--> statement-breakpoint
+COMMENT ON TABLE "lookups" IS 'Calls of providers for a person that started no request: rejected requests, and lists. Those of the last hour count.';--> statement-breakpoint
+COMMENT ON TABLE "provider_calls" IS 'The calls that are left of a limit that the configuration sets for a provider. Processes take them in blocks.';--> statement-breakpoint
+COMMENT ON TABLE "provider_pauses" IS 'Until when the calls of a provider pause: all of them, or all except revocations and the reads that verify them.';--> statement-breakpoint
 -- The person who caused a notice, by whom notices and their messages take turns. As a trigger, so that no writer can forget it.
 CREATE FUNCTION name_cause_of_notice() RETURNS trigger LANGUAGE plpgsql AS $$
 begin

@@ -49,7 +49,7 @@ export {
   type TaskEvent,
   taskEvents,
 } from './schema/ledger.js';
-export { lookups, providerCalls, providerPauses } from './schema/limits.js';
+export { lookups, providerPauses } from './schema/limits.js';
 export {
   disabledChannels,
   messages,

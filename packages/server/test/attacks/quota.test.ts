@@ -132,7 +132,7 @@ async function hold({ call, rest }: Process, who: string): Promise<string> {
 }
 
 describe('a person who floods GitHub with calls', () => {
-  it('leaves the calls that the revocation of another person needs, and GitHub refuses none', async () => {
+  it('leaves the calls that the revocation of another person needs, and GitHub rejects no call', async () => {
     const { processes, limit, isMember } = await openFleet();
     const [belay] = processes as [Process];
     const held = await hold(belay, 'olaf');
