@@ -41,8 +41,7 @@ describe('a number that a double cannot hold', () => {
     await new Promise((closed) => server.close(closed));
   });
 
-  const run = async (workflow: string) =>
-    getExecution(cast.ada, { id: await ask(cast.house, cast.ada, { workflow }) });
+  const run = async (workflow: string) => getExecution(cast.ada, { id: await ask(cast.house, cast.ada, { workflow }) });
 
   it('in the response to a call is a fault that names it, and no other number goes on', async () => {
     const { status, error, output } = await run('reading');

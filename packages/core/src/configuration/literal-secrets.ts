@@ -46,7 +46,10 @@ export function isWebhookHost(host: string): boolean {
  * that it is no secret. In doubt, such as for a UUID, it may be one.
  */
 export function isPlain(part: string): boolean {
-  return part.replace(/\{[\w.-]+\}/g, '').split(/[-_.~:;,=+!]/).every((one) => word.test(one));
+  return part
+    .replace(/\{[\w.-]+\}/g, '')
+    .split(/[-_.~:;,=+!]/)
+    .every((one) => word.test(one));
 }
 
 /** Returns whether an address has a part of its path that is most likely a secret: long, and neither words nor a UUID. */
@@ -64,7 +67,12 @@ function lookInWorkflow(value: unknown, path: string, found: ErrorIssue[], isPar
     const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
     if (typeof item !== 'string') lookInWorkflow(item, at, found, key === 'headers' || key === 'query');
     else if (item.includes('${')) continue;
-    else if (isLiteralSecret(key, item) || (isPart && secretPart.test(key)) || secretQuery.test(item) || hasSecretPath(item))
+    else if (
+      isLiteralSecret(key, item) ||
+      (isPart && secretPart.test(key)) ||
+      secretQuery.test(item) ||
+      hasSecretPath(item)
+    )
       found.push({
         path: at,
         message:
