@@ -64,7 +64,7 @@ describe('a number that a double cannot hold', () => {
   });
 
   it('in an event is rejected', async () => {
-    const { id } = await run('hearing');
+    const id = await ask(cast.house, cast.ada, { workflow: 'hearing' });
     const event = (data: string) => `{"specversion":"1.0","id":"e1","type":"ready","subject":"${id}","data":${data}}`;
     const send = (data: string) => receiveEvent(cast.house.ctx, { source: 'ci', token, body: event(data) });
     await expect(send(given)).rejects.toMatchObject({ code: 'invalid' });

@@ -132,7 +132,7 @@ describe('messages take turns', () => {
     expect(await untilTold('A request waits for your decision')).toBeLessThan(200);
   });
 
-  it('one person who asks and cancels starves nobody else: each gets a turn', async () => {
+  it('a requester who requests and cancels holds up no other person: each gets a turn', async () => {
     const people = await open();
     const { ada, grace } = people;
     await queue({ cause: grace.actor.id, to: 'approver' }, 5_000);
