@@ -302,6 +302,7 @@ export const boundaries = {
   },
   'packages/operations': {
     workspace: [
+      'contract/canonical',
       'contract/back-off',
       'contract/closest',
       'contract/durations',

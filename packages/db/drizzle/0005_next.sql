@@ -1,2 +1,0 @@
-ALTER TABLE "grants" DROP CONSTRAINT "grant_has_an_end";--> statement-breakpoint
-ALTER TABLE "grants" ADD CONSTRAINT "grant_has_an_end" CHECK ("grants"."expires_at" is not null or "grants"."activated_at" is null);
