@@ -4,15 +4,10 @@ import { namesAt } from './support/names-at.js';
 
 namesAt('MariaDB', async () => {
   const server = await openServer();
-  const [role, login] = [await server.role(), await server.login()];
-  const { user } = login;
-  const providerOf = (name: string) => ({
-    provider: 'mysql',
-    config: { url: server.url, identity: { table: { 'ada@example.com': `${name}@%` } } },
-  });
+  const [role, { user }] = [await server.role(), await server.login('ada')];
   return {
     connector: mysqlConnector as Connector,
-    provider: providerOf(user),
+    provider: { provider: 'mysql', config: { url: server.url, email_domains: ['example.com'] } },
     role: { inherits: [`target:${role}`] },
     async holds() {
       const [rows] = await server.admin.query('select 1 from mysql.roles_mapping where Role = ? and User = ?', [
