@@ -37,8 +37,7 @@ it.runIf(process.getuid?.() === 0)(
         });
       const create = ['token', 'create', '--user', 'ops@example.com', '--ttl', 'PT1H'];
       const homes: Record<string, string>[] = [{}, { HOME: '/' }, { HOME: '/nowhere' }];
-      for (const home of homes)
-        expect((await belay(create, home)).stdout).toMatch(/^\S{20,}\n$/);
+      for (const home of homes) expect((await belay(create, home)).stdout).toMatch(/^\S{20,}\n$/);
       expect((await belay(['--version'])).stdout).toMatch(/\d/);
       expect((await belay(['validate'])).stdout).toBeDefined();
       const entries = await database.sql`select distinct actor ->> 'name' as by from ledger where type = 'token.created'`;
