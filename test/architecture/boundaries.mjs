@@ -302,8 +302,8 @@ export const boundaries = {
   },
   'packages/operations': {
     workspace: [
-      'contract/canonical',
       'contract/back-off',
+      'contract/canonical',
       'contract/closest',
       'contract/durations',
       'contract/errors',

@@ -40,7 +40,8 @@ it.runIf(process.getuid?.() === 0)(
       for (const home of homes) expect((await belay(create, home)).stdout).toMatch(/^\S{20,}\n$/);
       expect((await belay(['--version'])).stdout).toMatch(/\d/);
       expect((await belay(['validate'])).stdout).toBeDefined();
-      const entries = await database.sql`select distinct actor ->> 'name' as by from ledger where type = 'token.created'`;
+      const entries =
+        await database.sql`select distinct actor ->> 'name' as by from ledger where type = 'token.created'`;
       expect(entries.map(({ by }) => by)).toEqual([`uid ${uid}`]);
     } finally {
       await rm(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import type { Course, Sighting } from '@belay/providers';
 import { expect, it } from 'vitest';
-import { doubts, judge } from '../src/access/history/judge.js';
+import { doubts, judge } from '../src/catalog/judge.js';
 
 const sighting: Sighting = {
   target: 'a directory',

@@ -32,7 +32,7 @@ async function openAddress(first: string) {
 }
 
 /** Believes every server that has come as far as those before it, as core does with what it remembers. */
-function remembering(history: History): { authorizer: Authorizer; doubted: string[] } {
+function remembering(history: History<Authorizer>): { authorizer: Authorizer; doubted: string[] } {
   let seen: string | null = null;
   const doubted: string[] = [];
   const authorizer = history.trusting(async (look) => {

@@ -28,7 +28,7 @@ interface Process {
 }
 type Answer = { output: { execution_id: string }; state: string; message?: string };
 
-const closing: (() => Promise<unknown>)[] = [];
+const closing: (() => PromiseLike<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
