@@ -67,7 +67,7 @@ describe('access with several degrees in one slot', () => {
     expect((await getExecution(ada, { id: other })).error?.detail).toContain(`${first} on shop`);
     expect(await readRow()).toEqual(before);
     expect((await listAccess(ada)).access).toMatchObject([{ execution_id: one, access: inShop(first) }]);
-    // A call that is repeated later, for whatever reason, makes what was committed.
+    // A call that is repeated later, for any reason, makes what was committed.
     await house.database.sql`update entitlements set state = 'granting', due_at = app_now()`;
     await house.work();
     expect(held()).toEqual([first]);

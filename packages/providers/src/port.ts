@@ -90,7 +90,7 @@ export interface Authorizer {
   /** What the holder may leave behind that a revocation does not remove, in a sentence; shown beside `residual`. */
   leavesBehind?: string;
   /**
-   * Returns whether the access is held now, a slot in whatever degree: read before the first mutation (R2) and after each (R6).
+   * Returns whether the access is held now, a slot in any degree: read before the first mutation (R2) and after each (R6).
    * `changing` confirms nothing.
    */
   holds(entitlement: Entitlement, signal: AbortSignal): Promise<Held>;
@@ -102,7 +102,7 @@ export interface Authorizer {
    */
   ensurePresent(entitlement: GrantedEntitlement, until: Date, signal: AbortSignal): Promise<void>;
   /**
-   * Makes the access absent, under all its names and in whatever degree the holder has it by now, and ends live sessions where the provider can. "No such user, role or resource" is success. Throws
+   * Makes the access absent, under all its names and in any degree, and ends live sessions where the provider can. "No such user, role or resource" is success. Throws
    * `Pending` while the provider is working on the revocation, or on a grant that cannot be cancelled. Where marks or grantors tell
    * what Belay granted, it removes only that, and throws `LeftToOthers` when something else gives the same access.
    */

@@ -1,4 +1,4 @@
-import { execute, sqlText, type Transaction } from '@belay/db';
+import { entitlements, type Transaction } from '@belay/db';
 import type { Access, Named } from '@belay/providers';
 import { authorizerOf } from '../catalog/authorizer.js';
 import type { Store } from '../context.js';
@@ -16,13 +16,19 @@ export function degreeOf(ctx: Store, { provider, access }: { provider: string; a
 }
 
 /**
- * Serialises the intents for slots until the transaction ends: those of a slot that has no row yet have no row to lock. Taken before the
- * locks of rows, in the order of the keys.
+ * Makes the rows of slots that have none, absent, so that the intents for a slot take turns by the lock of its row: another process that
+ * makes the same row waits until this transaction ends. Called before the rows are locked.
  */
-export async function lockSlots(ctx: Store, tx: Transaction, planned: readonly Wanted[]): Promise<void> {
-  const keys = planned.filter((one) => degreeOf(ctx, one) !== undefined).map(({ key }) => key);
-  for (const key of [...new Set(keys)].sort())
-    await execute(tx, sqlText`select pg_advisory_xact_lock(hashtextextended(${key}::text, 0))`);
+export async function makeSlots(ctx: Store, tx: Transaction, planned: readonly Wanted[]): Promise<void> {
+  const slots = planned
+    .filter((one) => degreeOf(ctx, one) !== undefined)
+    .map(({ id, key, provider, identity, access, pin, address }) => ({
+      ...{ id, key, provider, identity, access, address, ...pin, names: [{ identity, access }] },
+      state: 'absent' as const,
+    }))
+    .sort((one, other) => (one.key < other.key ? -1 : 1));
+  for (const slot of slots)
+    await tx.insert(entitlements).values(slot).onConflictDoNothing({ target: entitlements.key });
 }
 
 /** A grant that its slot has no room for, and what is there. */

@@ -21,7 +21,7 @@ import type { Context } from '../context.js';
 import { foldName } from '../people/names.js';
 import { accessEnded, endedByPeople } from '../plans/owner.js';
 import { decideIntent, type Held } from './decide.js';
-import { degreeOf, findOtherDegree, lockSlots } from './degrees.js';
+import { degreeOf, findOtherDegree, makeSlots } from './degrees.js';
 import { watch } from './history/watch.js';
 import type { Intention, PlannedRow } from './intention.js';
 import { openPlaces, type Places } from './places.js';
@@ -165,7 +165,7 @@ async function intendLocked(
   const judged = await intention.confirm(tx);
   if ('refusal' in judged) return { outcome: 'not_approved', refusal: judged.refusal };
   if ('lapsed' in judged) return { outcome: 'lapsed' };
-  await lockSlots(ctx, tx, planned);
+  await makeSlots(ctx, tx, planned);
   const locked = await lockEntitlements(
     tx,
     planned.map((one, index) => ({ ...one, held: held[index] ?? false })),

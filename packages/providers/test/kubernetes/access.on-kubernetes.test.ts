@@ -449,7 +449,9 @@ describe('through a front that misbehaves', () => {
     const faults = () =>
       front.journal.filter(({ answered }) => answered?.status === 'lost' || Number(answered?.status) >= 429);
     while (faults().length < 200) {
-      const it = await one();
+      const made = await one();
+      const pin = await authorizerOf(client).pin(made, calm());
+      const it = { ...made, ...(pin && { pin }) };
       const settle = async (work: () => Promise<unknown>) => {
         for (let tried = 0; tried < 200; tried += 1) {
           const error = await work().then(
