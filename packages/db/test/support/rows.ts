@@ -212,6 +212,7 @@ export const rows: { table: string; values: Record<string, string> }[] = [
   { table: 'restores', values: { one: 'true', epoch: '1', reason: "'a drill'" } },
   { table: 'comparisons', values: { provider: "'pg'", epoch: '1', lease_until: 'app_now()' } },
   { table: 'drift_audits', values: { provider: "'pg'", due_at: 'app_now()' } },
+  { table: 'targets', values: { target: "'a target'" } },
   { table: 'drifts', values: { key: "'a key'", kind: "'unknown'", provider: "'pg'" } },
   {
     table: 'leftovers',
