@@ -113,6 +113,9 @@ const violations: Record<string, { table: string; change?: Record<string, string
   step_kind_is_known: { table: 'steps', change: { kind: "'dance'" } },
   step_status_is_known: { table: 'steps', change: { status: "'lost'" } },
   steps_execution_id_executions_id_fk: { table: 'steps', change: { execution_id: noRow } },
+  target_doubt_has_a_time: { table: 'targets', change: { doubt: "'earlier'" } },
+  target_mark_has_a_time: { table: 'targets', change: { mark: "'1.a'" } },
+  target_next_mark_has_a_time: { table: 'targets', change: { next_mark: "'2.b'" } },
   user_identities_user_id_users_id_fk: { table: 'user_identities', change: { user_id: noRow } },
   users_are_known_once_per_provider: { table: 'users', add: { id: id(9) } },
 };

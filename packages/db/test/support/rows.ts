@@ -220,6 +220,7 @@ export const rows: { table: string; values: Record<string, string> }[] = [
   { table: 'provider_calls', values: { provider: "'gh'", remaining: '1', at: 'app_now()' } },
   { table: 'lookups', values: { id: '9001', user_id: id(1), kind: "'list'" } },
   { table: 'drift_audits', values: { provider: "'pg'", due_at: 'app_now()' } },
+  { table: 'targets', values: { target: "'a target'" } },
   { table: 'drifts', values: { key: "'a key'", kind: "'unknown'", provider: "'pg'" } },
   {
     table: 'leftovers',
