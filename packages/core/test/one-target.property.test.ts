@@ -29,10 +29,7 @@ function serverConnector(states: ReadonlyMap<string, MemoryProvider>): Connector
   } as Connector;
 }
 
-type Operation =
-  | { do: 'ask'; through: number[] }
-  | { do: 'return'; pick: number }
-  | { do: 'pass'; minutes: number };
+type Operation = { do: 'ask'; through: number[] } | { do: 'return'; pick: number } | { do: 'pass'; minutes: number };
 
 const operations = fc.record({
   // The server and the database of each provider, drawn with repetitions.
@@ -87,7 +84,9 @@ it('of two requests at the same time, neither of which saw the access of the oth
   expect((await getExecution(ada, { id: fast })).grants).toMatchObject([{ provider: 'p0', state: 'active' }]);
   const { grants, error } = await getExecution(ada, { id: slow });
   expect(grants).toEqual([]);
-  expect(error).toMatchObject({ detail: expect.stringMatching(/^"p1" leads to the same target as "p0", or to a copy/) });
+  expect(error).toMatchObject({
+    detail: expect.stringMatching(/^"p1" leads to the same target as "p0", or to a copy/),
+  });
   await runOut(house);
   expect(states.get('one')?.held()).toEqual([]);
 });

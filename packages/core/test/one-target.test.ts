@@ -42,7 +42,11 @@ describe('two providers that lead to one PostgreSQL server', () => {
     return {
       ...base,
       providers: { ...base.providers, orders: at(server.url()), billing: at(other.url()) },
-      roles: { reads_orders: roleAt('orders'), reads_billing: roleAt('billing'), reads_both: roleAt('orders', 'billing') },
+      roles: {
+        reads_orders: roleAt('orders'),
+        reads_billing: roleAt('billing'),
+        reads_both: roleAt('orders', 'billing'),
+      },
     };
   }
 
@@ -60,7 +64,9 @@ describe('two providers that lead to one PostgreSQL server', () => {
     held: [],
     error: {
       status: 409,
-      detail: expect.stringMatching(/^"billing" leads to the same target as "orders", or to a copy of it, .*"orders": request/),
+      detail: expect.stringMatching(
+        /^"billing" leads to the same target as "orders", or to a copy of it, .*"orders": request/,
+      ),
     },
   };
 
@@ -98,9 +104,13 @@ describe('two providers that lead to one PostgreSQL server', () => {
     const audited = [];
     await auditDrift(house.ctx, signal);
     await house.pass(61 * minute);
-    for (let next = await auditDrift(house.ctx, signal); next; next = await auditDrift(house.ctx, signal)) audited.push(next);
+    for (let next = await auditDrift(house.ctx, signal); next; next = await auditDrift(house.ctx, signal))
+      audited.push(next);
     expect(audited.sort()).toEqual(expect.arrayContaining(['billing', 'orders']));
-    expect([...(await house.database.sql`select message from ledger where type = 'drift.found' and message like ${`%${names.login}%`}`)]).toEqual([]);
+    expect([
+      ...(await house.database
+        .sql`select message from ledger where type = 'drift.found' and message like ${`%${names.login}%`}`),
+    ]).toEqual([]);
     await runOut(house);
   });
 });

@@ -74,7 +74,11 @@ it('what an admission policy says of its reason is in the log and in the list of
   for (let step = 0; step < 10; step += 1) await house.pass(15_000);
   const { revocations } = await listOverdue(house.operator(), {});
   expect(revocations).toMatchObject([
-    { last_error: expect.stringMatching(/^The cluster rejected the request \(422\): .*bindings are frozen until the audit ends/) },
+    {
+      last_error: expect.stringMatching(
+        /^The cluster rejected the request \(422\): .*bindings are frozen until the audit ends/,
+      ),
+    },
   ]);
   expect(logged.some((line) => line.includes(reason))).toBe(true);
   const told = await getExecution(ada, { id });

@@ -48,9 +48,7 @@ describe('only the MariaDB with the history of the target settles anything (R7)'
     return cast;
   }
   const isHeld = () => canRead(login, 'reading');
-  const rows = async () => [
-    ...(await cast.house.database.sql`select state, elsewhere, last_error from entitlements`),
-  ];
+  const rows = async () => [...(await cast.house.database.sql`select state, elsewhere, last_error from entitlements`)];
   const health = async () =>
     (await readHealth(cast.house.ctx, { path: '/health', scheduler: async () => 'healthy' })).services.workflow_engine;
 

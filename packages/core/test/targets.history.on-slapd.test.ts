@@ -28,7 +28,10 @@ it('a copy of a directory that lacks changes settles nothing before an operator 
   const address = await openSwitch(portOf(server.target.url));
   closing.push(() => address.close());
   const base = catalogWith({}, { providers: ['target'], inherits: [`target:group/${group}`] });
-  const config = server.settings({ url: `ldap://127.0.0.1:${address.port}`, placeholder_member: `cn=keeper,${server.groups}` });
+  const config = server.settings({
+    url: `ldap://127.0.0.1:${address.port}`,
+    placeholder_member: `cn=keeper,${server.groups}`,
+  });
   const catalog = { ...base, providers: { target: { provider: 'ldap', config } } };
   cast = await openCast({ catalog, connectors: [ldapConnector as Connector] });
   const { house, ada } = cast;

@@ -11,8 +11,10 @@ const sighting: Sighting = {
   otherMarks: [],
 };
 const memory = { position: '1', mark: null, nextMark: null, doubt: null };
-const judged = (course: Course, known: { memory?: typeof memory | null; row?: string | null; latest?: Sighting | null }) =>
-  judge(() => course, sighting, { memory: null, row: null, latest: null, ...known });
+const judged = (
+  course: Course,
+  known: { memory?: typeof memory | null; row?: string | null; latest?: Sighting | null },
+) => judge(() => course, sighting, { memory: null, row: null, latest: null, ...known });
 
 it('another server of a system that has not heard of everything yet settles nothing, and is asked again', () => {
   for (const known of [{ memory }, { row: '1' }, { latest: sighting }]) {

@@ -4,10 +4,7 @@ import { type Counters, compareCounters, positionOf } from '../src/counters.js';
 import { compareControllers, readCsn, readVector } from '../src/ldap/history.js';
 import { countersOf } from '../src/mysql/history.js';
 
-const counters = fc.dictionary(
-  fc.constantFrom('a', 'b', 'c'),
-  fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String),
-);
+const counters = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String));
 const text = (one: Counters) => positionOf(one) ?? '{}';
 
 it('a server that has all that was seen is ahead, and one that lacks a part is behind', () => {

@@ -22,7 +22,10 @@ const needed: readonly Action[] = [
 const changing = ['create', 'patch', 'delete'];
 
 /** What the API server returns for a call that it rejects, for example the message of an admission policy. */
-const statusSchema = z.object({ kind: z.literal('Status'), message: z.string().transform((text) => cutText(text, 500)) });
+const statusSchema = z.object({
+  kind: z.literal('Status'),
+  message: z.string().transform((text) => cutText(text, 500)),
+});
 
 /** Opens the client of a cluster. */
 export async function openKubernetes(config: KubernetesConfig, tools: ConnectorTools): Promise<ProviderClient> {

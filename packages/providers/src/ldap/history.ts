@@ -46,16 +46,12 @@ export function compareControllers(known: string, seen: string): Course {
  * hexadecimal digits after the first `#`. A later change has a greater number.
  */
 export function readCsn(text: string): [string, string] | undefined {
-  const [, time, part, count, server] =
-    /^(\d{14})\.(\d{6})Z#([\da-f]{6})#([\da-f]{3})#[\da-f]{6}$/i.exec(text) ?? [];
+  const [, time, part, count, server] = /^(\d{14})\.(\d{6})Z#([\da-f]{6})#([\da-f]{3})#[\da-f]{6}$/i.exec(text) ?? [];
   if (time === undefined || part === undefined || count === undefined || server === undefined) return undefined;
   return [server.toLowerCase(), `${time}${part}${String(Number.parseInt(count, 16)).padStart(8, '0')}`];
 }
 
-async function readController(
-  session: Session,
-  context: string,
-): Promise<Pick<Sighting, 'unsettling' | 'position'>> {
+async function readController(session: Session, context: string): Promise<Pick<Sighting, 'unsettling' | 'position'>> {
   const root = await session.read('', ['dsServiceName', 'highestCommittedUSN', 'isSynchronized']);
   const isSynchronized = root?.texts('isSynchronized')[0]?.toUpperCase() !== 'FALSE';
   const unsettling = isSynchronized ? null : 'is a domain controller that is not synchronized yet';

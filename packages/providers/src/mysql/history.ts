@@ -13,7 +13,10 @@ const asked = ['read_only', 'gtid_current_pos', 'wsrep_sync_wait', 'hostname', '
  * because a user with READ_ONLY ADMIN gets no error. The position is that of its GTIDs: nothing without a binary log, and on MySQL.
  */
 export async function readSighting(sql: Statements): Promise<Sighting> {
-  const found = await readSettings(sql, `show variables where variable_name in (${asked.map((name) => `'${name}'`).join()})`);
+  const found = await readSettings(
+    sql,
+    `show variables where variable_name in (${asked.map((name) => `'${name}'`).join()})`,
+  );
   const [own, ...others] = await readMarks(sql);
   return {
     target: await readTarget(sql),

@@ -97,7 +97,9 @@ export async function findWeaknesses(sql: Statements): Promise<Weakness[]> {
       cure: 'give both providers the same schema, or drop the user that is not needed any more',
     });
   }
-  const rights = grants.filter((line) => line.includes('`.`mark`') || /^GRANT ALL PRIVILEGES ON \*\.\*/.test(line)).join();
+  const rights = grants
+    .filter((line) => line.includes('`.`mark`') || /^GRANT ALL PRIVILEGES ON \*\.\*/.test(line))
+    .join();
   if (!rights.includes('ALL PRIVILEGES') && !['INSERT', 'UPDATE'].every((right) => rights.includes(right))) {
     found.push({
       message: 'the connector cannot write its mark, by which a copy of the server is told from the server',

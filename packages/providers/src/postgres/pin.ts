@@ -71,5 +71,7 @@ export async function findPin(sql: Statements, { identity, access }: NamedAccess
     select r.oid::int8::float8 as role, i.oid::int8::float8 as identity
     from pg_catalog.pg_roles r, pg_catalog.pg_roles i
     where r.rolname = ${role}::text and i.rolname = ${identity}::text`;
-  return subject ? { target: await readTarget(sql), subject: { role: subject.role, identity: subject.identity } } : null;
+  return subject
+    ? { target: await readTarget(sql), subject: { role: subject.role, identity: subject.identity } }
+    : null;
 }

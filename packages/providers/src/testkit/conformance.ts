@@ -245,7 +245,11 @@ export function conformance<S extends Seat>(
       await absent(one);
       answers.push(await holds(one));
       // An unavailable provider is an error that can be retried, not the result `unknown`.
-      answers.push(await down().holds(one, calm()).catch(() => false));
+      answers.push(
+        await down()
+          .holds(one, calm())
+          .catch(() => false),
+      );
       expect(answers.includes('unknown')).toBe(!authorizer.knows);
     });
 

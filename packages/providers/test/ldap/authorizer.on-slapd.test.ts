@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { makeCertificate } from '../support/certificate.js';
 import { type OpenLdap, openLdap } from './openldap.js';
 import { operation, startProxy } from './proxy.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const signal = () => new AbortController().signal;
@@ -102,7 +102,10 @@ describe('a membership in OpenLDAP', () => {
     expect(await authorizer.holds(held, signal())).toBe(true);
     const left = `The group has the member ${identity}, under which Belay granted, and which is the name of another entry now`;
     for (let turn = 0; turn < 2; turn += 1) {
-      await expect(authorizer.ensureAbsent(held, signal())).rejects.toMatchObject({ name: 'LeftToOthers', message: left });
+      await expect(authorizer.ensureAbsent(held, signal())).rejects.toMatchObject({
+        name: 'LeftToOthers',
+        message: left,
+      });
       expect(await authorizer.holds(held, signal())).toBe(true);
     }
     await server.change(server.groupDn(group), 'delete', 'member', [identity]);
@@ -116,7 +119,11 @@ describe('a membership in OpenLDAP', () => {
     const { identity, group, held } = await make(authorizer);
     await authorizer.ensurePresent(held, until, signal());
     const married = await rename(server, identity);
-    const next = { ...held, identity: married, names: [identity, married].map((dn) => ({ identity: dn, access: { group } })) };
+    const next = {
+      ...held,
+      identity: married,
+      names: [identity, married].map((dn) => ({ identity: dn, access: { group } })),
+    };
     await authorizer.ensurePresent(next, until, signal());
     expect(await server.members(group)).toEqual([`cn=keeper,${server.groups}`, identity, married]);
     await authorizer.ensureAbsent(next, signal());

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Retryable } from '../../src/index.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 import { type OpenLdap, openLdap } from './openldap.js';
 import { type Fault, type LdapProxy, operation, startProxy } from './proxy.js';
-import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const kinds: Fault[] = ['request', 'answer', 'busy', 'silence'];

@@ -1,8 +1,8 @@
 import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/index.js';
+import type { ByNames, NamedEntitlement } from '../../src/testkit/index.js';
 import { canRead, type Login, type MysqlServer, openServer, tryTo } from './server.js';
-import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;

@@ -57,7 +57,9 @@ describe('a MariaDB that may be outdated', () => {
       `change master to master_host = '127.0.0.1', master_port = ${primary.target.port}, master_user = 'copy',
        master_password = 'copy', master_log_file = '${at.File}', master_log_pos = ${at.Position}; start slave`,
     );
-    await expect.poll(() => weaknesses(replica)).toEqual([expect.stringMatching(/^the server is writable and replicates/)]);
+    await expect
+      .poll(() => weaknesses(replica))
+      .toEqual([expect.stringMatching(/^the server is writable and replicates/)]);
     await primary.admin.query(
       "create user belay_two@'%' identified by 'x'; grant references on `belay:%`.* to belay_two@'%' with grant option",
     );
@@ -84,11 +86,20 @@ describe('a MariaDB that may be outdated', () => {
     expect(await authorizer.holds(entitlement, calm())).toBe(true);
     const watching = await createConnection({ socketPath: server.target.socket, user: server.target.admin });
     await watching.query('set global wsrep_desync = ON');
-    await expect(authorizer.holds(entitlement, calm())).rejects.toThrow('The server is not synced with its Galera cluster, so it settles nothing');
+    await expect(authorizer.holds(entitlement, calm())).rejects.toThrow(
+      'The server is not synced with its Galera cluster, so it settles nothing',
+    );
     await expect(authorizer.ensureAbsent(entitlement, calm())).rejects.toBeInstanceOf(Retryable);
     await watching.query('set global wsrep_desync = OFF');
     watching.destroy();
-    await expect.poll(() => authorizer.ensureAbsent(entitlement, calm()).then(() => true, () => false)).toBe(true);
+    await expect
+      .poll(() =>
+        authorizer.ensureAbsent(entitlement, calm()).then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
     expect(await authorizer.holds(entitlement, calm())).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type MariadbTarget, startTarget } from '@belay/targets';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { mysqlConnector, type ProviderClient } from '../../src/index.js';
-import { byNames, type ByNames } from '../../src/testkit/index.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 /** A person's account, with its connections. */
 export interface Login {

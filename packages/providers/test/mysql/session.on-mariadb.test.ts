@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Retryable } from '../../src/index.js';
+import { byNames } from '../../src/testkit/index.js';
 import { hostileVariables } from './hostile-variables.js';
 import { canRead, type MysqlServer, openServer } from './server.js';
-import { byNames } from '../../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
@@ -36,9 +36,7 @@ describe('a MariaDB whose defaults change what statements mean', () => {
     );
     for (const entitlement of made) await authorizer.ensurePresent(entitlement, until, calm());
     for (const entitlement of made) expect(await authorizer.holds(entitlement, calm())).toBe(true);
-    expect((await authorizer.roles(calm())).map(({ name }) => name)).toEqual(
-      expect.arrayContaining([first, second]),
-    );
+    expect((await authorizer.roles(calm())).map(({ name }) => name)).toEqual(expect.arrayContaining([first, second]));
     const listed: unknown[] = [];
     for await (const one of authorizer.list?.(calm()) ?? []) listed.push(one);
     expect(listed).toHaveLength(made.length);

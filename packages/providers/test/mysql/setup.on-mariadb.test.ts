@@ -2,8 +2,8 @@ import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFaultyProxy } from '../../../../chaos/src/faulty-proxy.js';
 import { Retryable, Terminal } from '../../src/index.js';
-import { type MysqlServer, openServer, tryTo } from './server.js';
 import { type ByNames, byNames } from '../../src/testkit/index.js';
+import { type MysqlServer, openServer, tryTo } from './server.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;
