@@ -167,6 +167,11 @@ export const boundaries = {
         why: 'the type of a resolver',
       },
       {
+        names: ['http/urgency.ts'],
+        imports: ['node:async_hooks'],
+        why: 'the urgency of a revocation belongs to all calls below it, and no connector has to pass it on',
+      },
+      {
         names: ['webhook/open.ts'],
         imports: ['node:net', 'node:dns'],
         why: 'a connection goes to the address that was examined',
@@ -297,6 +302,7 @@ export const boundaries = {
   },
   'packages/operations': {
     workspace: [
+      'contract/canonical',
       'contract/back-off',
       'contract/closest',
       'contract/durations',

@@ -29,13 +29,18 @@ it.runIf(process.getuid?.() === 0)(
       };
       await promisify(execFile)('chmod', ['-R', 'a+rX', folder]);
       const belay = async (args: string[], more: Record<string, string> = {}) =>
-        promisify(execFile)(process.execPath, [program, ...args], { uid, gid: uid, cwd: '/', env: { ...env, ...more } });
+        promisify(execFile)(process.execPath, [program, ...args], {
+          uid,
+          gid: uid,
+          cwd: '/',
+          env: { ...env, ...more },
+        });
       const create = ['token', 'create', '--user', 'ops@example.com', '--ttl', 'PT1H'];
-      for (const home of [{}, { HOME: '/' }, { HOME: '/nowhere' }])
-        expect((await belay(create, home)).stdout).toMatch(/^\S{20,}\n$/);
+      const homes: Record<string, string>[] = [{}, { HOME: '/' }, { HOME: '/nowhere' }];
+      for (const home of homes) expect((await belay(create, home)).stdout).toMatch(/^\S{20,}\n$/);
       expect((await belay(['--version'])).stdout).toMatch(/\d/);
       expect((await belay(['validate'])).stdout).toBeDefined();
-      const entries = await database.sql`select distinct actor ->> 'operator' as by from ledger where type like 'token.%' or type like 'login.%'`;
+      const entries = await database.sql`select distinct actor ->> 'name' as by from ledger where type = 'token.created'`;
       expect(entries.map(({ by }) => by)).toEqual([`uid ${uid}`]);
     } finally {
       await rm(folder, { recursive: true, force: true });

@@ -80,7 +80,9 @@ export const overdueRevocation = z.object({
   pending: z.string().nullable(),
   elsewhere: z
     .boolean()
-    .describe('Whether the address of the provider leads to another target than the one that holds it'),
+    .describe(
+      'Whether the address of the provider leads to another target than the one that holds it, or to a copy of it',
+    ),
   left_to_others: z
     .string()
     .nullable()
@@ -264,7 +266,7 @@ export const sameTarget = z.object({
   pairs: z
     .array(
       z.object({
-        entitlement_id: z.string(),
+        id: z.string(),
         identity: z.string(),
         access: z.unknown(),
         stored: z.unknown().describe('The identifiers that Belay stored'),

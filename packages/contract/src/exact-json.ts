@@ -8,8 +8,8 @@ export class InexactNumber extends SyntaxError {
 /**
  * Returns the value of a JSON text as `JSON.parse` does. Throws `InexactNumber` where that would silently change a number: a
  * whole number beyond 2^53 that would be written otherwise afterwards (RFC 7493, section 2.2), one that is too large or too
- * small, and a fraction with more digits than a double has. A fraction of up to 17 digits is the nearest double, as it is for whoever wrote it.
- * Throws `SyntaxError` for a text that is not JSON.
+ * small, and a fraction with more digits than a double has. A fraction of up to 17 digits is the nearest double, as it is for
+ * the program that wrote it. Throws `SyntaxError` for a text that is not JSON.
  */
 export function parseExactly(text: string): unknown {
   const value: unknown = JSON.parse(text);

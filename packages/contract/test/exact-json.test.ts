@@ -41,7 +41,7 @@ describe('numbers in JSON', () => {
   ])('%s is an error that names it', (number) => {
     for (const text of [number, `[1,${number}]`, `{"a \\\\\\" 1":{"b":"x","c":${number}}}`])
       expect(() => parseExactly(text)).toThrow(InexactNumber);
-    expect(() => parseExactly(number)).toThrow(`the number ${number.replace('-', '')},`);
+    expect(() => parseExactly(number)).toThrow(`the number ${number.replace(/^-/, '')},`);
   });
 
   it('are not looked for in texts', () => {
@@ -58,7 +58,7 @@ describe('numbers in JSON', () => {
     );
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-        expect(parseExactly(String(value))).toBe(value);
+        expect(parseExactly(String(value))).toBe(value + 0);
         // C writes a double with 17 digits.
         if (!Number.isInteger(value)) expect(parseExactly(value.toPrecision(17))).toBe(value);
       }),

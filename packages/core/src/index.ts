@@ -1,12 +1,12 @@
+export { acceptLeft } from './access/accept-left.js';
 export { type Claim, claimDue } from './access/claim.js';
 export { compareProvider } from './access/compare.js';
 export { readConnections } from './access/connection.js';
 export { auditDrift } from './access/drift.js';
 export { type Due, findDue } from './access/due.js';
-export { confirmSameTarget, readSameTarget, type SameTarget } from './access/history/same.js';
+export { confirmSameTarget, readSameTarget } from './access/history/same.js';
 export { listAccess } from './access/list.js';
 export { listAllAccess } from './access/list-all.js';
-export { acceptLeft } from './access/accept-left.js';
 export { listOverdue, retryRevocation } from './access/overdue.js';
 export { performClaims } from './access/perform.js';
 export { reconcileEntitlement } from './access/reconcile.js';

@@ -26,7 +26,9 @@ describe('grants never leak, are never forgotten and never lengthened: every rea
     expect(settled).toBeGreaterThan(100);
   });
 
-  it('no leak without quarantine where calls have landed when they return, and nothing of others is revoked', { timeout }, () => {
+  it('no leak without quarantine where calls have landed when they return, and nothing of others is revoked', {
+    timeout,
+  }, () => {
     const { states, settled, wrong, trace } = explore(false, { quarantine: Q, neverLate: true });
     console.info(`model of calls that are never late: ${states} states, ${settled} settled`);
     expect({ wrong, trace }).toEqual({ wrong: null, trace: [] });

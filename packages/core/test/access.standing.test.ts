@@ -1,4 +1,4 @@
-import { acceptLeft, type ActorContext, getExecution, listOverdue, returnAccess } from '@belay/core';
+import { type ActorContext, acceptLeft, getExecution, listOverdue, returnAccess } from '@belay/core';
 import { performStep } from '@belay/engine';
 import type { MemoryConfig, MemoryFault } from '@belay/providers/testkit';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -121,10 +121,12 @@ describe('access with several degrees in one slot', () => {
     const { house } = cast;
     for (let round = 0; round < 10; round += 1) {
       const person = await house.person(`person-${round}`, ['engineers']);
-      house.provider.options.people?.push({ id: person.actor.email, name: person.actor.name, email: person.actor.email });
-      await Promise.all(
-        degrees.map((role) => request(person, { role, workflow: 'automatic', duration: 'PT2H' })),
-      );
+      house.provider.options.people?.push({
+        id: person.actor.email,
+        name: person.actor.name,
+        email: person.actor.email,
+      });
+      await Promise.all(degrees.map((role) => request(person, { role, workflow: 'automatic', duration: 'PT2H' })));
       await house.work();
       expect(house.provider.held().filter(({ identity }) => identity === person.actor.email)).toHaveLength(1);
       const rows = await house.database.sql`select g.access from grants g join entitlements e on e.id = g.entitlement_id
@@ -171,12 +173,19 @@ type Operation =
   | { do: 'give'; pick: number }
   | { do: 'change'; degree: Degree }
   | { do: 'pass'; milliseconds: number }
-  | { do: 'fault'; operation: 'holds' | 'ensurePresent' | 'ensureAbsent'; kind: 'throttle' | 'lost-answer' | 'late' | 'fails-later' }
+  | {
+      do: 'fault';
+      operation: 'holds' | 'ensurePresent' | 'ensureAbsent';
+      kind: 'throttle' | 'lost-answer' | 'late' | 'fails-later';
+    }
   | { do: 'mislabel' };
 
 const some = fc.constantFrom(...degrees);
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('take' as const), degree: some, minutes: fc.constantFrom(1, 10, 60) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('take' as const), degree: some, minutes: fc.constantFrom(1, 10, 60) }),
+  },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('give' as const), pick: fc.nat(5) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('change' as const), degree: some }) },
   {
@@ -208,7 +217,8 @@ describe('two degrees in one slot, in any sequence', () => {
   async function play(one: Operation): Promise<void> {
     const { house, ada } = cast;
     const { provider } = house;
-    if (one.do === 'take') requests.push(await request(ada, { role: one.degree, workflow: 'automatic', duration: `PT${one.minutes}M` }));
+    if (one.do === 'take')
+      requests.push(await request(ada, { role: one.degree, workflow: 'automatic', duration: `PT${one.minutes}M` }));
     if (one.do === 'give') {
       const id = requests[one.pick % Math.max(1, requests.length)];
       if (id) await returnAccess(ada, { execution_id: id }).catch(() => {});
@@ -220,7 +230,10 @@ describe('two degrees in one slot, in any sequence', () => {
       own = one.degree;
     }
     if (one.do === 'fault') {
-      provider.inject(one.operation, one.kind === 'late' ? { kind: 'late', delayMilliseconds: minute } : { kind: one.kind });
+      provider.inject(
+        one.operation,
+        one.kind === 'late' ? { kind: 'late', delayMilliseconds: minute } : { kind: one.kind },
+      );
     }
     if (one.do === 'mislabel') {
       await house.database.sql`update entitlements set identity = 'nonsense', access = '{"role": "admin on shop"}'`;
@@ -234,7 +247,9 @@ describe('two degrees in one slot, in any sequence', () => {
 
   async function check(): Promise<void> {
     const { sql } = cast.house.database;
-    const [row] = await sql<{ state: string; names: { access: { role: string } }[] }[]>`select state, names from entitlements`;
+    const [row] = await sql<
+      { state: string; names: { access: { role: string } }[] }[]
+    >`select state, names from entitlements`;
     const owed = await sql<{ role: string }[]>`
       select distinct access ->> 'role' as role from grants where gone_at is null`;
     expect(owed.length).toBeLessThanOrEqual(1);

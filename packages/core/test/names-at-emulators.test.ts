@@ -29,7 +29,8 @@ for (const kind of ['team', 'repo-role', 'org-role'] as const) {
       connector: githubConnector as Connector,
       provider: { provider: 'github', config },
       role: roles()[kind],
-      holds: async () => (await organization.held()).some((line) => logins.some((one) => line.split(' ').includes(one))),
+      holds: async () =>
+        (await organization.held()).some((line) => logins.some((one) => line.split(' ').includes(one))),
       async rename() {
         github.world.renameUser(names.login, `${names.login}-r`);
         github.world.renameTeam('oncall', `${names.team}-r`);
@@ -142,7 +143,9 @@ for (const [place, role] of [
       provider: 'entra',
       config: {
         ...{ tenant: tenantId, client_id: clientId, client_secret: tenant.secret },
-        scopes: ['scope' in one.access ? String(one.access.scope) : '/subscriptions/99999999-8888-4777-8666-555555555555'],
+        scopes: [
+          'scope' in one.access ? String(one.access.scope) : '/subscriptions/99999999-8888-4777-8666-555555555555',
+        ],
         identity: { table: { [ada]: name } },
         endpoints: { login: url, graph: url, resource_manager: url },
       },

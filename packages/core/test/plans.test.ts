@@ -108,7 +108,11 @@ describe('with years of history, everything is found by an index', () => {
 
   beforeAll(async () => {
     const access = { auditors: { users: ['mallory@example.com'] } };
-    const catalog = { ...catalogWith({}), access, server: { limits: { open_requests: 100_000 } } };
+    const catalog = {
+      ...catalogWith({}),
+      access,
+      server: { limits: { open_requests: 100_000, requests_per_hour: 100_000 } },
+    };
     cast = await openCast({ catalog, fresh: true });
     const { house, ada } = cast;
     const { sql } = house.database;

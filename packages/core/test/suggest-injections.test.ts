@@ -25,7 +25,7 @@ function catalog(): object {
   });
   return {
     // The same person makes the requests of all texts.
-    server: { limits: { open_requests: 1_000 } },
+    server: { limits: { open_requests: 1_000, requests_per_hour: 1_000 } },
     providers: {
       ...base.providers,
       'vault-store': { provider: 'memory', description: 'Holds secrets', permissions: { groups: ['rulers'] } },

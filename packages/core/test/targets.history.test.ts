@@ -1,7 +1,15 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import { AccessError } from '@belay/contract/errors';
-import { auditDrift, getExecution, readHealth, readMetrics, returnAccess, standByHeld } from '@belay/core';
+import {
+  auditDrift,
+  beginRestore,
+  getExecution,
+  readHealth,
+  readMetrics,
+  returnAccess,
+  standByHeld,
+} from '@belay/core';
 import { type Connector, postgresConnector } from '@belay/providers';
 import postgres from 'postgres';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -253,6 +261,24 @@ describe.skipIf(!hasFifteen())('only the server with the history of the target s
     await house.pass(minute);
     expect(await rows()).toMatchObject([{ state: 'revoking', elsewhere: true }]);
     expect([await isHeld(promoted), await alarms()]).toEqual([true, 1]);
+  });
+
+  it('settles nothing for a database of Belay that does not know the mark, until an operator begins a restore', async () => {
+    const { house, ada } = await open();
+    const id = await ask(house, ada, automatic);
+    const [backup] = await marks();
+    await standBy(2 * minute);
+    // As in a backup of Belay's database from before the last mark.
+    await house.database.sql`update targets set mark = ${String(backup?.mark)}`;
+    await returnAccess(ada, { execution_id: id });
+    await house.pass(second);
+    expect(await rows()).toMatchObject([
+      { state: 'revoking', elsewhere: true, last_error: expect.stringContaining('did not write') },
+    ]);
+    expect(await isHeld(primary)).toBe(true);
+    await beginRestore(house.operator(), { reason: 'the disk failed' });
+    await runOut(house);
+    expect([await isHeld(primary), (await rows())[0]?.state]).toEqual([false, 'absent']);
   });
 
   it('is marked by the connector with no more rights than it has', async () => {

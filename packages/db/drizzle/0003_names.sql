@@ -38,4 +38,4 @@ ALTER TABLE "approvals" ALTER COLUMN "known_as" SET NOT NULL;--> statement-break
 ALTER TABLE "leftovers" ALTER COLUMN "target" SET NOT NULL;--> statement-breakpoint
 ALTER TABLE "leftovers" ALTER COLUMN "subject" SET NOT NULL;--> statement-breakpoint
 ALTER TABLE "entitlements" DROP COLUMN "identity_email";--> statement-breakpoint
-ALTER TABLE "grants" ADD CONSTRAINT "grant_has_an_end" CHECK (("grants"."activated_at" is null) = ("grants"."expires_at" is null));
+ALTER TABLE "grants" ADD CONSTRAINT "grant_has_an_end" CHECK ("grants"."expires_at" is not null or "grants"."activated_at" is null);

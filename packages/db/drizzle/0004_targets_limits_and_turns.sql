@@ -55,6 +55,7 @@ CREATE INDEX "messages_turns_idx" ON "messages" USING btree ("provider","cause",
 CREATE INDEX "messages_recipient_turns_idx" ON "messages" USING btree ("provider","cause","recipient","turn") WHERE "messages"."turn" is not null;--> statement-breakpoint
 CREATE INDEX "notices_turns_idx" ON "notices" USING btree ("cause","turn") WHERE "notices"."turn" is not null;--> statement-breakpoint
 ALTER TABLE "entitlements" ADD CONSTRAINT "entitlement_is_of_one_provider" CHECK ("entitlements"."provider" <> '');--> statement-breakpoint
+COMMENT ON TABLE "targets" IS 'What is remembered of the history of each target: its position, its mark, and why its server is not believed';--> statement-breakpoint
 -- What became of the grant calls of an older version is not known.
 UPDATE "entitlements" SET "open_calls" = 1 WHERE "last_grant_call_at" is not null;--> statement-breakpoint
 -- Returns how many requests a person made in the last hour, with those that were rejected after a provider was called.
@@ -91,6 +92,9 @@ begin
   wait := case when taken > 0 then 0 else (keep + 1 - has) * per / most end;
   if taken > 0 then update provider_calls set "remaining" = has - taken, at = app_now() where provider = which; end if;
 end';--> statement-breakpoint
+COMMENT ON TABLE "lookups" IS 'Calls of providers for a person that started no request: rejected requests, and lists. Those of the last hour count.';--> statement-breakpoint
+COMMENT ON TABLE "provider_calls" IS 'The calls that are left of a limit that the configuration sets for a provider. Processes take them in blocks.';--> statement-breakpoint
+COMMENT ON TABLE "provider_pauses" IS 'Until when the calls of a provider pause: all of them, or all except revocations and the reads that verify them.';--> statement-breakpoint
 -- The person who caused a notice, by whom notices and their messages take turns. As a trigger, so that no writer can forget it.
 CREATE FUNCTION name_cause_of_notice() RETURNS trigger LANGUAGE plpgsql AS $$
 begin

@@ -49,10 +49,12 @@ export {
   type TaskEvent,
   taskEvents,
 } from './schema/ledger.js';
-export { lookups, providerCalls, providerPauses } from './schema/limits.js';
+export { lookups, providerPauses } from './schema/limits.js';
 export {
   disabledChannels,
   messages,
+  messageTurns,
+  type NoticeKind,
   notices,
   notificationPreferences,
   toldKinds,

@@ -1,6 +1,3 @@
-import { TargetDoubted } from './errors.js';
-import type { Authorizer } from './port.js';
-
 /** What one transaction, or one request, of a call read about the server that responded to it. */
 export interface Sighting {
   /** The target's fingerprint, as `Authorizer.target` returns it. */
@@ -34,8 +31,8 @@ export type Course =
   /** The history forked since: a standby was promoted, or the server was recovered to an earlier time. Only a mark can tell. */
   | 'forked';
 
-/** What a connector can tell of the history of its target (docs/architecture.md, section 6, R7). */
-export interface History {
+/** What a connector can tell of the history of its target (docs/architecture.md, section 6, R7), as a part of its authorizer. */
+export interface History<Authorizer> {
   /** Compares the position of a server with one that was read before. Pure. */
   compare(known: string, seen: string): Course;
   /** Returns the authorizer whose every transaction, the reads included, asks `trust` before its first statement. */
@@ -45,12 +42,4 @@ export interface History {
    * was written: false for null, and when the account may not write one. Absent where the target has no room for a mark.
    */
   mark?(decide: (look: () => Promise<Sighting>) => Promise<string | null>, signal: AbortSignal): Promise<boolean>;
-}
-
-/** What an authorizer does without a memory of its target: it believes every server that can settle something. */
-export const trustSettled: Trust = async (look) => refuseUnsettling(await look());
-
-/** Throws `TargetDoubted` when the server can settle nothing. */
-export function refuseUnsettling({ unsettling }: Sighting): void {
-  if (unsettling !== null) throw new TargetDoubted(`The server ${unsettling}, so it settles nothing`);
 }

@@ -6,7 +6,7 @@ export { entraConnector } from './entra/connector.js';
 export { Disabled, LeftToOthers, OtherTarget, Pending, Renamed, Retryable, TargetDoubted, Terminal } from './errors.js';
 export { gcpConnector } from './gcp/connector.js';
 export { githubConnector } from './github/connector.js';
-export { type Course, type History, refuseUnsettling, type Sighting, type Trust, trustSettled } from './history.js';
+export type { Course, History, Sighting, Trust } from './history.js';
 export { saidBy } from './http/answer.js';
 export { readBounded, remake } from './http/bounded-fetch.js';
 export { type Budget, createBudget, type Pause } from './http/budget.js';

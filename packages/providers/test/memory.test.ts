@@ -1,7 +1,18 @@
 import * as vitest from 'vitest';
 import { describe, expect, it } from 'vitest';
 import { type AccessRequest, Pending, Retryable, Terminal } from '../src/index.js';
-import { type AtProvider, type Attack, byNames, conformance, createMemoryConnector, createMemoryProvider, type HostileSubject, type MemoryProvider, type NamedEntitlement, type Seat } from '../src/testkit/index.js';
+import {
+  type AtProvider,
+  type Attack,
+  byNames,
+  conformance,
+  createMemoryConnector,
+  createMemoryProvider,
+  type HostileSubject,
+  type MemoryProvider,
+  type NamedEntitlement,
+  type Seat,
+} from '../src/testkit/index.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const tools = { now: Date.now, log: () => {} };

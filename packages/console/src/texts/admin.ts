@@ -48,7 +48,7 @@ export const admin = {
   acceptTitle: 'Leave what others gave?',
   left: 'Given by others',
   target: 'Target',
-  elsewhere: 'The configured address leads to another system than the one that holds this access.',
+  elsewhere: 'The configured address leads to another system than the one that holds this access, or to a copy of it.',
   logsTitle: 'Audit log',
   logsLead: 'Who did what, when and why. The links export everything that matches the filters.',
   csv: 'CSV',

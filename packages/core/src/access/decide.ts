@@ -95,7 +95,8 @@ export function decideRevoked(
   if (entitlement.state === 'absent') return null;
   if (call.wanted || entitlement.state !== 'revoking') return { state: 'granting' };
   if (call.disturbed) return { state: 'again' };
-  if (entitlement.lastGrantCallAt === null || (call.neverLate && entitlement.openCalls === 0)) return { state: 'absent' };
+  if (entitlement.lastGrantCallAt === null || (call.neverLate && entitlement.openCalls === 0))
+    return { state: 'absent' };
   const quiet = entitlement.lastGrantCallAt + call.quarantine;
   return call.startedAt > quiet ? { state: 'absent' } : { state: 'revoking', notBefore: quiet + 1 };
 }

@@ -20,9 +20,7 @@ export function degreeOf(ctx: Store, { provider, access }: { provider: string; a
  * locks of rows, in the order of the keys.
  */
 export async function lockSlots(ctx: Store, tx: Transaction, planned: readonly Wanted[]): Promise<void> {
-  const keys = planned
-    .filter((one) => degreeOf(ctx, one) !== undefined)
-    .map(({ key }) => key);
+  const keys = planned.filter((one) => degreeOf(ctx, one) !== undefined).map(({ key }) => key);
   for (const key of [...new Set(keys)].sort())
     await execute(tx, sqlText`select pg_advisory_xact_lock(hashtextextended(${key}::text, 0))`);
 }

@@ -91,10 +91,14 @@ export async function intendGrants(ctx: Context, intention: Intention, signal: A
     const intend = async (): Promise<Intended> => {
       const entitlementIds = await intendAlone(ctx, intention, what);
       if (entitlementIds) return { outcome: 'intended', entitlementIds };
-      return ctx.db.transaction((tx) => intendLocked(ctx, tx, intention, what)).catch((error: unknown) => {
-        if (!isOfAnother(error)) throw error;
-        throw new Retryable('Another provider was granting this access at the same time; the request is planned again');
-      });
+      return ctx.db
+        .transaction((tx) => intendLocked(ctx, tx, intention, what))
+        .catch((error: unknown) => {
+          if (!isOfAnother(error)) throw error;
+          throw new Retryable(
+            'Another provider was granting this access at the same time; the request is planned again',
+          );
+        });
     };
     const result = await claiming(ctx, pending ? claimedIn(pending) : [], () => places.claiming(intend));
     ctx.crashpoint('intended');

@@ -10,7 +10,11 @@ import { grantsWait } from './restore/gate.js';
 import { isLive } from './wanted.js';
 
 /** A row that the statement returns: an entitlement of the intent, and whether it was claimed. */
-export type IntentRow = Omit<ClaimRow, 'task' | 'concerns' | 'name'> & { key: string; claimed: boolean; alone: boolean };
+export type IntentRow = Omit<ClaimRow, 'task' | 'concerns' | 'name'> & {
+  key: string;
+  claimed: boolean;
+  alone: boolean;
+};
 
 /**
  * Returns the statement that writes an intent (R1): its grants, its entitlements and its ledger entries, with the claim of

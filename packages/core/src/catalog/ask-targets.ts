@@ -1,11 +1,11 @@
 import type { ErrorIssue } from '@belay/contract/errors';
 import type { Database } from '@belay/db';
-import type { History } from '@belay/providers';
-import { doubts, judge } from '../access/history/judge.js';
-import { readMemory } from '../access/history/memory.js';
+import type { Authorizer, History } from '@belay/providers';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { timing } from '../timing.js';
 import { publicMessage } from './authorizer.js';
+import { doubts, judge } from './judge.js';
+import { readMemory } from './read-memory.js';
 import { type AskedTarget, type AskedTargets, isMoved, lookAtTargets, type Place, selectPlaces } from './targets.js';
 
 /**
@@ -65,7 +65,7 @@ async function askTarget(db: Database, provider: CompiledProvider): Promise<Aske
  * Returns the target at a new address. A copy of it has the same fingerprint, so its server must have the mark that Belay wrote last at
  * the address where the access is held.
  */
-async function askServer(db: Database, history: History, signal: AbortSignal): Promise<AskedTarget> {
+async function askServer(db: Database, history: History<Authorizer>, signal: AbortSignal): Promise<AskedTarget> {
   let doubt: string | undefined;
   const target = await history
     .trusting(async (look) => {

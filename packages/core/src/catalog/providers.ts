@@ -8,7 +8,7 @@ import { can } from '../can.js';
 import type { CompiledProvider } from '../configuration/catalog.js';
 import { versionText } from '../configuration/compile.js';
 import type { ActorStore, Store } from '../context.js';
-import { countLookup } from '../elevation/admission.js';
+import { countLookup } from '../count-lookup.js';
 import { rolesConcerning } from './audiences.js';
 import { publicMessage } from './authorizer.js';
 import { type SearchMemory, searchList } from './search.js';

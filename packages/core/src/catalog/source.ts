@@ -62,7 +62,7 @@ export async function openCatalog(options: CatalogSourceOptions): Promise<LiveCa
   async function readNewest({ reread = false }: { reread?: boolean }): Promise<void> {
     const [latest] = await execute<{ version: number; digest: string; pauses: string }>(
       db,
-      sqlText`select version, digest, ${selectPauses} as pauses from ${catalogs} order by version desc limit 1`,
+      sqlText`select version::int as version, digest, ${selectPauses} as pauses from ${catalogs} order by version desc limit 1`,
     );
     if (latest) budgets.hear(latest.pauses);
     if (!latest || (latest.version === current?.version && latest.digest === digest && !reread)) return;

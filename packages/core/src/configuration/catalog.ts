@@ -81,7 +81,13 @@ export interface Catalog {
   /** Who oversees everything; an absent key names no one. */
   overseers: { administrators?: OverseersDefinition | undefined; auditors?: OverseersDefinition | undefined };
   /** The limits per person. */
-  limits: { openRequests: number; requestsPerHour: number; listsPerHour: number; eventStreams: number; signals: number };
+  limits: {
+    openRequests: number;
+    requestsPerHour: number;
+    listsPerHour: number;
+    eventStreams: number;
+    signals: number;
+  };
 }
 
 /** The bounds of a request for permissions and groups at a provider. */

@@ -33,7 +33,7 @@ const secretQuery = /[?&](?:[\w-]*[-_])?(?:api-?key|key|token|secret|password|si
 const webhookHosts =
   /(?:^|[/@.])(?:hooks\.slack\.com|webhook\.office\.com|logic\.azure\.com|api\.powerplatform\.com|hooks\.zapier\.com|maker\.ifttt\.com|chat\.googleapis\.com)(?::\d+)?$/i;
 /** Matches a word of a path, such as `tickets`, `listUsers` or `v2`: few letters, then few digits. */
-const word = /^(?:[a-z]{0,20}|[A-Z]{0,20}|(?=.{0,26}$)[A-Z]?[a-z]+(?:[A-Z][a-z]+){0,4})\d{0,6}$/;
+const word = /^(?:[a-z]{0,20}|[A-Z]{0,20}|(?=.{0,30}$)[A-Z]?[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,4})\d{0,6}$/;
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Returns whether every address at a host is that of a webhook, with its secret in the path. */
@@ -46,7 +46,10 @@ export function isWebhookHost(host: string): boolean {
  * that it is no secret. In doubt, such as for a UUID, it may be one.
  */
 export function isPlain(part: string): boolean {
-  return part.replace(/\{[\w.-]+\}/g, '').split(/[-_.~:;,=+!]/).every((one) => word.test(one));
+  return part
+    .replace(/\{[\w.-]+\}/g, '')
+    .split(/[-_.~:;,=+!]/)
+    .every((one) => word.test(one));
 }
 
 /** Returns whether an address has a part of its path that is most likely a secret: long, and neither words nor a UUID. */
@@ -64,7 +67,12 @@ function lookInWorkflow(value: unknown, path: string, found: ErrorIssue[], isPar
     const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`;
     if (typeof item !== 'string') lookInWorkflow(item, at, found, key === 'headers' || key === 'query');
     else if (item.includes('${')) continue;
-    else if (isLiteralSecret(key, item) || (isPart && secretPart.test(key)) || secretQuery.test(item) || hasSecretPath(item))
+    else if (
+      isLiteralSecret(key, item) ||
+      (isPart && secretPart.test(key)) ||
+      secretQuery.test(item) ||
+      hasSecretPath(item)
+    )
       found.push({
         path: at,
         message:

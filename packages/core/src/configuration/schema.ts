@@ -182,7 +182,7 @@ const serverSchema = z.strictObject({
     .strictObject({
       /** Requests that have not ended, and ended requests whose access has not ended. */
       open_requests: limit(20),
-      /** Requests of the last hour, whatever became of them; extensions count as well. */
+      /** Requests and extensions of the last hour, cancelled and rejected ones among them. */
       requests_per_hour: limit(120),
       /** Lists that a person reads from providers, such as identities: each costs calls there. */
       lists_per_hour: limit(600),

@@ -1,5 +1,5 @@
 import { AccessError } from '@belay/contract/errors';
-import { type Database, execute, sqlText } from '@belay/db';
+import type { Database } from '@belay/db';
 import type { Catalog } from '../configuration/catalog.js';
 import type { Store, UserActor } from '../context.js';
 
@@ -98,21 +98,4 @@ function hasRoom({ begun, counted }: Known, limits: RequestLimits, now: number):
   if (counted === null || Math.abs(now - counted.at) >= fresh) return false;
   const { openRequests, requestsPerHour } = limits;
   return 2 * (counted.open + begun.size) <= openRequests && 2 * (counted.recent + begun.size) <= requestsPerHour;
-}
-
-/**
- * Counts calls of a provider for a person that start no request: a list, or a request that was rejected after a provider was called.
- * Returns false, and counts nothing, when the person made `most` of this kind in the last hour.
- */
-export async function countLookup(
-  { db }: Pick<Store, 'db'>,
-  { id }: UserActor,
-  kind: 'request' | 'list',
-  most: number,
-): Promise<boolean> {
-  const [row] = await execute<{ counted: boolean }>(
-    db,
-    sqlText`select count_lookup(${id}::uuid, ${kind}, ${most}::int) as counted`,
-  );
-  return row?.counted === true;
 }

@@ -18,6 +18,7 @@ import {
 import { Retryable, Terminal } from '@belay/providers';
 import type { Catalog, CompiledRole, CompiledWorkflow } from '../configuration/catalog.js';
 import type { ActorContext, UserActor } from '../context.js';
+import { countLookup } from '../count-lookup.js';
 import { deliverMessages } from '../messages/deliver.js';
 import { noteOutage } from '../outage.js';
 import { foldName } from '../people/names.js';
@@ -26,7 +27,7 @@ import { type Plan, type PlannedGrant, planElevation } from '../plans/plan.js';
 import { endAfter } from '../share-patience.js';
 import { requireText } from '../text.js';
 import { untilStopped } from '../until-stopped.js';
-import { type Counting, countFirst, countLookup } from './admission.js';
+import { type Counting, countFirst } from './admission.js';
 import { checkAuthenticator } from './authenticators.js';
 import { composeRequest } from './compose-request.js';
 import { beginHere, mayAskAtOnce, readSeen, type Seen, servingPlan } from './first-turn.js';

@@ -90,7 +90,15 @@ function messageOf(
   { provider, to, message: text, approvalId, stage }: Notify & { approvalId: string; stage: number },
 ): Queued {
   const ofStep = keyOfStep(executionId, key);
-  return { id: ctx.newId(), key: stage === 1 ? ofStep : `${ofStep}#${approvalId}`, approvalId, cause, provider, to, text };
+  return {
+    id: ctx.newId(),
+    key: stage === 1 ? ofStep : `${ofStep}#${approvalId}`,
+    approvalId,
+    cause,
+    provider,
+    to,
+    text,
+  };
 }
 
 type Notify = NonNullable<ReturnType<typeof readStages>['notify']>;

@@ -4,7 +4,7 @@ import type { Context, Store } from '../context.js';
 import { placeInCourse } from './in-order.js';
 import type { Urgency } from './urgency.js';
 
-/** How many messages one statement draws: nobody waits for more than this many of another person's. */
+/** How many messages one statement draws: no person waits for more than this many of another person's. */
 const most = 50;
 
 /** Messages of one channel and urgency. */

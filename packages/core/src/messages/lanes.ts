@@ -5,9 +5,12 @@ import { urgencies } from './urgency.js';
 
 /**
  * How many messages of each urgency one process sends at a time on one channel. Each has places of its own: what is
- * urgent waits for nothing else, and what is usual is never starved by what is urgent.
+ * urgent waits for nothing else, and what is usual is never starved by what is urgent. Together no more than the
+ * connections of the connectors for mail and webhooks, so that an alarm waits for none there either.
  */
-const places = { [urgencies.usual]: 8, [urgencies.urgent]: 4, [urgencies.alarm]: 4 } as const;
+const places = { [urgencies.usual]: 2, [urgencies.urgent]: 1, [urgencies.alarm]: 1 } as const;
+/** After so many failures in a row a receiver is left alone for a time. */
+const failuresInRow = 8;
 
 /** The result of an attempt. A failed one says how long its receiver wants a pause, in milliseconds; 0 for no wish. */
 export type Attempted = 'done' | { failed: number };
@@ -44,8 +47,7 @@ export function outboxOf({ catalog }: Pick<Context, 'catalog'>): Outbox {
 
 /**
  * Attempts the messages of a lane, at its free places, until none is due or `signal` aborts. Returns how many were
- * attempted. A receiver that wants a pause, or fails as often as the lane has places, is left alone for a time, except
- * by alarms.
+ * attempted. A receiver that wants a pause, or has failed several times in a row, is left alone for a time, except by alarms.
  */
 export async function workLane(
   ctx: Context,
@@ -99,7 +101,7 @@ async function settle(ctx: Context, { urgency }: Lane, state: State, result: Att
   }
   state.failures += 1;
   if (urgency === urgencies.alarm) return;
-  const often = state.failures >= places[urgency] ? ctx.timing.messages.first : 0;
+  const often = state.failures >= failuresInRow ? ctx.timing.messages.first : 0;
   const pause = Math.max(result.failed, often);
   if (pause === 0) return;
   state.restsUntil = new Date((await readNow(ctx.db)).getTime() + pause);

@@ -67,7 +67,12 @@ export function keyOfStep(executionId: string, stepKey: string): string {
  */
 export function noticeComment(
   tx: Transaction,
-  { commentId, executionId, authorId, to }: {
+  {
+    commentId,
+    executionId,
+    authorId,
+    to,
+  }: {
     commentId: string;
     executionId: string;
     authorId: string;

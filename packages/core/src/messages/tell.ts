@@ -63,7 +63,7 @@ export async function tellNotices(
 
 /**
  * Returns due notices: of each urgency some, the more urgent ones first, and within an urgency in turns by the people
- * who caused them, whoever was served longest ago first. Of each request only the first, so that its messages are queued
+ * who caused them, the one that was served longest ago first. Of each request only the first, so that its messages are queued
  * before those of the next notice, even by different workers. A notice that failed is not due for a minute, and the next
  * one does not wait for it. An urgent notice waits for no other.
  */

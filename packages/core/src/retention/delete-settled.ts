@@ -1,4 +1,4 @@
-import { approvals, execute, messages, notices, runs, type SqlText, sqlText } from '@belay/db';
+import { approvals, execute, lookups, messages, notices, runs, type SqlText, sqlText } from '@belay/db';
 import { grantsWait } from '../access/restore/gate.js';
 import type { Context } from '../context.js';
 import { isOver } from './lines.js';
@@ -7,7 +7,7 @@ import { isOver } from './lines.js';
 const mostSlices = 20;
 
 /**
- * Deletes runs, messages and notices of requests that have been over for some time: no code needs them any more, and the
+ * Deletes lookups, and runs, messages and notices of requests that have been over for some time: no code needs them any more, and the
  * ledger has what happened. Deletes in slices, so that no lock is held for long; several workers take different rows.
  * Deletes nothing while a restored database waits to be compared. Returns how many rows it deleted.
  */
@@ -16,7 +16,7 @@ export async function deleteSettled(ctx: Context): Promise<number> {
   const before = sqlText`(app_now() - ${`${after} milliseconds`}::text::interval)`;
   let total = 0;
   // Notices last, because messages refer to them.
-  for (const deleting of [deletingRuns, deletingMessages, deletingNotices]) {
+  for (const deleting of [deletingRuns, deletingMessages, deletingNotices, deletingLookups]) {
     for (let nth = 0; nth < mostSlices; nth += 1) {
       const [row] = await execute<{ count: number }>(
         ctx.db,
@@ -58,4 +58,11 @@ function deletingNotices(before: SqlText, slice: number): SqlText {
       where n.told_at < ${before} and not exists (select from ${messages} m where m.notice_id = n.id)
         and ${isOver(sqlText`n.execution_id`, before)} and not ${grantsWait}
       order by n.told_at limit ${slice} for update of n skip locked)`;
+}
+
+/** Deletes lookups of people who make none any more: `count_lookup` deletes those of the others. */
+function deletingLookups(before: SqlText, slice: number): SqlText {
+  return sqlText`
+    delete from ${lookups} where id in (
+      select id from ${lookups} where at < ${before} order by id limit ${slice} for update skip locked)`;
 }

@@ -76,9 +76,7 @@ async function lockPeople(tx: Transaction, provider: string, ended: EndedThere):
     );
     if (ended.subject !== undefined) {
       const accounts = isAccount(provider, ended.subject);
-      owners.push(
-        inArray(users.id, tx.select({ id: userIdentities.userId }).from(userIdentities).where(accounts)),
-      );
+      owners.push(inArray(users.id, tx.select({ id: userIdentities.userId }).from(userIdentities).where(accounts)));
     }
   }
   const rows = await tx

@@ -45,7 +45,8 @@ export function namesAt(name: string, open: () => Promise<NamesScene>): void {
       await cast.house.work();
       await cast.house.pass(5 * minute);
     };
-    const states = async () => (await cast.house.database.sql`select state from entitlements`).map(({ state }) => state);
+    const states = async () =>
+      (await cast.house.database.sql`select state from entitlements`).map(({ state }) => state);
 
     it('while the labels of its row say something else', async () => {
       const id = await take('PT2H');

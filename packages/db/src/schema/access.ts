@@ -183,7 +183,7 @@ export const grants = pgTable(
     index('grants_owed_idx').on(table.entitlementId).where(sql`${table.goneAt} is null`),
     index('grants_held_idx').on(table.userId, overAt(table)).where(sql`${table.endedAt} is null`),
     check('grant_must_expire_after_creation', sql`${table.expiresAt} > ${table.createdAt}`),
-    check('grant_has_an_end', sql`(${table.activatedAt} is null) = (${table.expiresAt} is null)`),
+    check('grant_has_an_end', sql`${table.expiresAt} is not null or ${table.activatedAt} is null`),
     check('grant_ends_with_a_reason', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
     check(
       'grant_end_reason_is_known',

@@ -33,7 +33,7 @@ export const providerCalls = pgTable(
   (table) => [primaryKey({ name: 'provider_calls_pk', columns: [table.provider] })],
 );
 
-/** Calls of providers for a person that started no request: rejected requests, and lists. Older ones than an hour are deleted. */
+/** Calls of providers for a person that started no request: rejected requests, and lists. Those of the last hour count. */
 export const lookups = pgTable(
   'lookups',
   {

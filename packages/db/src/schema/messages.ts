@@ -41,7 +41,7 @@ export type NoticeKind =
 export const toldKinds = pgTable('told_kinds', { kind: text('kind').$type<NoticeKind>().primaryKey() });
 
 /**
- * The order in which notices and messages were taken: who was served last waits for everybody who was served earlier
+ * The order in which notices and messages were taken: who was served last waits for all who were served earlier
  * (decision 0171). A sequence, because clocks are stepped and many messages are taken within one millisecond.
  */
 export const messageTurns = pgSequence('message_turns');

@@ -223,7 +223,16 @@ export const rows: { table: string; values: Record<string, string> }[] = [
   { table: 'drifts', values: { key: "'a key'", kind: "'unknown'", provider: "'pg'" } },
   {
     table: 'leftovers',
-    values: { id: id(22), key: "'k'", epoch: '1', provider: "'pg'", identity: "'ada'", access: "'{}'", target: "'t'", subject: "'{}'" },
+    values: {
+      id: id(22),
+      key: "'k'",
+      epoch: '1',
+      provider: "'pg'",
+      identity: "'ada'",
+      access: "'{}'",
+      target: "'t'",
+      subject: "'{}'",
+    },
   },
   {
     table: 'runs',

@@ -60,7 +60,9 @@ export function createAuthorizer(config: EntraConfig, api: Api, now: () => numbe
       const kind = kindOf(access);
       const user = await findUser(api, named.identity, signal);
       const found = user && (await places[kind].find(access, signal));
-      return user && found && { target, subject: { kind, user: user.id, ...found, scheduled: config.pim.includes(kind) } };
+      return (
+        user && found && { target, subject: { kind, user: user.id, ...found, scheduled: config.pim.includes(kind) } }
+      );
     },
 
     async aliases(pin, signal) {

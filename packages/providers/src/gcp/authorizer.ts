@@ -32,7 +32,8 @@ export function createAuthorizer(config: GcpConfig, clients: GoogleClients, now:
     },
     aliases: async (pin, signal) => (await kindOf(pin).aliases?.(pin, signal)) ?? [],
     holds: async (entitlement, signal) => kindOf(entitlement.pin).holds(entitlement, signal),
-    ensurePresent: async (entitlement, until, signal) => kindOf(entitlement.pin).ensurePresent(entitlement, until, signal),
+    ensurePresent: async (entitlement, until, signal) =>
+      kindOf(entitlement.pin).ensurePresent(entitlement, until, signal),
     ensureAbsent: async (entitlement, signal) => kindOf(entitlement.pin).ensureAbsent(entitlement, signal),
     async *list(signal) {
       yield* roles.list(signal);

@@ -31,7 +31,15 @@ export async function openGcp(config: GcpConfig, tools: ConnectorTools): Promise
   const { endpoints } = config;
   const credentials = tokenCredentials({ now: tools.now, fetch: (signal) => fetchToken(config, signal) });
   const open = (service: string, url: string) =>
-    openHttpClient({ service, url, now: tools.now, budget: tools.budget, family: service, credentials, explain: explainGoogle });
+    openHttpClient({
+      service,
+      url,
+      now: tools.now,
+      budget: tools.budget,
+      family: service,
+      credentials,
+      explain: explainGoogle,
+    });
   const clients: GoogleClients = {
     policies: await open('Google Cloud', endpoints.resource_manager),
     iam: await open('Google Cloud IAM', endpoints.iam),

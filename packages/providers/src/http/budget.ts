@@ -105,7 +105,9 @@ export function createBudget({ now, reserved = 0.2, tell = () => {}, lease }: Bu
       const family = of(name);
       refuse(waitOf(name, urgent), service);
       family.begun += 1;
-      const end = () => void (family.begun -= 1);
+      const end = () => {
+        family.begun -= 1;
+      };
       if (!shares) return end;
       try {
         refuse(await shares.take(urgent), service);
@@ -156,7 +158,7 @@ function createShares(now: () => number, lease: NonNullable<BudgetOptions['lease
   const held = { ordinary: { left: 0, until: 0 }, urgent: { left: 0, until: 0 } };
   /** Until when nothing is left. */
   const empty = { ordinary: 0, urgent: 0 };
-  let asking: Promise<unknown> | undefined;
+  const filling = new Set<Promise<void>>();
 
   function takeHeld(kind: keyof typeof held): boolean {
     const share = held[kind];
@@ -179,18 +181,17 @@ function createShares(now: () => number, lease: NonNullable<BudgetOptions['lease
         if (takeHeld('ordinary') || (urgent && takeHeld('urgent'))) return 0;
         const wait = empty[kind] - now();
         if (wait > 0) return wait;
-        if (asking) await asking.catch(() => undefined);
-        else {
-          asking = fill(kind).finally(() => {
-            asking = undefined;
-          });
-          try {
-            await asking;
-          } catch (error) {
-            // A revocation does not wait for the database: the provider itself limits its calls.
-            if (urgent) return 0;
-            throw error;
-          }
+        const [other] = filling;
+        const own = other ?? fill(kind);
+        filling.add(own);
+        try {
+          await own;
+        } catch (error) {
+          // A revocation does not wait for the database: the provider itself limits its calls.
+          if (urgent) return 0;
+          throw error;
+        } finally {
+          filling.delete(own);
         }
       }
     },

@@ -47,7 +47,7 @@ export interface HttpOptions {
   limitOf?(answer: HttpAnswer, now: number): StatedLimit | undefined;
   /** What the provider still accepts, shared with other clients of the provider; a budget of its own unless set. */
   budget?: Budget | undefined;
-  /** The family of calls that name none. */
+  /** The family of calls without one. */
   family?: string;
   /** Returns the error of a response whose status is not sufficient; with undefined, the status decides. */
   explain?(answer: HttpAnswer): Retryable | Terminal | undefined;

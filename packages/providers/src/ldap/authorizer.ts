@@ -1,6 +1,7 @@
 import { Renamed, Terminal } from '../errors.js';
-import { type Trust, trustSettled } from '../history.js';
+import type { Trust } from '../history.js';
 import type { Authorizer, ListedEntitlement, ProviderRole } from '../port.js';
+import { trustSettled } from '../trust-settled.js';
 import { dialectOf, type LdapConfig } from './config.js';
 import { compareIn, trustingDirectory } from './history.js';
 import { add, holds, removeAll } from './members.js';

@@ -79,11 +79,7 @@ export async function findByNames(session: Session, config: LdapConfig, { identi
 }
 
 /** Returns the group and the person of an entitlement, by its pin and only at the pinned target (throws `OtherTarget` elsewhere). */
-export async function findSubject(
-  session: Session,
-  config: LdapConfig,
-  { pin, names }: Entitlement,
-): Promise<Subject> {
+export async function findSubject(session: Session, config: LdapConfig, { pin, names }: Entitlement): Promise<Subject> {
   const ids = pinned.safeParse(pin.subject);
   if (!ids.success) throw new Terminal('The stored identifiers are not those of a group and its member');
   if ((await readTarget(session, config)) !== pin.target) throw new OtherTarget();

@@ -1,7 +1,8 @@
 import { compareCounters } from '../counters.js';
 import { Retryable, Terminal } from '../errors.js';
-import { type Trust, trustSettled } from '../history.js';
+import type { Trust } from '../history.js';
 import type { Authorizer, ConnectorTools, Entitlement, ProviderRole } from '../port.js';
+import { trustSettled } from '../trust-settled.js';
 import { findPinned, findSubject, markOf, readTarget, type Subject } from './accounts.js';
 import type { MysqlConfig } from './config.js';
 import type { Database, Statements } from './database.js';

@@ -1,6 +1,7 @@
 import { Terminal } from '../errors.js';
-import { type Trust, trustSettled } from '../history.js';
+import type { Trust } from '../history.js';
 import type { Authorizer, ConnectorTools, Entitlement } from '../port.js';
+import { trustSettled } from '../trust-settled.js';
 import type { PostgresConfig } from './config.js';
 import { type Database, type Statements, untilSettled } from './database.js';
 import { findReasonElsewhere } from './elsewhere.js';

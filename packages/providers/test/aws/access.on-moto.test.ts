@@ -2,10 +2,10 @@ import { loseAnswer, loseRequest, rewrite } from '@belay/targets';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Pending, Retryable, Terminal } from '../../src/errors.js';
 import type { ProviderClient } from '../../src/index.js';
+import type { ByNames, NamedEntitlement } from '../../src/testkit/index.js';
 import { faultOf } from '../support/tools.js';
 import { accounts, fault, type IdentityCenter, management, openIdentityCenter } from './identity-center.js';
 import { authorizerOf, calling, createEntitlements } from './subject.js';
-import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');

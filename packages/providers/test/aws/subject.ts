@@ -1,7 +1,7 @@
 import type { Message } from '@belay/targets';
 import { type Access, type AccessRequest, awsConnector, type ProviderClient } from '../../src/index.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { accounts, type IdentityCenter, openIdentityCenter, operationOf } from './identity-center.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 export const nothing = { roles: [], permissions: { allow: [], deny: [] }, resources: { allow: [], deny: [] } };
 export const inAccount = { allow: [`account/${accounts[0]}`], deny: [] };

@@ -1,10 +1,10 @@
 import { answer, type Front, findHeld, loseAnswer, loseRequest, misbehave, throttle } from '@belay/targets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Pending, Retryable, Terminal } from '../../src/errors.js';
+import type { ByNames, NamedEntitlement } from '../../src/testkit/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { startTenant, type Tenant } from './tenant.js';
 import type { PlaceName } from './world.js';
-import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;

@@ -1,9 +1,9 @@
 import { answer, type Front } from '@belay/targets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Pending, Retryable, Terminal } from '../../src/errors.js';
+import type { ByNames, NamedEntitlement } from '../../src/testkit/index.js';
 import { scope, startTenant, subscription, type Tenant } from './tenant.js';
 import type { Group, PlaceName } from './world.js';
-import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;
@@ -220,10 +220,7 @@ describe('groups', () => {
     const pin = await authorizer.pin(byId, calm());
     expect(pin?.subject).toMatchObject({ what: first?.id });
     // A rule that denies the name counts for the object ID too, and the other way round.
-    expect(pin && (await authorizer.aliases?.(pin, calm()))).toEqual([
-      `group/${first?.id}`,
-      'group/Twins',
-    ]);
+    expect(pin && (await authorizer.aliases?.(pin, calm()))).toEqual([`group/${first?.id}`, 'group/Twins']);
     await authorizer.ensurePresent(byId, until(), calm());
     expect(await authorizer.holds(byId, calm())).toBe(true);
     const { obstacles } = await tenant.client({}, front.url);

@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Front, startFront } from '@belay/targets';
 import { entraConnector, type ProviderClient } from '../../src/index.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { type Answer, type Asked, type FakeServer, startFakeServer } from '../support/fake-server.js';
 import { answerAzure } from './azure.js';
 import { answerGraph } from './graph.js';
 import { createTimeline } from './timeline.js';
 import { type Account, type Group, isHeld, type PlaceName, refusal, type World } from './world.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 export const tenantId = '11111111-2222-4333-8444-555555555555';
 export const clientId = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';

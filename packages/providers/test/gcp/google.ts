@@ -1,5 +1,6 @@
 import { type Front, startFront } from '@belay/targets';
 import { gcpConnector, type ProviderClient } from '../../src/index.js';
+import { type ByNames, byNames } from '../../src/testkit/index.js';
 import { type Answer, type Asked, type FakeServer, startFakeServer } from '../support/fake-server.js';
 import { exchangeToken, googleCredentials } from '../support/google-server.js';
 import { answerDirectory, answerGroups, createGroup, type Group, type GroupWorld } from './groups.js';
@@ -12,7 +13,6 @@ import {
   replacePolicy,
   testPermission,
 } from './policies.js';
-import { byNames, type ByNames } from '../../src/testkit/index.js';
 
 type World = PolicyWorld & GroupWorld;
 

@@ -1,9 +1,9 @@
 import { answer, type Front, findHeld, loseAnswer, loseRequest, misbehave, rewrite } from '@belay/targets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Pending, Retryable, Terminal } from '../../src/errors.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { type Google, startGoogle } from './google.js';
 import { settle, withoutWait } from './settle.js';
-import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const hour = 3_600_000;

@@ -3,11 +3,11 @@ import { answer, type Front, findHeld, loseAnswer, loseRequest, meanwhile, misbe
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
+import type { ByNames, NamedEntitlement } from '../../src/testkit/index.js';
 import { googleSecrets } from '../support/google-server.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { type Google, startGoogle } from './google.js';
 import { settle, withoutWait } from './settle.js';
-import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const setPolicy = { path: /setIamPolicy/ };

@@ -3,9 +3,9 @@ import { meanwhile } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
 import type { ProviderClient } from '../../src/index.js';
+import type { ByNames, NamedEntitlement } from '../../src/testkit/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { authorizerOf, entitlement, type Organization, openOrganization } from './github.js';
-import { type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');

@@ -1,6 +1,6 @@
 import { type Front, type GithubOptions, startFront, startGithub } from '@belay/targets';
 import { githubConnector, type ProviderClient } from '../../src/index.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 /**
  * Returns an organization at GitHub with a team, a repository and an organization role, and clients of the connector.

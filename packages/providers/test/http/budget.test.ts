@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Retryable } from '../../src/errors.js';
 import { type BudgetOptions, createBudget, type Pause } from '../../src/http/budget.js';
-import { readStatedLimit } from '../../src/http/wait.js';
 import { urgently } from '../../src/http/urgency.js';
+import { readStatedLimit } from '../../src/http/wait.js';
 import { createPlaces } from '../../src/turns.js';
 import { faultOf } from '../support/tools.js';
 

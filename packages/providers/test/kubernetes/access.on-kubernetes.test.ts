@@ -2,9 +2,9 @@ import { findHeld, loseAnswer, meanwhile, misbehave, rewrite, throttle } from '@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
 import type { ProviderClient } from '../../src/index.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { openCluster, rbac } from './cluster.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -143,24 +143,29 @@ describe('one binding for each entitlement', () => {
 });
 
 describe('standing access', () => {
-  it.each(['in the namespace', 'in the whole cluster'])('is seen %s, and is left and named by a revocation', async (where) => {
-    const it = await one();
-    const authorizer = authorizerOf(client);
-    if (where === 'in the namespace') await bind(it.namespace, 'standing', it.role);
-    else {
-      await cluster.admin('POST', `${rbac}/clusterrolebindings`, {
-        metadata: { name: `standing-${it.role}` },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: it.role },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'rita' }],
-      });
-    }
-    expect(await authorizer.holds(it, calm())).toBe(true);
-    const named =
-      where === 'in the namespace' ? `RoleBinding ${it.namespace}/standing` : `ClusterRoleBinding standing-${it.role}`;
-    const left = `The access is also given by ${named}, which Belay does not delete`;
-    await expect(authorizer.ensureAbsent(it, calm())).rejects.toMatchObject({ name: 'LeftToOthers', message: left });
-    expect(await authorizer.holds(it, calm())).toBe(true);
-  });
+  it.each(['in the namespace', 'in the whole cluster'])(
+    'is seen %s, and is left and named by a revocation',
+    async (where) => {
+      const it = await one();
+      const authorizer = authorizerOf(client);
+      if (where === 'in the namespace') await bind(it.namespace, 'standing', it.role);
+      else {
+        await cluster.admin('POST', `${rbac}/clusterrolebindings`, {
+          metadata: { name: `standing-${it.role}` },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: it.role },
+          subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'rita' }],
+        });
+      }
+      expect(await authorizer.holds(it, calm())).toBe(true);
+      const named =
+        where === 'in the namespace'
+          ? `RoleBinding ${it.namespace}/standing`
+          : `ClusterRoleBinding standing-${it.role}`;
+      const left = `The access is also given by ${named}, which Belay does not delete`;
+      await expect(authorizer.ensureAbsent(it, calm())).rejects.toMatchObject({ name: 'LeftToOthers', message: left });
+      expect(await authorizer.holds(it, calm())).toBe(true);
+    },
+  );
 
   it('is found beyond the first page', async () => {
     const it = await one();

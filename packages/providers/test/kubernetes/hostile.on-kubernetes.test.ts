@@ -1,5 +1,5 @@
 import * as vitest from 'vitest';
-import { type Attack, hostileHolder, type Seat } from '../../src/testkit/index.js';
+import { type Attack, byNames, hostileHolder, type Seat } from '../../src/testkit/index.js';
 import { openCluster, rbac } from './cluster.js';
 
 type Cluster = Awaited<ReturnType<typeof openCluster>>;
@@ -112,7 +112,7 @@ hostileHolder<Holder>(vitest, 'kubernetes', {
     const [probe, probeRole] = [await cluster.namespace(), await cluster.role()];
     let made = 0;
     return {
-      authorizer,
+      authorizer: byNames(authorizer),
       async seat() {
         made += 1;
         const [namespace, role] = [await cluster.namespace(), await cluster.role()];

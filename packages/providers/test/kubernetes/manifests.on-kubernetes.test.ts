@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { openCluster, rbac } from './cluster.js';
 import { byNames } from '../../src/testkit/index.js';
+import { openCluster, rbac } from './cluster.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const file = new URL('../../../../examples/connectors/kubernetes-rbac.yaml', import.meta.url);
@@ -62,7 +62,9 @@ it('lets the connector work with the example of its rights, and with the roles t
   await byNames(client.authorizer).ensureAbsent(one('shop-operator'), signal);
   await expect.poll(() => cluster.canList('rita', 'default')).toBe(false);
   const other = await cluster.role();
-  await expect(byNames(client.authorizer).ensurePresent(one(other), until, signal)).rejects.toThrow('does not permit this');
+  await expect(byNames(client.authorizer).ensurePresent(one(other), until, signal)).rejects.toThrow(
+    'does not permit this',
+  );
 });
 
 it('holds the connector to its own names, its label and people', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Attack, HostileHolder, Seat } from '../../src/testkit/hostile-holder.js';
+import { byNames } from '../../src/testkit/index.js';
 import type { ActiveDirectory } from './active-directory.js';
 
 /** A holder in a domain, who as a member of the group may change one entry, and whose helper administers the domain. */
@@ -77,7 +78,7 @@ export function hostileIn(domain: () => Promise<ActiveDirectory>): HostileHolder
       const { authorizer } = client;
       if (!authorizer) throw new Error('no authorizer');
       return {
-        authorizer,
+        authorizer: byNames(authorizer),
         async seat() {
           const [identity, group] = [await server.person(), await server.group()];
           const vault = `CN=vault-${group},${server.people}`;

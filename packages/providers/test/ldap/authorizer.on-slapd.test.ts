@@ -244,7 +244,7 @@ describe('a membership in OpenLDAP', () => {
     const cn = `Operators ${randomUUID()}`;
     await server.group(cn);
     const identity = await server.person();
-    const pin = (group: string) => authorizer.pin({ id: 'one', identity, access: { group } }, signal());
+    const pin = (group: string) => authorizer.pin({ identity, access: { group } }, signal());
     expect(await pin(cn)).not.toBeNull();
     expect(await pin(cn.toLowerCase())).toBeNull();
     expect(await pin('*')).toBeNull();

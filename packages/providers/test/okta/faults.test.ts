@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { answer, findHeld, loseAnswer, loseRequest, misbehave } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Retryable, Terminal } from '../../src/errors.js';
+import { byNames } from '../../src/testkit/index.js';
 import { everythingIn, faultOf } from '../support/tools.js';
 import { openOrganization } from './organization.js';
-import { type ByNames, byNames } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');

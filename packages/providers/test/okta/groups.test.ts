@@ -2,8 +2,8 @@ import { answer, loseAnswer, rewrite, stale } from '@belay/targets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OtherTarget, Retryable, Terminal } from '../../src/errors.js';
 import type { ProviderClient } from '../../src/index.js';
+import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
 import { openOrganization } from './organization.js';
-import { byNames, type ByNames, type NamedEntitlement } from '../../src/testkit/index.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');

@@ -1,5 +1,5 @@
 import * as vitest from 'vitest';
-import { type Attack, hostileHolder, type Seat } from '../../src/testkit/index.js';
+import { type Attack, byNames, hostileHolder, type Seat } from '../../src/testkit/index.js';
 import { openOrganization } from './organization.js';
 
 type Organization = Awaited<ReturnType<typeof openOrganization>>;
@@ -88,7 +88,7 @@ hostileHolder<Holder>(vitest, 'okta', {
     const { authorizer } = await organization.client();
     if (!authorizer) throw new Error('no authorizer');
     return {
-      authorizer,
+      authorizer: byNames(authorizer),
       async seat() {
         const { groupId: group, userId: user, ...entitlement } = await organization.fresh();
         const own = { name: entitlement.access.group };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openOrganization } from './organization.js';
 import { type ByNames, byNames, type NamedEntitlement } from '../../src/testkit/index.js';
+import { openOrganization } from './organization.js';
 
 const calm = () => new AbortController().signal;
 const until = new Date('2100-01-01T00:00:00.000Z');
@@ -17,8 +17,7 @@ let authorizer: ByNames;
 const present = (one: NamedEntitlement) => authorizer.ensurePresent(one, until, calm());
 const absent = (one: NamedEntitlement) => authorizer.ensureAbsent(one, calm());
 const holds = (one: NamedEntitlement) => authorizer.holds(one, calm());
-const authorizerOf = async (config: Record<string, unknown>) =>
-  byNames((await organization.client(config)).authorizer);
+const authorizerOf = async (config: Record<string, unknown>) => byNames((await organization.client(config)).authorizer);
 
 beforeAll(async () => {
   organization = await openOrganization({ crowds });

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LeftToOthers, type ProviderClient, postgresConnector, Retryable, Terminal } from '../../src/index.js';
-import { openTestServer, type TestServer } from './server.js';
 import { type ByNames, byNames } from '../../src/testkit/index.js';
+import { openTestServer, type TestServer } from './server.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;

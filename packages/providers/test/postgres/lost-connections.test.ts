@@ -3,8 +3,8 @@ import { type FaultyProxy, type Loss, startFaultyProxy } from '../../../../chaos
 import { type ProviderClient, postgresConnector, Retryable } from '../../src/index.js';
 import type { PostgresConfig } from '../../src/postgres/config.js';
 import { openDatabase, type Statements } from '../../src/postgres/database.js';
-import { openTestServer, type TestServer } from './server.js';
 import { type ByNames, byNames } from '../../src/testkit/index.js';
+import { openTestServer, type TestServer } from './server.js';
 
 const until = new Date('2100-01-01T00:00:00.000Z');
 const calm = () => new AbortController().signal;

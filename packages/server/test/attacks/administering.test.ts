@@ -45,6 +45,7 @@ const acts: [string, object][] = [
   ['/admin/people/rita@example.test/separate', { other: 'adam@example.test', reason: 'x' }],
   [`/admin/logins/${id}/end`, { reason: 'x' }],
   [`/admin/agents/${id}/remove`, { reason: 'x' }],
+  ['/admin/providers/demo/same', { digest: 'x', reason: 'x' }],
 ];
 
 describe('administration', () => {

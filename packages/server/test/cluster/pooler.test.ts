@@ -1,5 +1,6 @@
 import { inspectDatabase } from '@belay/operations';
 import { type ProviderClient, postgresConnector, Retryable } from '@belay/providers';
+import { byNames } from '@belay/providers/testkit';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Fifteen, hasFifteen, startFifteen } from '../../../providers/test/postgres/fifteen.js';
@@ -88,15 +89,16 @@ describe.runIf(hasFifteen() && hasPooler())('a connection through PgBouncer', { 
         idle_in_transaction_session_timeout: 5_000,
       });
       await admin`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'belay'`;
-      const { authorizer, check } = openTarget();
+      const { authorizer: own, check } = openTarget();
+      const authorizer = byNames(own);
       await expect.poll(() => messageOf(check(calm())), { timeout: 20_000 }).toBeUndefined();
       const entitlement = { id: 'pooled', identity: 'rita', access: { role: 'reader' } };
       const members = () =>
         admin`select from pg_auth_members where roleid = 'reader'::regrole and member = 'rita'::regrole`;
-      await authorizer?.standBy?.(calm());
-      await authorizer?.ensurePresent(entitlement, until, calm());
+      await authorizer.standBy?.(calm());
+      await authorizer.ensurePresent(entitlement, until, calm());
       expect(await members()).toHaveLength(1);
-      await authorizer?.ensureAbsent(entitlement, calm());
+      await authorizer.ensureAbsent(entitlement, calm());
       expect(await members()).toHaveLength(0);
     },
   );

@@ -1,17 +1,7 @@
-import {
-  type Database,
-  entitlements,
-  execute,
-  rawText,
-  type SqlText,
-  sqlText,
-  type Transaction,
-  targets,
-} from '@belay/db';
-import { eq } from 'drizzle-orm';
+import { entitlements, execute, rawText, type SqlText, sqlText, type Transaction, targets } from '@belay/db';
+import { anyMark, type Doubt, doubts, type Memory } from '../../catalog/judge.js';
 import type { Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
-import { type Doubt, doubts, type Memory } from './judge.js';
 
 /** What a claim remembers of the target of its row, and of the row itself. */
 export interface Remembered {
@@ -25,13 +15,6 @@ export function rememberedOf(alias: string): SqlText {
   return sqlText`json_build_object('row', ${row}.position, 'memory', (
     select json_build_object('position', t.position, 'mark', t.mark, 'nextMark', t.next_mark, 'doubt', t.doubt)
     from ${targets} t where t.target = ${row}.target))::text`;
-}
-
-/** Returns what is remembered of a target; null for nothing. */
-export async function readMemory(db: Database | Transaction, target: string): Promise<Memory | null> {
-  const { position, mark, nextMark, doubt } = targets;
-  const [row] = await db.select({ position, mark, nextMark, doubt }).from(targets).where(eq(targets.target, target));
-  return row ?? null;
 }
 
 /** Stores that the server of a target is not believed, once while it lasts, and tells the ledger. A lasting doubt stays. */
@@ -129,4 +112,18 @@ export async function reopen(tx: Transaction, target: string, which: SqlText = s
     where e.target = ${target} and e.state in ('absent', 'granted') ${which} returning e.id`,
   );
   return rows.length;
+}
+
+/**
+ * Accepts whichever mark each target has, because a person said that this database goes on after a restore: the marks that it remembers
+ * are older. Doubts about positions stay.
+ */
+export async function forgetMarks(tx: Transaction): Promise<void> {
+  await execute(
+    tx,
+    sqlText`
+    update ${targets} set mark = ${anyMark}, marked_at = app_now(), next_mark = null, next_at = null,
+      doubt = case when doubt like 'mark_%' then null else doubt end,
+      doubted_at = case when doubt like 'mark_%' then null else doubted_at end`,
+  );
 }

@@ -1,8 +1,8 @@
 import { execute, sqlText, targets } from '@belay/db';
 import type { Authorizer, Sighting } from '@belay/providers';
+import { type Memory, nextMark } from '../../catalog/judge.js';
+import { readMemory } from '../../catalog/read-memory.js';
 import type { Store } from '../../context.js';
-import { type Memory, nextMark } from './judge.js';
-import { readMemory } from './memory.js';
 import { believe, keepMemory } from './watch.js';
 
 /** When this process last renewed the mark of each target, by its own clock, or looked whether another process did. */
@@ -73,7 +73,7 @@ async function renew(ctx: Store, provider: string, authorizer: Authorizer, signa
  */
 async function prepare(ctx: Store, seen: Sighting, memory: Memory | null, marks: boolean): Promise<string | null> {
   const { target, position } = seen;
-  const mark = marks ? nextMark(memory, ctx.newId()) : null;
+  const mark = marks ? nextMark(memory, ctx.newId(), seen.mark) : null;
   const [prepared] = await execute<{ mark: string | null }>(
     ctx.db,
     sqlText`

@@ -1,3 +1,4 @@
+import type { SameTarget } from '@belay/contract/admin';
 import { canonicalJson, digestOf } from '@belay/contract/canonical';
 import { AccessError } from '@belay/contract/errors';
 import { entitlements, execute, sqlText, type Transaction, targets } from '@belay/db';
@@ -6,44 +7,18 @@ import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
 import { authorizerOf } from '../../catalog/authorizer.js';
-import type { ActorStore } from '../../context.js';
+import { type Doubt, doubts } from '../../catalog/judge.js';
+import type { ActorStore, Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
-import { requireAdministrator } from '../../people/oversight.js';
+import { requireAdministrator, requireOverseer } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
 import { compareProvider } from '../compare.js';
 import { requireReason } from '../revoke.js';
 import { entitlementKey } from '../rows.js';
-import { type Doubt, doubts } from './judge.js';
 import { reopen } from './memory.js';
 import { keepMemory } from './watch.js';
 
-/** Access that is held, and what its names are at the server that responds now. */
-export interface Pair {
-  entitlement_id: string;
-  identity: string;
-  access: Access;
-  /** The identifiers that Belay stored, and those that the names have now; null when a name does not exist. */
-  stored: Json;
-  found: Json;
-  /** Whether both are equal. */
-  same: boolean;
-  /** Whether the server lists it as granted by Belay; null when the connector cannot list. */
-  ours: boolean | null;
-}
-
-export interface SameTarget {
-  provider: string;
-  /** The fingerprints where the access is held, and the one of the server that responds now. */
-  held_at: string[];
-  target: string;
-  /** Why the server is not believed; null when it is. */
-  doubt: string | null;
-  pairs: Pair[];
-  /** What confirming gives up, in sentences. */
-  gives_up: string[];
-  /** Names what was shown, so that nothing else is confirmed. */
-  digest: string;
-}
+type Pair = SameTarget['pairs'][number];
 
 /** How long the provider may take. */
 const patience = 20_000;
@@ -55,7 +30,7 @@ const most = 1_000;
  * target (GET /admin/providers/{provider}/target). Changes nothing. Throws `forbidden`, and the errors of the connector.
  */
 export async function readSameTarget(ctx: ActorStore, { provider }: { provider: string }): Promise<SameTarget> {
-  requireAdministrator(ctx);
+  requireOverseer(ctx);
   return (await readAll(ctx, provider)).shown;
 }
 
@@ -70,17 +45,16 @@ async function readAll(ctx: ActorStore, provider: string) {
     .where(and(eq(entitlements.provider, provider), ne(entitlements.state, 'absent')))
     .orderBy(asc(entitlements.id))
     .limit(most);
-  const listed = await readListed(authorizer, provider, signal);
+  const listed = await readListed(ctx, authorizer, provider, signal);
   const pairs: Pair[] = [];
   for (const { id, identity, access, subject } of rows) {
     const named = { id, identity, access: access as Access };
     const found = (await authorizer.pin(named, signal))?.subject ?? null;
     const pin = found === null ? null : { target, subject: found };
     pairs.push({
-      entitlement_id: id,
-      ...{ identity, access: access as Access, stored: subject as Json, found },
+      ...{ id, identity, access: access as Access, stored: subject as Json, found },
       same: canonicalJson(found) === canonicalJson(subject as Json),
-      ours: listed && (pin === null ? false : listed.has(entitlementKey(provider, pin))),
+      ours: listed && (pin === null ? false : listed.has(entitlementKey(ctx, provider, pin))),
     });
   }
   const [known] = await ctx.db.select().from(targets).where(eq(targets.target, target));
@@ -114,10 +88,15 @@ async function look(
   return sighting ?? { target, position: null, mark: null };
 }
 
-async function readListed(authorizer: Authorizer, provider: string, signal: AbortSignal): Promise<Set<string> | null> {
+async function readListed(
+  ctx: Store,
+  authorizer: Authorizer,
+  provider: string,
+  signal: AbortSignal,
+): Promise<Set<string> | null> {
   if (!authorizer.list) return null;
   const keys = new Set<string>();
-  for await (const { pin } of authorizer.list(signal)) if (pin) keys.add(entitlementKey(provider, pin));
+  for await (const { pin } of authorizer.list(signal)) if (pin) keys.add(entitlementKey(ctx, provider, pin));
   return keys;
 }
 
@@ -149,7 +128,7 @@ export async function confirmSameTarget(
       const subject = (byName ? pairs[index]?.found : row.subject) as Json;
       await tx
         .update(entitlements)
-        .set({ target, subject, key: entitlementKey(provider, { target, subject }), elsewhere: false })
+        .set({ target, subject, key: entitlementKey(ctx, provider, { target, subject }), elsewhere: false })
         .where(eq(entitlements.id, row.id));
     }
     await tx.update(entitlements).set({ position: null }).where(eq(entitlements.target, target));
@@ -221,9 +200,12 @@ async function refuseHolders(ctx: ActorStore, provider: string, pairs: readonly 
 function refuseOthers(pairs: readonly Pair[], byName: boolean): void {
   const wrong = pairs.filter(({ same, found }) => (byName ? found === null : !same));
   if (wrong.length === 0) return;
-  const names = wrong
-    .slice(0, 10)
-    .map(({ identity, access }) => `${Object.values(access).map(String).join(' ')} of ${identity}`);
+  const names = wrong.slice(0, 10).map(
+    ({ identity, access }) =>
+      `${Object.values(access as Access)
+        .map(String)
+        .join(' ')} of ${identity}`,
+  );
   const why = byName
     ? 'have names that do not exist there'
     : 'have other identifiers there, as after a dump and restore; compare them, and confirm them by their names';

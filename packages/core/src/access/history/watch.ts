@@ -1,7 +1,8 @@
 import { type Authorizer, Retryable, type Sighting, TargetDoubted, type Trust } from '@belay/providers';
+import { type Doubt, doubts, judge, type Memory } from '../../catalog/judge.js';
+import { readMemory } from '../../catalog/read-memory.js';
 import type { Store } from '../../context.js';
-import { type Doubt, doubts, judge, type Memory } from './judge.js';
-import { acceptFork, endDoubt, noteDoubt, type Remembered, readMemory } from './memory.js';
+import { acceptFork, endDoubt, noteDoubt, type Remembered } from './memory.js';
 
 export interface Watched {
   /** The authorizer, whose every transaction settles something only at a server that is believed. */
@@ -84,6 +85,7 @@ export async function believe(ctx: Store, question: Question): Promise<Sighting>
     seen = await question.look();
     verdict = judge(history.compare, seen, { memory, row, latest });
   }
+  if (verdict.is === 'believed' && verdict.forked) throw new Retryable('The history of the target has just forked');
   if (verdict.is === 'doubted') {
     const { doubt } = verdict;
     await ours(() => noteDoubt(ctx, { provider, target, doubt }));

@@ -7,6 +7,7 @@ import type { ActorStore } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
 import { requireAdministrator } from '../../people/oversight.js';
 import { listSelves } from '../../people/selves.js';
+import { forgetMarks } from '../history/memory.js';
 import { requireReason } from '../revoke.js';
 import { decideBegin } from './decide.js';
 import { closeGate } from './gate.js';
@@ -37,6 +38,7 @@ export async function beginRestore(ctx: ActorStore, input: { reason: string }): 
       );
     if (decision === 'join') return known;
     if (cluster) await noteCluster(tx, cluster);
+    await forgetMarks(tx);
     const closed = await closeGate(tx, {
       reason,
       noticed: false,

@@ -133,7 +133,16 @@ async function compareOne(ctx: Store, provider: string, gate: Gate, signal: Abor
 /** Returns a difference as a row that is not stored yet: with an id, and the key that its entitlement has or would have. */
 export function describeDifference(ctx: Store, provider: string, { identity, access, pin, mark }: Difference) {
   const { target, subject } = pin;
-  return { id: ctx.newId(), key: entitlementKey(ctx, provider, pin), provider, identity, access, target, subject, mark };
+  return {
+    id: ctx.newId(),
+    key: entitlementKey(ctx, provider, pin),
+    provider,
+    identity,
+    access,
+    target,
+    subject,
+    mark,
+  };
 }
 
 /**

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startTemporaryPostgres } from '@belay/embedded-postgres';
 import postgres from 'postgres';
 import { postgresConnector } from '../../../src/index.js';
-import { byNames, type ByNames, type NamedEntitlement, type Seat } from '../../../src/testkit/index.js';
+import { type ByNames, byNames, type NamedEntitlement, type Seat } from '../../../src/testkit/index.js';
 
 /** A login of the server with its connections. */
 export interface Login {

@@ -9,6 +9,12 @@ export interface Memory {
   doubt: string | null;
 }
 
+/**
+ * Stands for the mark of a target until it is renewed: a person has said that this database goes on, which was restored to a time
+ * before the target's mark.
+ */
+export const anyMark = '*';
+
 /** Why a server is not believed. The lasting ones end only when an operator has decided: time makes such a server look right again. */
 export type Doubt = keyof typeof doubts;
 
@@ -58,7 +64,7 @@ export function judge(compare: (known: string, seen: string) => Course, seen: Si
   if (lasting === 'earlier' || lasting === 'forked') return { is: 'doubted', doubt: lasting };
   const marks = [seen.mark, ...seen.otherMarks];
   const expected = [memory?.mark, memory?.nextMark].filter((mark) => typeof mark === 'string');
-  const marked = expected.some((mark) => marks.includes(mark));
+  const marked = expected.some((mark) => mark === anyMark || marks.includes(mark));
   // A mark that was stored and perhaps never written is not missed.
   const missed = typeof memory?.mark === 'string' ? !marked : seen.mark !== null && !marked;
   if (missed) return { is: 'doubted', doubt: judgeMark(seen.mark, memory?.mark ?? null) };
@@ -79,9 +85,9 @@ function judgeMark(found: string | null, expected: string | null): Doubt {
   return expected !== null && numberOf(found) < numberOf(expected) ? 'mark_earlier' : 'mark_other';
 }
 
-/** Returns a mark for a target: its number, which rises, and a random value. */
-export function nextMark(memory: Memory | null, random: string): string {
-  const last = Math.max(0, ...[memory?.mark, memory?.nextMark].map((mark) => (mark ? numberOf(mark) : 0)));
+/** Returns a mark for a target, which has the mark `seen`: its number, which rises, and a random value. */
+export function nextMark(memory: Memory | null, random: string, seen: string | null = null): string {
+  const last = Math.max(0, ...[memory?.mark, memory?.nextMark, seen].map((mark) => (mark ? numberOf(mark) : 0)));
   return `${last + 1}.${random}`;
 }
 
