@@ -1,4 +1,3 @@
-import { canonicalJson } from '@belay/contract/canonical';
 import { listOffered, type Offered } from '@belay/core';
 import { clock, oneLine } from '@belay/program';
 import type { ProviderClient, Weakness } from '@belay/providers';
@@ -65,8 +64,8 @@ function nameShared(inspected: readonly Inspected[]): ProviderInspection[] {
 }
 
 function sharedTarget(earlier: Inspected, offered: readonly Offered[]): Weakness {
-  const known = new Set(earlier.offered.map(({ access }) => canonicalJson(access)));
-  const both = offered.map(({ access }) => access).filter((access) => known.has(canonicalJson(access)));
+  const known = new Set(earlier.offered.map(({ access }) => JSON.stringify(access)));
+  const both = offered.map(({ access }) => access).filter((access) => known.has(JSON.stringify(access)));
   const message = `leads to the same target as "${earlier.provider}", or to a copy of it`;
   if (both.length === 0) {
     return {
