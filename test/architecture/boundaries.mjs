@@ -202,6 +202,7 @@ export const boundaries = {
       '.',
       'configuration',
       'context.ts',
+      'count-lookup.ts',
       'outage.ts',
       'actor.ts',
       'can.ts',

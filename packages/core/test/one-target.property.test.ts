@@ -138,7 +138,7 @@ it('whichever providers lead to one server, an access is held through one, and n
     }
     await runOut(house);
     for (const server of servers) expect(states.get(server)?.held()).toEqual([]);
-    // Nobody is locked out: when nothing is held, each of them grants.
+    // None of them is locked out: when nothing is held, each grants.
     for (const id of ids) {
       const last = await ask(house, ada, { role: `at_${id}`, workflow: 'automatic', duration: 'PT5M' });
       expect((await getExecution(ada, { id: last })).grants).toMatchObject([{ provider: id, state: 'active' }]);

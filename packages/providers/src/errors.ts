@@ -1,5 +1,5 @@
 import { SystemError } from '@belay/contract/outage';
-import type { Named } from './port.js';
+import type { Named } from './entitlement.js';
 
 /** The call may succeed later. `afterMilliseconds` is the pause that the provider requests, if any. */
 export class Retryable extends SystemError {

@@ -24,7 +24,7 @@ export {
 } from './front/acts.js';
 export { type Act, type Exchange, type Front, type Message, type Reply, startFront } from './front/front.js';
 export { type Entry, findHeld, type Held } from './front/journal.js';
-export type { ActiveDirectoryTarget, DirectoryTarget, SlapdTarget } from './targets/directories.js';
+export type { ActiveDirectoryTarget, SlapdTarget } from './targets/directories.js';
 export type { KubernetesTarget } from './targets/kubernetes.js';
 export { programs } from './targets/names.js';
 export type { MariadbTarget } from './targets/servers.js';

@@ -73,6 +73,6 @@ export function namesWith(names: Column, one: SQL): SQL {
 }
 
 /** Returns committed names as connectors take them: an access is plain JSON. */
-export function namedOf(names: readonly CommittedName[]): Named[] {
+function namedOf(names: readonly CommittedName[]): Named[] {
   return names as Named[];
 }

@@ -114,7 +114,7 @@ function digest(text: string): string {
 }
 
 /** Returns the role that an access names. Throws `Terminal` when the access is not one of this connector. */
-export function readAccess({ access }: Pick<Named, 'access'>): { role: string } {
+function readAccess({ access }: Pick<Named, 'access'>): { role: string } {
   const granted = grantedRole.safeParse(access);
   if (!granted.success) throw new Terminal('The access is not a role of the server');
   return granted.data;

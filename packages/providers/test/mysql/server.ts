@@ -32,7 +32,7 @@ export interface MysqlServer {
 const setupFile = new URL('../../../../examples/connectors/mysql-setup.sql', import.meta.url);
 const password = 'the-password-of-belay';
 
-/** `settings` are further options of the server. */
+/** Returns a server with these further options. */
 export async function openServer(settings: readonly string[] = []): Promise<MysqlServer> {
   const target = await startTarget('mariadb', { settings });
   const admin = await createConnection({ socketPath: target.socket, user: target.admin, multipleStatements: true });

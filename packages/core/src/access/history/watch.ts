@@ -101,7 +101,7 @@ export async function believe(ctx: Store, question: Question): Promise<Sighting>
 }
 
 /** Returns the message of a doubt, for the requester and the operator. */
-export function describeDoubt(doubt: Doubt): string {
+function describeDoubt(doubt: Doubt): string {
   return `The server that responded ${doubts[doubt].says}; nothing is granted or settled there`;
 }
 

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 
 /** Returns the violations that axe finds on a page, by all rules or only those of colours. The content security policy stays in force. */
 export async function findFaults(page: Page, only?: 'colours'): Promise<string[]> {
-  // Text can be seen before the stylesheets have come, in colours that nobody chose.
+  // Text can be seen before the stylesheets have come, in the colours of the browser.
   await page.waitForLoadState();
   await page.evaluate(axe.source);
   return page.evaluate(async (rules) => {
