@@ -114,7 +114,7 @@ describe.skipIf(!hasFifteen())('an administrator confirms a target that cannot b
     await connect(other).unsafe(`
       create role filler; create role connector login createrole; grant pg_signal_backend to connector; create role reading;
       create role ada login; create role grace login`);
-    await connect(other).unsafe('grant reading to ada granted by current_user');
+    await connect(other).unsafe('grant reading to ada granted by connector');
     address.lead(portOf(other));
     await returnAccess(ada, { execution_id: id });
     await house.pass(minute);

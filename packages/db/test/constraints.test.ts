@@ -34,6 +34,7 @@ const violations: Record<string, { table: string; change?: Record<string, string
   device_login_status_is_known: { table: 'device_logins', change: { status: "'lost'" } },
   device_logins_have_one_user_code: { table: 'device_logins', add: { device_hash: "'other'" } },
   device_logins_login_id_logins_id_fk: { table: 'device_logins', change: { login_id: noRow } },
+  entitlement_is_of_one_provider: { table: 'entitlements', change: { provider: "''" } },
   entitlement_state_is_known: { table: 'entitlements', change: { state: "'lost'" } },
   entitlement_was_called_before_it_is_granted: { table: 'entitlements', change: { state: "'granted'" } },
   entitlements_are_one_per_key: { table: 'entitlements', add: { id: id(9) } },

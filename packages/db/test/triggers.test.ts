@@ -112,6 +112,13 @@ const triggers: Record<string, (Fired | Rejected)[]> = {
   ],
   grants_of_emergencies_are_reviewed: [{ after: emergency, statement: activating, then: isReviewed }],
   grants_of_emergencies_are_told: [{ after: emergency, statement: activating, then: isTold('break_glass.used') }],
+  notices_name_cause: [
+    {
+      after: emergency,
+      statement: insert('notices', { ...valid('notices'), id: id(15), key: "'other'", execution_id: execution }),
+      then: `select cause = owner_id from notices, executions where notices.id = ${id(15)} and executions.id = ${execution}`,
+    },
+  ],
   provisioned_users_attach_changed_names: [
     {
       after: [`update provisioned_users set addresses = '["a@b", "c@d"]'`],
