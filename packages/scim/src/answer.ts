@@ -301,6 +301,7 @@ const userFields: Record<string, keyof UserFilter> = {
   displayname: 'displayName',
   emails: 'email',
   'emails.value': 'email',
+  'emails[type]': 'emailType',
   active: 'active',
 };
 
@@ -322,7 +323,7 @@ function groupFilterOf({ query }: Call): GroupFilter {
 
 function filterOf<Field extends string>(text: string | null, fields: Record<string, Field>): Record<string, never> {
   const found: Record<string, Equal['value']> = {};
-  for (const { path: plain, value } of comparisonsOf(text)) {
+  for (const { path: plain, value } of comparisonsOf(text).flatMap(ofOneType)) {
     const field = Object.hasOwn(fields, plain) ? fields[plain] : undefined;
     const wanted = field === 'active' ? 'boolean' : 'string';
     if (field === undefined || typeof value !== wanted || field in found || String(value).includes('\0')) {
@@ -331,6 +332,22 @@ function filterOf<Field extends string>(text: string | null, fields: Record<stri
     found[field] = value;
   }
   return found as Record<string, never>;
+}
+
+/**
+ * Returns the comparison of the addresses of one type, `emails[type eq "work"].value eq "…"`, as two: of the address and of its type.
+ * Returns any other comparison unchanged.
+ */
+function ofOneType({ path, value }: Equal): Equal[] {
+  const [, filter] = /^emails\[(.+)\](?:\.value)?$/.exec(path) ?? [];
+  if (filter === undefined) return [{ path, value }];
+  const [type, ...more] = parseFilter(filter);
+  return type?.path === 'type' && more.length === 0
+    ? [
+        { path: 'emails', value },
+        { path: 'emails[type]', value: type.value },
+      ]
+    : [{ path, value }];
 }
 
 /**

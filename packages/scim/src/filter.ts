@@ -1,12 +1,13 @@
 import { ScimError } from './errors.js';
 
-/** One comparison for equality: a path of an attribute in lower case, and its value. */
+/** One comparison for equality: a path of an attribute in lower case, which may have a filter of its values, and its value. */
 export interface Equal {
   path: string;
   value: string | boolean | number | null;
 }
 
-const token = /\s*(?:([A-Za-z][\w$.:-]*)|("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?))/y;
+const token =
+  /\s*(?:([A-Za-z][\w$.:-]*(?:\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\](?:\.[A-Za-z]\w*)?)?)|("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?))/y;
 
 /**
  * Returns the comparisons of a filter (RFC 7644, 3.4.2.2), all of which must be true. Directories look up one resource by equality,

@@ -129,3 +129,24 @@ it('names are found in any case of any letter, also where the locale of the data
   }
   expect(await found('/Groups', 'displayName eq "ÜBERSETZER"')).toBe(1);
 });
+
+it('an address is found by its type, which is another one beside the same address', async () => {
+  const { add, call } = directory;
+  const emails = [
+    { value: 'Wanda@example.com', type: 'work', primary: true },
+    { value: 'wanda@home.example', type: 'home' },
+  ];
+  await add({ userName: 'wanda', emails });
+  const search = async (filter: string) => {
+    const { status, body } = await call('GET', `/Users?filter=${encodeURIComponent(filter)}`);
+    return status === 200 ? body.totalResults : status;
+  };
+  expect(await search('emails[type eq "work"].value eq "wanda@example.com"')).toBe(1);
+  expect(await search('emails[type eq "Work"] eq "WANDA@example.com" and active eq true')).toBe(1);
+  expect(await search('emails[type eq "home"].value eq "wanda@example.com"')).toBe(0);
+  expect(await search('emails[type eq "work"].value eq "wanda@home.example"')).toBe(0);
+  expect(await search('emails[value eq "work"].value eq "wanda@example.com"')).toBe(400);
+  expect(await search('emails[type eq "work" and primary eq true].value eq "wanda@example.com"')).toBe(400);
+  expect(await search('emails[type eq "work"].display eq "wanda@example.com"')).toBe(400);
+  expect(await search('emails[].value eq "wanda@example.com"')).toBe(400);
+});

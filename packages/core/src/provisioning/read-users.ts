@@ -20,6 +20,8 @@ export interface UserFilter {
   externalId?: string | undefined;
   displayName?: string | undefined;
   email?: string | undefined;
+  /** The type that `email` has, such as `work`. */
+  emailType?: string | undefined;
   active?: boolean | undefined;
 }
 
@@ -44,7 +46,7 @@ export async function listProvisionedUsers(
   filter: UserFilter,
   page: Page,
 ): Promise<{ total: number; rows: ProvisionedUser[] }> {
-  const { id, userName, externalId, displayName, email, active } = filter;
+  const { id, userName, externalId, displayName, email, emailType, active } = filter;
   const { searched } = provisionedUsers;
   const where = and(
     eq(provisionedUsers.provider, provider),
@@ -54,6 +56,7 @@ export async function listProvisionedUsers(
     externalId === undefined ? undefined : eq(provisionedUsers.externalId, externalId),
     displayName === undefined ? undefined : sql`${searched} ->> 'displayName' = ${foldName(displayName)}`,
     email === undefined ? undefined : sql`jsonb_exists(${searched} -> 'emails', ${foldName(email)})`,
+    emailType === undefined ? undefined : hasAddressOf(emailType, email ?? ''),
     active === undefined ? undefined : eq(provisionedUsers.active, active),
   );
   const [all] = await ctx.db.select({ total: count() }).from(provisionedUsers).where(where);
@@ -65,6 +68,13 @@ export async function listProvisionedUsers(
     .limit(page.limit)
     .offset(page.offset);
   return { total: all?.total ?? 0, rows: await withGroups(ctx.db, rows) };
+}
+
+/** Returns the condition that a user has an address of a type; `searched` has the folded addresses in the order of `details`. */
+function hasAddressOf(type: string, email: string): SQL {
+  return sql`exists (select from jsonb_array_elements(${provisionedUsers.details} -> 'emails') with ordinality as one (told, nth)
+    where lower(told ->> 'type' collate "C") = ${type.toLowerCase()}
+      and ${provisionedUsers.searched} -> 'emails' ->> (nth - 1)::int = ${foldName(email)})`;
 }
 
 /** Returns the condition for an id. An id that is not a UUID matches nothing; without an id there is no condition. */
