@@ -73,7 +73,7 @@ const lines: Record<string, string[]> = {
   'access list': [],
   'access return': ['e-1'],
   'access revoke': ['e-1', '--reason', 'because'],
-  'admin accept': ['r-1', '--reason', 'because'],
+  'admin accept': ['r-1', '--left', 'granted by others', '--reason', 'because'],
   'admin access': [],
   'admin agents': [],
   'admin changes': [],

@@ -293,9 +293,9 @@ export const adminOperations = {
   retry: mutation({ input: one, output: done }),
   accept: mutation({
     input: one.extend({
-      left: opaque
-        .optional()
-        .describe('`left_to_others` as it was read: rejected with `conflict` when something else is left now'),
+      left: opaque.describe(
+        '`left_to_others` as it was read: rejected with `conflict` when something else is left now',
+      ),
     }),
     output: done,
   }),

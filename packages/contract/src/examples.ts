@@ -28,7 +28,7 @@ const words: Readonly<Record<string, unknown>> = {
   'RestoreStatus.by': 'adam@example.com',
   'SameTarget.held_at': ['7302140098213471001/16384'],
   'SameTarget.target': '7302140098213471001/16384',
-  'SameTarget.doubt': 'has an earlier mark',
+  ...{ 'SameTarget.doubt': 'has an earlier mark', other: 'rita.old@example.com' },
   'SameTarget.stored': { role: 16391, identity: 16392 },
   'SameTarget.found': { role: 16391, identity: 16392 },
   ...{ 'SameTarget.same': true, 'SameTarget.ours': true },

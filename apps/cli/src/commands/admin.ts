@@ -219,12 +219,6 @@ const acts: readonly Acting[] = [
     act: (admin, on) => admin.retryRevocation(on),
   },
   {
-    name: 'accept <revocation>',
-    description: 'leave the access that a revocation left at its system because others gave it',
-    example: "admin accept 0197… --reason 'a member of the team for good since today'",
-    act: (admin, on) => admin.acceptLeft(on),
-  },
-  {
     name: 'stop <email>',
     description: 'end the logins, tokens, open requests and access of a person',
     example: "admin stop rita@example.com --reason 'left the company'",
@@ -285,6 +279,21 @@ export function addAdminActs(parent: Parent): void {
       const others = done.open.filter((id) => !revoked.includes(id));
       const open = others.map((id) => `  belay executions show ${id}`);
       output.result({ ...done, revoked }, () => [done.message, ...open].map(printable).join('\n'));
+      return undefined;
+    },
+  });
+  addCommand<Act & { left: string }>(parent, {
+    name: 'accept <revocation>',
+    description: 'leave the access that a revocation left at its system because others gave it',
+    examples: ["admin accept 0197… --left 'The access was given by others (ops)' --reason 'in the team since today'"],
+    options: (command) =>
+      command
+        .requiredOption('--left <text>', 'what is left, as the last error of `admin overdue` says')
+        .requiredOption('--reason <text>', 'the reason, written to the audit log'),
+    run: async ({ args: [id = ''], options: { left, reason }, output, connect }) => {
+      const { client } = await connect();
+      const done = await client.admin.acceptLeft({ id, left, reason });
+      output.result(done, () => printable(done.message));
       return undefined;
     },
   });

@@ -54,6 +54,8 @@ export const untried: Record<string, Record<string, string>> = {
       'needs a cluster',
   },
   'docs/guides/operators.md': {
+    'belay providers same shop --reason "failed over to the standby of 14:05"':
+      'needs a server that failed over; packages/core/test/targets.same.test.ts confirms one',
     'npm install --no-save @opentelemetry/api@1.9.0 @opentelemetry/sdk-trace-node@2 @opentelemetry/exporter-trace-otlp-http@0.223':
       'installs from the registry; tracing.test.ts has the rest',
   },

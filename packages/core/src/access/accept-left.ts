@@ -14,12 +14,12 @@ import { requireReason } from './revoke.js';
 /**
  * Accepts that access stays at a provider that a revocation left because it can be another's (POST /admin/overdue/{id}/accept):
  * administrators and operators only, audited. The revocation is made again, and counts as verified only when the provider still has
- * exactly what was accepted. `left` is what the caller saw; the latest when absent. Throws `forbidden`, also for access of one's
+ * exactly what was accepted. `left` is what the caller saw. Throws `forbidden`, also for access of one's
  * own, `invalid` for the reason, `not_found` when nothing waits for this, and `conflict` when something else is left now.
  */
 export async function acceptLeft(
   ctx: ActorStore,
-  input: { id: string; left?: string | undefined; reason: string },
+  input: { id: string; left: string; reason: string },
 ): Promise<{ status: 'ok'; message: string }> {
   requireAdministrator(ctx);
   const reason = requireReason(input.reason);
@@ -31,7 +31,7 @@ export async function acceptLeft(
     const [row] = await tx.select().from(entitlements).where(waits).for('update');
     if (!row) throw notFound('Access that a revocation left');
     const { leftToOthers: left, provider, identity } = row;
-    if (input.left !== undefined && input.left !== left)
+    if (input.left !== left)
       throw new AccessError('conflict', 'What is left at the provider has changed since you read it: look at it again');
     await tx
       .update(entitlements)

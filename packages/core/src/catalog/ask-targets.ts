@@ -63,7 +63,7 @@ async function askTarget(db: Database, provider: CompiledProvider): Promise<Aske
 
 /**
  * Returns the target at a new address. A copy of it has the same fingerprint, so its server must have the mark that Belay wrote last at
- * the address where the access is held.
+ * the address where the access is held. Where a target has no room for a mark, the position is all that can tell.
  */
 async function askServer(db: Database, history: History<Authorizer>, signal: AbortSignal): Promise<AskedTarget> {
   let doubt: string | undefined;
@@ -74,7 +74,7 @@ async function askServer(db: Database, history: History<Authorizer>, signal: Abo
         const { target: here } = await look();
         const memory = await readMemory(db, here);
         const verdict = judge(history.compare, await look(), { memory, row: null, latest: null });
-        if (verdict.is === 'believed' && verdict.marked) {
+        if (verdict.is === 'believed' && (verdict.marked || !history.mark)) {
           doubt = undefined;
           return;
         }

@@ -11,7 +11,7 @@ export interface Memory {
 
 /**
  * Stands for the mark of a target until it is renewed: a person has said that this database goes on, which was restored to a time
- * before the target's mark.
+ * before the target's mark. It shows nothing of a server whose history forked.
  */
 export const anyMark = '*';
 
@@ -64,9 +64,10 @@ export function judge(compare: (known: string, seen: string) => Course, seen: Si
   if (lasting === 'earlier' || lasting === 'forked') return { is: 'doubted', doubt: lasting };
   const marks = [seen.mark, ...seen.otherMarks];
   const expected = [memory?.mark, memory?.nextMark].filter((mark) => typeof mark === 'string');
-  const marked = expected.some((mark) => mark === anyMark || marks.includes(mark));
+  const marked = expected.some((mark) => marks.includes(mark));
+  const forgotten = expected.includes(anyMark);
   // A mark that was stored and perhaps never written is not missed.
-  const missed = typeof memory?.mark === 'string' ? !marked : seen.mark !== null && !marked;
+  const missed = !marked && !forgotten && (typeof memory?.mark === 'string' || seen.mark !== null);
   if (missed) return { is: 'doubted', doubt: judgeMark(seen.mark, memory?.mark ?? null) };
   const course = (position: string | null | undefined): Course =>
     position && seen.position !== null ? compare(position, seen.position) : 'ahead';

@@ -115,19 +115,25 @@ interface Fresh {
  *    where the directory is trusted for the address, and the person has no account at the directory by an identity of theirs there.
  *
  * A better match by address replaces a worse one. An account that has ended is replaced by one of the same address only in a sign-in
- * that proves the address now, and only by an account that no other person has: the person was hired again.
+ * that proves the address now, at the directory or a provider that is trusted for it, and only by an account that no other person has: the person was hired again.
  */
 export async function decideAccounts(ctx: Store, db: Db, source: SQL, fresh?: Fresh): Promise<Decided[]> {
   const [matches, attached] = [await readMatches(ctx, db, source), await readAttached(ctx, db, source)];
   const keys = new Map([...matches, ...attached].map(({ userId, from }) => [`${userId} ${from}`, { userId, from }]));
   return [...keys.values()].flatMap(({ userId, from }) => {
     const isOf = (one: { userId: string; from: string }) => one.userId === userId && one.from === from;
-    const chosen = decideAccount(matches.filter(isOf), attached.filter(isOf), fresh);
+    const isTrustedFor = ({ provider, email }: Match) =>
+      provider === from || (email !== null && isTrusted(ctx, provider, email));
+    const chosen = decideAccount(matches.filter(isOf), attached.filter(isOf), { fresh, isTrustedFor });
     return chosen === undefined ? [] : [{ userId, from, ...chosen }];
   });
 }
 
-function decideAccount(all: readonly Match[], attached: readonly Attached[], fresh?: Fresh) {
+function decideAccount(
+  all: readonly Match[],
+  attached: readonly Attached[],
+  { fresh, isTrustedFor }: { fresh: Fresh | undefined; isTrustedFor: (match: Match) => boolean },
+) {
   const current = bestOf(all);
   const [before] = attached;
   const choose = ({ id, gone }: { id: string; gone: boolean }, proof: Decided['proof']) => ({
@@ -144,7 +150,8 @@ function decideAccount(all: readonly Match[], attached: readonly Attached[], fre
   const held = all.filter(({ id }) => id === before.id).map(({ rank }) => rank);
   const isBetter = before.proof === 'address' && held.length > 0 && current.rank < Math.min(...held);
   const isProved = all.some(
-    ({ id, provider, subject }) => id === current.id && provider === fresh?.provider && subject === fresh.subject,
+    (one) =>
+      one.id === current.id && one.provider === fresh?.provider && one.subject === fresh.subject && isTrustedFor(one),
   );
   const isHiredAgain = before.gone && !current.gone && !current.taken && isProved;
   return isBetter || isHiredAgain ? choose(current, 'address') : choose(before, before.proof);

@@ -94,7 +94,8 @@ export function createAzureRoles(config: EntraConfig, { azure, list }: Api, now:
     async find(access, signal) {
       if (!('azure_role' in access)) return null;
       const role = await findRole(access.azure_role, access.scope, signal);
-      return role && { what: role.name.toLowerCase(), scope: access.scope };
+      // Azure folds the case of scopes, so one scope is one pin.
+      return role && { what: role.name.toLowerCase(), scope: access.scope.toLowerCase() };
     },
 
     async check(subject, signal) {

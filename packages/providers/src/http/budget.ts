@@ -89,7 +89,9 @@ export function createBudget({ now, reserved = 0.2, tell = () => {}, lease }: Bu
   /** Returns how long a call has to wait, in milliseconds. */
   function waitOf(name: string, urgent: boolean): number {
     const { until, stated, begun } = of(name);
-    const paused = Math.max(until.all, urgent ? 0 : until.ordinary) - now();
+    const left = Math.max(until.all, urgent ? 0 : until.ordinary) - now();
+    // No pause is that long: the clock was set back since, and the time of the end means nothing.
+    const paused = left > longestPause ? 0 : left;
     if (paused > 0 || urgent || !stated || stated.restartsAt <= now()) return paused;
     // Only calls without a response use up the rest: it shows soon what they have left.
     return stated.left - begun > reserveOf(stated.limit) ? 0 : soon;

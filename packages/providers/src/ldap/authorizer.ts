@@ -39,7 +39,9 @@ function openAuthorizer(config: LdapConfig, directory: Directory, now: () => num
       directory.call(signal, async (session) => {
         const subject = await findSubject(session, config, entitlement);
         const { group, person } = await refuse(session, config, subject);
-        if (!subject.isNamed) throw new Renamed({ identity: person.dn, access: entitlement.name.access });
+        // Read twice: a rename in between makes a name that was not committed.
+        if (!subject.isNamed || person.dn !== subject.person?.dn)
+          throw new Renamed({ identity: person.dn, access: entitlement.name.access });
         // Rounded up to whole seconds, so that the directory never ends a membership before its time.
         const seconds = Math.max(1, Math.ceil((until.getTime() - now()) / 1_000));
         await add(session, config, { group, person, seconds: config.member_ttl ? seconds : null });

@@ -112,7 +112,9 @@ export function createRevoker(
       const at = await end(subject, since, signal);
       if (failure) throw failure;
       await endLoans(subject, since, at, signal);
-      if (generation !== undefined && since === null) {
+      // While others grant the membership too, the holder can open sessions that have it until they revoke theirs.
+      if (others.length > 0) absences.delete(entitlement.id);
+      else if (generation !== undefined && since === null) {
         remember(absences, entitlement.id, { generation, subject: of, since: at });
       }
       const left = await database.read(signal, (sql) => findLeftovers(sql, subject, config));

@@ -38,7 +38,7 @@ export interface AdminResource {
   /** Makes an overdue revocation due now. */
   retryRevocation(act: Act, options?: CallOptions): Promise<Done>;
   /** Accepts what a revocation left at its provider; `left` is `left_to_others` as it was read. */
-  acceptLeft(act: Act & { left?: string }, options?: CallOptions): Promise<Done>;
+  acceptLeft(act: Act & { left: string }, options?: CallOptions): Promise<Done>;
   /** Returns one page of the whole audit log, newest first. A page can be empty although there is a next one. */
   listLogs(filter?: AuditFilter, options?: PageOptions): Promise<AuditPage>;
   /** Yields every matching entry, newest first, page by page. The audit log records the export. */

@@ -40,7 +40,7 @@ const reads = [
 const acts: [string, object][] = [
   ['/admin/access/revoke', { user: 'rita@example.test', reason: 'x' }],
   [`/admin/overdue/${id}/retry`, { reason: 'x' }],
-  [`/admin/overdue/${id}/accept`, { reason: 'x' }],
+  [`/admin/overdue/${id}/accept`, { left: 'x', reason: 'x' }],
   ['/admin/people/rita@example.test/stop', { reason: 'x' }],
   ['/admin/people/rita@example.test/separate', { other: 'adam@example.test', reason: 'x' }],
   [`/admin/logins/${id}/end`, { reason: 'x' }],

@@ -54,6 +54,7 @@ export async function makeTarget(people: number): Promise<Target> {
  */
 export function readerConfiguration(target: Target, { before = '', roles = '', workflows = '' } = {}): string {
   return `
+server: { limits: { requests_per_hour: 10000 } }
 providers:
   target:
     provider: postgres

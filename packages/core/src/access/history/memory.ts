@@ -90,6 +90,11 @@ export async function acceptFork(
     );
     if (!accepted) return;
     const reopened = await reopen(tx, target, sqlText`and e.recorded_at >= ${accepted.since}::timestamptz`);
+    // The result of a call that was read back before the fork does not count: its row is not as the claim left it.
+    await execute(
+      tx,
+      sqlText`update ${entitlements} set due_at = app_now() where target = ${target} and state in ('granting', 'revoking')`,
+    );
     await appendLedger(tx, [
       {
         type: 'target.forked',

@@ -18,7 +18,8 @@ export async function renewMark(ctx: Store, provider: string, authorizer: Author
   const now = ctx.clock().getTime();
   const last = renewals.get(authorizer);
   if (last?.running !== undefined) return last.running;
-  if (last && now - last.at < ctx.timing.mark) return;
+  // A clock that was set back must not stop renewals until it has caught up.
+  if (last && Math.abs(now - last.at) < ctx.timing.mark) return;
   const running = renew(ctx, provider, authorizer, AbortSignal.timeout(ctx.timing.callTimeout));
   renewals.set(authorizer, { at: now, running });
   try {
