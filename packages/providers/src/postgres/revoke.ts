@@ -27,6 +27,8 @@ interface Absence {
   subject: string;
   /** The server's time: sessions that started later cannot have used the membership. */
   since: string;
+  /** Whether others granted the membership at that time. */
+  others: boolean;
 }
 
 /** How long each attempt waits for a lock that a session of the holder may keep, in milliseconds. */
@@ -108,14 +110,14 @@ export function createRevoker(
       // Sessions end even if nothing was left to revoke: an earlier call, in any process, may have stopped before that step.
       const known = absences.get(entitlement.id);
       const { generation } = entitlement;
-      const since = known?.subject === of && known.generation === generation ? known.since : null;
+      // While others grant the membership too, sessions that begin are theirs to allow. When they have revoked it, all have to end.
+      const isSame = known?.subject === of && known.generation === generation && (!known.others || others.length > 0);
+      const since = isSame ? known.since : null;
       const at = await end(subject, since, signal);
       if (failure) throw failure;
       await endLoans(subject, since, at, signal);
-      // While others grant the membership too, the holder can open sessions that have it until they revoke theirs.
-      if (others.length > 0) absences.delete(entitlement.id);
-      else if (generation !== undefined && since === null) {
-        remember(absences, entitlement.id, { generation, subject: of, since: at });
+      if (generation !== undefined && since === null) {
+        remember(absences, entitlement.id, { generation, subject: of, since: at, others: others.length > 0 });
       }
       const left = await database.read(signal, (sql) => findLeftovers(sql, subject, config));
       if (left !== null) throw new Retryable(left);

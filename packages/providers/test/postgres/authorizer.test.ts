@@ -144,7 +144,7 @@ describe('the postgres authorizer', () => {
     expect(await authorizer.holds(entitlement(role, user.name), calm())).toBe(true);
   });
 
-  it('keeps the later sessions of a person who is a member by others, and ends those of before', async () => {
+  it('keeps the later sessions of a person who is a member by others until they revoke it, and ends those of before', async () => {
     const [role, user, colleague] = [await reader(), await server.login(), await server.role()];
     await server.admin.unsafe(`grant ${role} to ${colleague} with admin option`);
     const one = { ...entitlement(role, user.name), generation: 'g' };
@@ -158,6 +158,9 @@ describe('the postgres authorizer', () => {
     const after = await session(server.connect(user));
     await expect(authorizer.ensureAbsent(one, calm())).rejects.toBeInstanceOf(LeftToOthers);
     expect(await isAlive(after)).toBe(true);
+    await server.admin.unsafe(`set role ${colleague}; revoke ${role} from ${user.name}; reset role`);
+    await authorizer.ensureAbsent(one, calm());
+    expect(await isAlive(after)).toBe(false);
   });
 
   it('reports whose grant is left of a mightier role, after ending the sessions and its own grant', async () => {
