@@ -1,6 +1,6 @@
 import type { Course, Sighting } from '@belay/providers';
 import { expect, it } from 'vitest';
-import { doubts, judge } from '../src/catalog/judge.js';
+import { anyMark, doubts, judge } from '../src/catalog/judge.js';
 
 const sighting: Sighting = {
   target: 'a directory',
@@ -23,4 +23,14 @@ it('another server of a system that has not heard of everything yet settles noth
     expect(judged('ahead', known)).toMatchObject({ is: 'believed' });
   }
   expect([doubts.late.lasts, doubts.earlier.lasts]).toEqual([false, true]);
+});
+
+it('a mark that a restore has forgotten excuses another mark, and no fork of the history', () => {
+  const forgotten = { ...memory, mark: anyMark };
+  for (const mark of [null, '3.other']) {
+    const of = (course: Course) =>
+      judge(() => course, { ...sighting, mark }, { memory: forgotten, row: null, latest: null });
+    expect(of('ahead')).toEqual({ is: 'believed', marked: false, forked: false });
+    expect(of('forked')).toEqual({ is: 'doubted', doubt: 'forked' });
+  }
 });

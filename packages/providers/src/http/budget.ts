@@ -77,21 +77,25 @@ export function createBudget({ now, reserved = 0.2, tell = () => {}, lease }: Bu
     return known;
   }
 
+  /** Returns the end of a pause; 0 when it is further away than a pause can be, because the clock was set back since. */
+  function standing(end: number): number {
+    return end - now() > longestPause ? 0 : end;
+  }
+
   function pause(name: string, scope: Pause['scope'], wait: number): void {
     const milliseconds = Math.min(wait, longestPause);
     const { until } = of(name);
     const end = now() + milliseconds;
-    const isLater = end > until[scope] + sameEnd;
-    until[scope] = Math.max(until[scope], end);
+    const before = standing(until[scope]);
+    const isLater = end > before + sameEnd;
+    until[scope] = Math.max(before, end);
     if (isLater && milliseconds > 0) tell({ family: name, scope, milliseconds });
   }
 
   /** Returns how long a call has to wait, in milliseconds. */
   function waitOf(name: string, urgent: boolean): number {
     const { until, stated, begun } = of(name);
-    const left = Math.max(until.all, urgent ? 0 : until.ordinary) - now();
-    // No pause is that long: the clock was set back since, and the time of the end means nothing.
-    const paused = left > longestPause ? 0 : left;
+    const paused = Math.max(standing(until.all), urgent ? 0 : standing(until.ordinary)) - now();
     if (paused > 0 || urgent || !stated || stated.restartsAt <= now()) return paused;
     // Only calls without a response use up the rest: it shows soon what they have left.
     return stated.left - begun > reserveOf(stated.limit) ? 0 : soon;
@@ -138,7 +142,7 @@ export function createBudget({ now, reserved = 0.2, tell = () => {}, lease }: Bu
     heard(pauses) {
       for (const { family, scope, milliseconds } of pauses) {
         const { until } = of(family);
-        until[scope] = Math.max(until[scope], now() + Math.min(milliseconds, longestPause));
+        until[scope] = Math.max(standing(until[scope]), now() + Math.min(milliseconds, longestPause));
       }
     },
   };

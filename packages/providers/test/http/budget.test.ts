@@ -34,6 +34,17 @@ describe('the budget of a provider', () => {
     (await begin())();
   });
 
+  it('forgets a pause whose end a clock that was set back has put far away', async () => {
+    const { begin, waitOf, budget, clock } = open();
+    clock.now += 24 * hour;
+    budget.told('', { wait: 60_000 });
+    expect(await urgently(() => waitOf())).toBe(60_000);
+    clock.now -= 24 * hour;
+    (await urgently(() => begin()))();
+    budget.told('', { wait: 5_000 });
+    expect(await urgently(() => waitOf())).toBe(5_000);
+  });
+
   it('counts calls without a response, so that simultaneous calls do not use the reserve together', async () => {
     const { begin, waitOf, limit } = open();
     limit(23);
