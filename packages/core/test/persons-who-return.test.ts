@@ -3,7 +3,7 @@ import { approvalCatalog } from '@belay/testkit/house';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Doors, openDoors } from './support/doors.js';
 
-/** `corp` has the directory and says truly whose an address of the company is; of `github` nobody said so. */
+/** `corp` has the directory and says truly whose an address of the company is; `github` is trusted for none. */
 const settings = {
   corp: { groups: 'all', scim: { groups: 'sign_in' }, trusted_email_domains: ['example.com'] },
   github: {},
