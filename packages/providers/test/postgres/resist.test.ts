@@ -254,11 +254,15 @@ describe('the postgres authorizer against what a role makes possible', () => {
 
   it('ends all sessions again when the answer to a revocation was lost, also after an earlier one found nothing', async () => {
     const [role, user] = [await reader(), await server.login()];
-    const one = { ...entitlement(role, user.name), generation: 'first' };
+    const named = entitlement(role, user.name);
     const url = new URL(server.url());
     await using proxy = await startFaultyProxy({ host: url.hostname, port: Number(url.port) });
     url.port = String(proxy.port);
     const beyond = authorizerOf({ url: url.href });
+    const pin = await beyond.pin(named, calm());
+    if (!pin) throw new Error('The membership was not pinned');
+    // Pinned beforehand, so that the lost answer is that of the revocation.
+    const one = { ...named, generation: 'first', pin };
     await beyond.ensureAbsent(one, calm());
     // The grant call of that generation arrives after the revocation.
     await beyond.ensurePresent(one, until, calm());
