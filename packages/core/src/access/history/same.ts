@@ -1,12 +1,12 @@
 import type { SameTarget } from '@belay/contract/admin';
 import { canonicalJson, digestOf } from '@belay/contract/canonical';
-import { AccessError } from '@belay/contract/errors';
+import { AccessError, notFound } from '@belay/contract/errors';
 import { entitlements, execute, sqlText, type Transaction, targets } from '@belay/db';
-import type { Access, Authorizer, Json, Sighting } from '@belay/providers';
+import { type Access, type Authorizer, type Json, Retryable, type Sighting, Terminal } from '@belay/providers';
 import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
-import { authorizerOf } from '../../catalog/authorizer.js';
+import { authorizerOf, publicMessage } from '../../catalog/authorizer.js';
 import { type Doubt, doubts } from '../../catalog/judge.js';
 import type { ActorStore, Store } from '../../context.js';
 import { appendLedger } from '../../ledger/append.js';
@@ -27,14 +27,32 @@ const most = 1_000;
 
 /**
  * Returns the access that is held at a provider beside what its server says now, for an administrator to confirm that it is the same
- * target (GET /admin/providers/{provider}/target). Changes nothing. Throws `forbidden`, and the errors of the connector.
+ * target (GET /admin/providers/{provider}/target). Changes nothing. Throws `forbidden`, and as `readAll` does.
  */
 export async function readSameTarget(ctx: ActorStore, { provider }: { provider: string }): Promise<SameTarget> {
   requireOverseer(ctx);
   return (await readAll(ctx, provider)).shown;
 }
 
+/** Reads what is held and what the server says. Throws `not_found`, and `unavailable` for an error of the connector. */
 async function readAll(ctx: ActorStore, provider: string) {
+  const found = ctx.catalog.current().providers.get(provider);
+  if (!found?.capabilities.has('authorizer')) throw notFound(`Provider ${provider}, with access that it grants,`);
+  try {
+    return await readServer(ctx, provider);
+  } catch (cause) {
+    const isOfConnector = cause instanceof Retryable || cause instanceof Terminal || isTimeout(cause);
+    if (!isOfConnector) throw cause;
+    throw new AccessError('unavailable', `The provider "${provider}" could not be read: ${publicMessage(cause)}`, {
+      cause,
+    });
+  }
+}
+
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
+
+async function readServer(ctx: ActorStore, provider: string) {
   const authorizer = authorizerOf(ctx, provider, 'observe');
   const signal = AbortSignal.timeout(patience);
   const sighting = await look(authorizer, signal);
