@@ -147,8 +147,14 @@ describe.skipIf(!hasFifteen())('an administrator confirms a target that cannot b
     expect(await isHeld(server)).toBe(true);
     const refused = await ask(house, ada, automatic);
     expect((await getExecution(ada, { id: refused })).grants).toEqual([]);
-    const shown = await readSameTarget(grace, { provider: 'shop' });
-    await confirmSameTarget(grace, { provider: 'shop', digest: shown.digest, reason });
+    const look = () => readSameTarget(grace, { provider: 'shop' });
+    const act = { provider: 'shop', digest: (await look()).digest, reason };
+    // The address leads to another server of this history after it was looked at.
+    address.lead(portOf(primary));
+    await expect.poll(() => confirmSameTarget(grace, act).catch(({ code }) => code)).toBe('conflict');
+    address.lead(portOf(server));
+    await expect.poll(() => look().catch(() => null)).toMatchObject({ digest: act.digest });
+    await confirmSameTarget(grace, act);
     await runOut(house);
     expect([await isHeld(server), (await rows())[0]?.state]).toEqual([false, 'absent']);
   });

@@ -2,8 +2,17 @@ import type { SameTarget } from '@belay/contract/admin';
 import { canonicalJson, digestOf } from '@belay/contract/canonical';
 import { AccessError, notFound } from '@belay/contract/errors';
 import { entitlements, execute, sqlText, type Transaction, targets } from '@belay/db';
-import { type Access, type Authorizer, type Json, Retryable, type Sighting, Terminal } from '@belay/providers';
-import { and, asc, eq, inArray, ne, sql } from 'drizzle-orm';
+import {
+  type Access,
+  type Authorizer,
+  type Json,
+  Retryable,
+  type Sighting,
+  TargetDoubted,
+  Terminal,
+  type Trust,
+} from '@belay/providers';
+import { and, asc, eq, inArray, ne, notExists, sql } from 'drizzle-orm';
 import { nameOf } from '../../actor.js';
 import { wouldBeElevated } from '../../approvals/elevated.js';
 import { authorizerOf, publicMessage } from '../../catalog/authorizer.js';
@@ -53,10 +62,9 @@ const isTimeout = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
 
 async function readServer(ctx: ActorStore, provider: string) {
-  const authorizer = authorizerOf(ctx, provider, 'observe');
   const signal = AbortSignal.timeout(patience);
-  const sighting = await look(authorizer, signal);
-  const { target } = sighting;
+  const { authorizer, latest } = watchOne(authorizerOf(ctx, provider, 'observe'));
+  const target = await authorizer.target(signal);
   const rows = await ctx.db
     .select()
     .from(entitlements)
@@ -90,20 +98,27 @@ async function readServer(ctx: ActorStore, provider: string) {
         : []),
     ],
   };
-  return { authorizer, sighting, rows, shown: { ...shown, digest: digestOf([shown.held_at, target, pairs]) } };
+  const sighting = latest() ?? { instance: null, position: null, mark: null };
+  // With the server that responded: another one of the same history has the same fingerprint and, it may be, the same access.
+  const digest = digestOf([shown.held_at, target, sighting.instance, pairs]);
+  return { sighting, rows, shown: { ...shown, digest } };
 }
 
-async function look(
-  authorizer: Authorizer,
-  signal: AbortSignal,
-): Promise<Pick<Sighting, 'target' | 'position' | 'mark'>> {
-  const seen: Sighting[] = [];
-  const trust = async (read: () => Promise<Sighting>) => void seen.push(await read());
-  const target = await (authorizer.history?.trusting(trust) ?? authorizer).target(signal);
-  const [sighting] = seen;
-  if (sighting && sighting.unsettling !== null)
-    throw new AccessError('conflict', `The server ${sighting.unsettling}: it cannot be the target`);
-  return sighting ?? { target, position: null, mark: null };
+/**
+ * Returns an authorizer whose calls are all answered by one server, and its latest sighting. Throws `conflict` at one that cannot be the
+ * target now, and `TargetDoubted` when another server responds.
+ */
+function watchOne(plain: Authorizer): { authorizer: Authorizer; latest(): Sighting | undefined } {
+  let latest: Sighting | undefined;
+  const trust: Trust = async (look) => {
+    const seen = await look();
+    if (seen.unsettling !== null)
+      throw new AccessError('conflict', `The server ${seen.unsettling}: it cannot be the target`);
+    if (latest && seen.instance !== latest.instance)
+      throw new TargetDoubted('The address leads to several servers in turns');
+    latest = seen;
+  };
+  return { authorizer: plain.history?.trusting(trust) ?? plain, latest: () => latest };
 }
 
 async function readListed(
@@ -132,11 +147,14 @@ export async function confirmSameTarget(
   requireAdministrator(ctx);
   const reason = requireReason(input.reason);
   const { provider, by_name: byName = false } = input;
-  const { authorizer, sighting, rows, shown } = await readAll(ctx, provider);
+  const { sighting, rows, shown } = await readAll(ctx, provider);
   const { pairs, target } = shown;
   if (shown.digest !== input.digest)
     throw new AccessError('conflict', 'What the provider holds has changed since it was shown: look at it again');
-  await refuseHolders(ctx, provider, pairs);
+  const beside = await listBeside(ctx, provider, target);
+  if (pairs.length === 0 && beside.length > 0)
+    throw new AccessError('conflict', `Access at this target is held through ${beside[0]?.provider}: confirm it there`);
+  await refuseHolders(ctx, [...pairs.map(({ identity }) => ({ provider, identity })), ...beside]);
   refuseOthers(pairs, byName);
   await ctx.db.transaction(async (tx) => {
     const before = await lockAll(tx, provider);
@@ -157,8 +175,12 @@ export async function confirmSameTarget(
       .values({ target, ...set })
       .onConflictDoUpdate({ target: targets.target, set: { ...set, doubt: null, doubtedAt: null } });
     const others = shown.held_at.filter((one) => one !== target);
-    // No access is held there any more, so nothing is doubted there.
-    if (others.length > 0) await tx.delete(targets).where(inArray(targets.target, others));
+    const heldThere = tx
+      .select({ one: sql`1` })
+      .from(entitlements)
+      .where(and(eq(entitlements.target, targets.target), ne(entitlements.state, 'absent')));
+    // Where no access is held any more, nothing is doubted. Another provider may hold some there.
+    if (others.length > 0) await tx.delete(targets).where(and(inArray(targets.target, others), notExists(heldThere)));
     await tx
       .update(entitlements)
       .set({
@@ -186,7 +208,7 @@ export async function confirmSameTarget(
       },
     ]);
   });
-  keepMemory(authorizer, target, null);
+  keepMemory(authorizerOf(ctx, provider, 'observe'), target, null);
   const back = await reopenHeld(ctx, provider, target);
   ctx.waker.wake(rows.map(({ id }) => ({ queue: 'entitlements', entitlementId: id, provider })));
   const revoked = back === 0 ? '' : `; ${back} that was recorded as gone is revoked again`;
@@ -204,12 +226,25 @@ async function lockAll(tx: Transaction, provider: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+interface Held {
+  provider: string;
+  identity: string;
+}
+
+/** Returns the access at a target that is held through other providers, which the word for this one settles too. */
+async function listBeside(ctx: ActorStore, provider: string, target: string): Promise<Held[]> {
+  return ctx.db
+    .select({ provider: entitlements.provider, identity: entitlements.identity })
+    .from(entitlements)
+    .where(and(eq(entitlements.target, target), ne(entitlements.provider, provider), ne(entitlements.state, 'absent')))
+    .limit(most);
+}
+
 /** Throws `forbidden` for a person who holds some of the access: another person has to confirm. */
-async function refuseHolders(ctx: ActorStore, provider: string, pairs: readonly Pair[]): Promise<void> {
+async function refuseHolders(ctx: ActorStore, grants: readonly Held[]): Promise<void> {
   const { actor } = ctx;
-  if (actor.kind !== 'user' || pairs.length === 0) return;
+  if (actor.kind !== 'user' || grants.length === 0) return;
   const selves = [actor, ...(await listSelves(ctx.db, actor.id))];
-  const grants = pairs.map(({ identity }) => ({ provider, identity }));
   if (await wouldBeElevated(ctx, selves, { grants }, { lenient: true }))
     throw new AccessError('forbidden', 'You hold access there: another administrator confirms the target');
 }
