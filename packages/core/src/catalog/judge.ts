@@ -86,8 +86,12 @@ function judgeMark(found: string | null, expected: string | null): Doubt {
   return expected !== null && numberOf(found) < numberOf(expected) ? 'mark_earlier' : 'mark_other';
 }
 
-/** Returns a mark for a target, which has the mark `seen`: its number, which rises, and a random value. */
+/**
+ * Returns a mark for a target, which has the mark `seen`: its number, which rises, and a random value. A mark that was stored and is not
+ * there is written again, because its commit may still land: by then, Belay would not know it if another one had replaced it.
+ */
 export function nextMark(memory: Memory | null, random: string, seen: string | null = null): string {
+  if (memory?.nextMark && memory.nextMark !== seen) return memory.nextMark;
   const last = Math.max(0, ...[memory?.mark, memory?.nextMark, seen].map((mark) => (mark ? numberOf(mark) : 0)));
   return `${last + 1}.${random}`;
 }

@@ -84,7 +84,9 @@ async function prepare(ctx: Store, seen: Sighting, memory: Memory | null, marks:
       -- A mark that was written and not confirmed, because its process stopped.
       mark = case when t.next_mark = any (${listOf(seen)}::text[]) then t.next_mark else t.mark end,
       marked_at = case when t.next_mark = any (${listOf(seen)}::text[]) then t.next_at else t.marked_at end,
-      next_mark = excluded.next_mark, next_at = excluded.next_at
+      next_mark = excluded.next_mark,
+      -- What was recorded since a mark was first sent is compared after a fork, whenever it landed.
+      next_at = case when t.next_mark = excluded.next_mark then t.next_at else excluded.next_at end
     where t.position is not distinct from ${memory?.position ?? null}::text
       and t.mark is not distinct from ${memory?.mark ?? null}::text
       and t.next_mark is not distinct from ${memory?.nextMark ?? null}::text
