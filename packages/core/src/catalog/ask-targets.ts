@@ -1,10 +1,11 @@
 import type { ErrorIssue } from '@belay/contract/errors';
-import type { Database } from '@belay/db';
+import { type Database, entitlements } from '@belay/db';
 import type { Authorizer, History } from '@belay/providers';
+import { and, eq, isNotNull, ne } from 'drizzle-orm';
 import type { Catalog, CompiledProvider } from '../configuration/catalog.js';
 import { timing } from '../timing.js';
 import { publicMessage } from './authorizer.js';
-import { doubts, judge } from './judge.js';
+import { doubts, judge, type Verdict } from './judge.js';
 import { readMemory } from './read-memory.js';
 import { type AskedTarget, type AskedTargets, isMoved, lookAtTargets, type Place, selectPlaces } from './targets.js';
 
@@ -72,15 +73,27 @@ async function askServer(db: Database, history: History<Authorizer>, signal: Abo
       // The mark may be renewed between the two looks.
       for (let looks = 1; looks <= 2; looks += 1) {
         const { target: here } = await look();
-        const memory = await readMemory(db, here);
-        const verdict = judge(history.compare, await look(), { memory, row: null, latest: null });
-        if (verdict.is === 'believed' && (verdict.marked || !history.mark)) {
-          doubt = undefined;
-          return;
-        }
-        doubt = verdict.is === 'doubted' ? doubts[verdict.doubt].says : doubts.mark_missing.says;
+        const [memory, positions] = [await readMemory(db, here), await readPositions(db, here)];
+        const seen = await look();
+        const verdicts = [null, ...positions].map((row) => judge(history.compare, seen, { memory, row, latest: null }));
+        doubt = verdicts.flatMap((verdict) => doubtOf(verdict, history.mark !== undefined))[0];
+        if (doubt === undefined) return;
       }
     })
     .target(signal);
   return doubt === undefined ? { target } : { target, doubt };
+}
+
+/** Returns why a server is not that of a target, in a list of one; an empty list for the right one. */
+function doubtOf(verdict: Verdict, marks: boolean): string[] {
+  if (verdict.is === 'doubted') return [doubts[verdict.doubt].says];
+  return verdict.marked || !marks ? [] : [doubts.mark_missing.says];
+}
+
+/** Returns the positions at which the access that is held at a target was last read back. */
+async function readPositions(db: Database, target: string): Promise<string[]> {
+  const { position, state } = entitlements;
+  const held = and(eq(entitlements.target, target), ne(state, 'absent'), isNotNull(position));
+  const rows = await db.selectDistinct({ position }).from(entitlements).where(held);
+  return rows.flatMap((row) => row.position ?? []);
 }
