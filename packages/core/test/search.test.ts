@@ -112,14 +112,15 @@ describe('pages', () => {
     const { next } = await listProviderIdentities(cast.ada, { provider: 'memory', q: 'person', limit: 1 });
     const cursor = next ?? '';
     for (const attempt of [
-      listProviderIdentities(cast.ada, { provider: 'memory', q: 'ada', cursor }),
-      listProviderRoles(cast.ada, { provider: 'memory', q: 'person', cursor }),
-      listProviderIdentities(cast.ada, { provider: 'memory', q: 'person', cursor: '-1' }),
-      listProviderIdentities(cast.ada, { provider: 'memory', q: 'person', cursor: `1e9.${cursor.split('.')[1]}` }),
-      listExecutions(cast.ada, { cursor }),
-      listExecutions(cast.ada, { cursor: "' or 1=1 --" }),
+      () => listProviderIdentities(cast.ada, { provider: 'memory', q: 'ada', cursor }),
+      () => listProviderRoles(cast.ada, { provider: 'memory', q: 'person', cursor }),
+      () => listProviderIdentities(cast.ada, { provider: 'memory', q: 'person', cursor: '-1' }),
+      () =>
+        listProviderIdentities(cast.ada, { provider: 'memory', q: 'person', cursor: `1e9.${cursor.split('.')[1]}` }),
+      () => listExecutions(cast.ada, { cursor }),
+      () => listExecutions(cast.ada, { cursor: "' or 1=1 --" }),
     ]) {
-      await expect(attempt).rejects.toMatchObject({ code: 'invalid', issues: [{ path: 'cursor' }] });
+      await expect(attempt()).rejects.toMatchObject({ code: 'invalid', issues: [{ path: 'cursor' }] });
     }
   });
 
